@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.linear import Linear, first_derivative_only
+from ecsuite.agents.replicas import flattened, with_replicas
 from ecsuite.config import ConfigError
 
 State = tuple[Tensor, ...]
@@ -43,7 +44,7 @@ class _Tanh(torch.autograd.Function):
         return (inputs * 2).float().sigmoid_().mul_(2).sub_(1).to(inputs.dtype)
 
 
-tanh: Callable[[Tensor], Tensor] = _Tanh.apply
+tanh: Callable[[Tensor], Tensor] = with_replicas(_Tanh, _Tanh.apply)
 """Hyperbolic tangent, in the precision of its input."""
 
 
@@ -167,7 +168,7 @@ class _GRUGates(torch.autograd.Function):
         return grad_inputs, grad_hidden, grad_state
 
 
-_gru_gates: Callable[[Tensor, Tensor, Tensor], Tensor] = _GRUGates.apply
+_gru_gates: Callable[[Tensor, Tensor, Tensor], Tensor] = with_replicas(_GRUGates, flattened(_GRUGates))
 
 
 class DAGCell(RecurrentCell):

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ecsuite.agents.replicas import with_replicas
+
 
 def first_derivative_only(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a backward function whose own operations must not be differentiated.
@@ -107,4 +109,37 @@ class _Step(torch.autograd.Function):
         )
 
 
-_step: Callable[..., Tensor] = _Step.apply
+class _ReplicasStep(torch.autograd.Function):
+    """`_Step` of all replicas at once: inputs (replicas, batch, in), weights (replicas, out, in)."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        inputs: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        cast_weight: Tensor,
+        cast_bias: Tensor | None,
+    ) -> Tensor:
+        ctx.save_for_backward(inputs, cast_weight)
+        ctx.dtype = weight.dtype
+        products = cast_weight.transpose(1, 2)
+        if cast_bias is None:
+            return torch.bmm(inputs, products)
+        return torch.baddbmm(cast_bias.unsqueeze(1), inputs, products)
+
+    @staticmethod
+    @first_derivative_only
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, weight = ctx.saved_tensors
+        needs_inputs, needs_weight, needs_bias, *_ = ctx.needs_input_grad
+        return (
+            torch.bmm(gradient, weight) if needs_inputs else None,
+            torch.bmm(gradient.transpose(1, 2), inputs).to(ctx.dtype) if needs_weight else None,
+            gradient.sum(1).to(ctx.dtype) if needs_bias else None,
+            None,
+            None,
+        )
+
+
+_step: Callable[..., Tensor] = with_replicas(_Step, _ReplicasStep.apply)

@@ -25,6 +25,7 @@ from ecsuite.games.message_builders import (
     VariationalMessageBuilder,
     VariationalOptions,
 )
+from ecsuite.games.noise import Noise, gumbel, normal
 
 Mode = Literal["train", "sample", "greedy"]
 
@@ -85,7 +86,7 @@ class Channel(nn.Module, ABC):
 
     @abstractmethod
     def start_message(
-        self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
+        self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
     ) -> MessageBuilder:
         """Make a message builder for one batch.
 
@@ -125,7 +126,7 @@ class SymbolChannel(Channel):
         self.vocab_size, self.symbol_size = options.vocab_size, options.vocab_size + 1  # also EOS
 
     def start_message(
-        self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
+        self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
     ) -> MessageBuilder:
         """See the base class."""
         if mode == "train":
@@ -134,9 +135,7 @@ class SymbolChannel(Channel):
         return DiscreteMessageBuilder(self.options, noise, track=False)
 
     @abstractmethod
-    def start_training_message(
-        self, like: Tensor, generator: torch.Generator | None, epoch: int
-    ) -> MessageBuilder:
+    def start_training_message(self, like: Tensor, generator: Noise | None, epoch: int) -> MessageBuilder:
         """Make a message builder for one batch of training; see `start_message`."""
 
 
@@ -153,9 +152,7 @@ class SoftChannel(SymbolChannel):
         start = torch.tensor(options.temperature).log()
         self.log_temperature = nn.Parameter(start) if options.trainable_temperature else None
 
-    def start_training_message(
-        self, like: Tensor, generator: torch.Generator | None, epoch: int
-    ) -> MessageBuilder:
+    def start_training_message(self, like: Tensor, generator: Noise | None, epoch: int) -> MessageBuilder:
         """See the base class."""
         return RelaxedMessageBuilder(
             self.options,
@@ -208,9 +205,7 @@ class ReinforceChannel(SymbolChannel):
         self.register_buffer("num_steps", torch.zeros(()))
         self.needs_greedy_loss = options.baseline == "greedy"
 
-    def start_training_message(
-        self, like: Tensor, generator: torch.Generator | None, epoch: int
-    ) -> MessageBuilder:
+    def start_training_message(self, like: Tensor, generator: Noise | None, epoch: int) -> MessageBuilder:
         """See the base class."""
         return DiscreteMessageBuilder(self.options, gumbel_noise(self.options, like, generator), track=True)
 
@@ -255,7 +250,7 @@ class QuantizedChannel(Channel):
         self.vocab_size = options.num_levels**options.word_size
 
     def start_message(
-        self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
+        self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
     ) -> MessageBuilder:
         """See the base class."""
         return ValueMessageBuilder(self.options, is_rounded=self.is_rounded)
@@ -273,7 +268,7 @@ class ContinuousChannel(QuantizedChannel):
         self.has_samples = options.noise > 0
 
     def start_message(
-        self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
+        self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
     ) -> MessageBuilder:
         """See the base class."""
         noise = None
@@ -299,7 +294,7 @@ class VariationalChannel(Channel):
         self.vocab_size = options.num_levels**options.word_size
 
     def start_message(
-        self, mode: Mode, like: Tensor, generator: torch.Generator | None, epoch: int = 0
+        self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
     ) -> MessageBuilder:
         """See the base class."""
         noise = None if mode == "greedy" else normal_noise(self.options, like, generator)
@@ -320,16 +315,13 @@ class VariationalChannel(Channel):
         )
 
 
-def normal_noise(
-    options: ValueOptions | VariationalOptions, like: Tensor, generator: torch.Generator | None
-) -> Tensor:
+def normal_noise(options: ValueOptions | VariationalOptions, like: Tensor, generator: Noise | None) -> Tensor:
     """Standard normal noise for one batch, (max_len, batch, word_size), on the device of `like`."""
     shape = (options.max_len, len(like), options.word_size)
-    return torch.randn(shape, generator=generator, device=like.device)
+    return normal(shape, generator, like.device)
 
 
-def gumbel_noise(options: SymbolOptions, like: Tensor, generator: torch.Generator | None) -> Tensor:
+def gumbel_noise(options: SymbolOptions, like: Tensor, generator: Noise | None) -> Tensor:
     """Noise for one batch, (max_len, batch, vocab_size + 1), on the device of `like`, a tensor (batch, ...)."""
     shape = (options.max_len, len(like), options.vocab_size + 1)
-    exponential = torch.empty(shape, device=like.device).exponential_(generator=generator)
-    return exponential.clamp_(min=torch.finfo(torch.float32).tiny).log_().neg_()
+    return gumbel(shape, generator, like.device)

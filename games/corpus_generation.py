@@ -9,19 +9,20 @@ from numpy.typing import NDArray
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.games.game import Game
+from ecsuite.games.noise import noise_generator
 from ecsuite.games.sections import Experiment
+from ecsuite.games.society.society import Society
 from ecsuite.games.worlds.world import Description
 
-
-def noise_generator(seed: int, purpose: str, index: int, device: torch.device) -> torch.Generator:
-    """The random generator for one purpose and index: a pure function of its arguments, so no state is saved."""
-    words = np.random.SeedSequence([seed, index, *purpose.encode()]).generate_state(1, np.uint64)
-    return torch.Generator(device).manual_seed(int(words[0] >> np.uint64(1)))
+SPEAKER = "speaker"
+"""The column of the corpus of a society that says who spoke, counted from 0."""
 
 
 @torch.no_grad()
-def record_corpus(game: Game, experiment: Experiment) -> Corpus:
+def record_corpus(game: Game | Society, experiment: Experiment) -> Corpus:
     """Generate a corpus with the trained sender: one message per distinct meaning or, in a game about sets, per round.
+
+    Of a society: as many of each sender, one after the other, with the column `speaker`.
 
     Args:
         game: The game with its trained agents.
@@ -29,11 +30,14 @@ def record_corpus(game: Game, experiment: Experiment) -> Corpus:
     """
     game.eval()
     mode, seed, size = experiment.evaluation.mode, experiment.training.seed, experiment.evaluation.corpus_size
-    outputs, descriptions = [], []
-    for index, batch in enumerate(game.world.corpus_batches(size)):
-        noise = noise_generator(seed, "corpus", index, game.device)
-        outputs.append(game.generate_message(batch, mode, noise))
-        descriptions.append(game.world.describe(batch))
+    outputs, descriptions, speakers = [], [], []
+    for speaker, own in enumerate(game.speakers()):
+        for index, batch in enumerate(game.world.corpus_batches(size)):
+            purpose = "corpus" if speaker == 0 else f"corpus of {speaker}"
+            noise = noise_generator(seed, purpose, index, game.device)
+            outputs.append(own.generate_message(batch, mode, noise))
+            descriptions.append(game.world.describe(batch))
+            speakers.append(np.full(len(batch), speaker))
     channel = game.channel
     if channel.num_levels is not None:
         words = [channel.shares(message.symbols).cpu().numpy().transpose(1, 0, 2) for message in outputs]
@@ -44,6 +48,7 @@ def record_corpus(game: Game, experiment: Experiment) -> Corpus:
         flat = np.concatenate([each[each != PAD] for each in symbols]).astype(np.int32)
         messages, symbol_names = Ragged.from_lengths(flat, lengths), None
     description = joined(descriptions)
+    of_speakers = {SPEAKER: np.concatenate(speakers)} if len(game.speakers()) > 1 else {}
     metadata: dict[str, int | str] = {"vocab_size": channel.vocab_size, "max_len": channel.max_len}
     if experiment.channel.kind in ("continuous", "variational"):
         metadata["symbols"] = (
@@ -56,7 +61,7 @@ def record_corpus(game: Game, experiment: Experiment) -> Corpus:
         meanings=description.meanings,
         concepts=description.concepts,
         concept_names=description.concept_names,
-        columns=description.columns,
+        columns={**description.columns, **of_speakers},
         metadata=metadata,
     )
 

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.games.channels import RelaxedOptions
-from ecsuite.games.game import Game, View
+from ecsuite.games.game import Game
 from ecsuite.games.tasks import Truth
+from ecsuite.games.views import SeenRounds, View
 from ecsuite.games.worlds.world import attribute_names, describe
 
 
@@ -75,13 +76,9 @@ class EGGGame(nn.Module):
             candidates = self._view(receiver_input)
             is_target = nn.functional.one_hot(labels, candidates.num_seen) if labels.ndim == 1 else labels
             truth = Truth(labels=is_target.bool(), values=None)
-        played = game.play_views(
-            shown,
-            candidates,
-            truth,
-            num_positive=game.world.rounds.num_targets,
-            mode="train" if self.training else "greedy",
-        )
+        num_positive = game.world.rounds.num_targets
+        rounds = SeenRounds(shown=shown, candidates=candidates, truth=truth, num_positive=num_positive)
+        played = game.play_views(rounds, mode="train" if self.training else "greedy")
         message, measures = played.message, dict(played.measures)
         interaction = Interaction(
             sender_input=sender_input,

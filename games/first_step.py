@@ -16,8 +16,8 @@ from ecsuite.agents.message import Message
 from ecsuite.agents.own_agents import check_message, check_states, require_shape, type_name, wrong
 from ecsuite.components import Part
 from ecsuite.config import ConfigError
-from ecsuite.games.corpus_generation import noise_generator
 from ecsuite.games.game import Game
+from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.sections import Experiment, foreign_parts

@@ -8,8 +8,7 @@ them. A candidate's score is the dot product of its vector and the receiver's st
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -26,23 +25,34 @@ from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.config import ConfigError
 from ecsuite.devices import sent
 from ecsuite.games.channels import Channel, Mode
+from ecsuite.games.noise import Noise, noise_generator, uniform
 from ecsuite.games.registry import CHANNELS, LOSSES, TASKS
-from ecsuite.games.sections import Experiment
+from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.tasks import Task, Truth, choose
+from ecsuite.games.views import SeenRounds, View, score_candidates
 from ecsuite.games.worlds.world import Batch, Integers, World
 
-MAX_OBJECTS_PER_CANDIDATE = 16
-"""Up to this ratio of objects in a batch to candidates in a round, every round is scored against all objects."""
+PARTS: Mapping[Role, tuple[str, ...]] = {
+    "sender": ("sender", "sender_perception", "channel"),
+    "receiver": ("receiver", "receiver_perception", "receiver_projection", "task"),
+}
+"""The modules of each agent in a game."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PlayResult:
-    """Objective, measures and messages of one batch."""
+class StepResult:
+    """Objective and measures of a batch, or of a batch each of several pairs."""
 
     objective: Tensor
     """The scalar that training minimises."""
     measures: Mapping[str, Tensor]
     """Means over the batch: loss (nats), accuracy, length (symbols including EOS), and others of the task."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlayResult(StepResult):
+    """Objective, measures and messages of one batch."""
+
     message: Message
 
 
@@ -57,26 +67,6 @@ class RoundOutputs:
     measures: Mapping[str, Tensor]
     """Measures of the task, (batch,) each."""
     message: Message
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class View:
-    """The objects that one agent sees in the rounds of a batch."""
-
-    features: Tensor
-    """Each object once, (num_objects, *object_shape)."""
-    num_seen: int
-    """Objects of each round."""
-    indices: Tensor | None
-    """The objects of each round, (batch, num_seen). None: they are laid out by place, round by round."""
-    is_shared: bool = False
-    """Whether all rounds have all of the objects, in their order."""
-    present: Tensor | None = None
-    """Which objects are there in a round, (batch, num_seen); None: all."""
-
-    def of_rounds(self, vectors: Tensor) -> Tensor:
-        """Vectors of the objects, (num_objects, size), to those of each round, (batch, num_seen, size)."""
-        return vectors.unflatten(0, (-1, self.num_seen)) if self.indices is None else vectors[self.indices]
 
 
 class Game(nn.Module):
@@ -129,19 +119,28 @@ class Game(nn.Module):
             raise ConfigError(
                 f"loss.kind: the answers of task {task.kind} can't be sampled: expected loss task"
             )
-        self.frozen: list[Any] = []
-        if experiment.training.freeze_sender:
-            self.frozen += [self.sender, self.sender_perception]
+        training = experiment.training
+        self.seed = training.seed
+        self.frozen_roles = [role for role in ROLES if getattr(training, f"freeze_{role}")]
+        if "sender" in self.frozen_roles:
             self.sender_dropout = 0.0
-        if experiment.training.freeze_receiver:
-            self.frozen += [self.receiver, self.task]
-            self.frozen += [each for each in (self.receiver_perception, self.receiver_projection) if each]
+        if "receiver" in self.frozen_roles:
             self.receiver_dropout = 0.0
         for module in self.frozen:
             module.requires_grad_(False)
         self.train()
 
-    def train(self, mode: bool = True) -> "Game":
+    @property
+    def frozen(self) -> list[nn.Module]:
+        """The parts of the agents that are not trained."""
+        parts = [each for role in self.frozen_roles for each in self.parts_of(role).values()]
+        return [each for each in parts if each is not self.channel]
+
+    def parts_of(self, role: Role) -> dict[str, nn.Module]:
+        """The modules of an agent by their names here; the channel belongs to the sender."""
+        return {name: module for name in PARTS[role] if (module := getattr(self, name)) is not None}
+
+    def train(self, mode: bool = True) -> Self:
         """Set training or evaluation mode; frozen agents stay in evaluation mode."""
         super().train(mode)
         for module in self.frozen:
@@ -157,14 +156,29 @@ class Game(nn.Module):
         finally:
             self.train()
 
+    def chance(self) -> Mapping[str, float]:
+        """Chance level of each measure that has one."""
+        return self.task.chance()
+
+    def speakers(self) -> "list[Game]":
+        """The game of each sender: this one."""
+        return [self]
+
+    def games(self) -> "list[tuple[dict[str, int], Game]]":
+        """The game of each pair that meets, with the numbers of its agents where there are several."""
+        return [({}, self)]
+
+    def train_on(self, number: int, step: int, epoch: int) -> StepResult:
+        """Play batch `number` of training at a step, with its noise."""
+        noise = noise_generator(self.seed, "train", number, self.device)
+        return self.play(self.world.batch("train", number), "train", noise, epoch)
+
     @property
     def device(self) -> torch.device:
         """Where the parameters are."""
         return next(self.parameters()).device
 
-    def play(
-        self, batch: Batch, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
-    ) -> PlayResult:
+    def play(self, batch: Batch, mode: Mode, generator: Noise | None = None, epoch: int = 0) -> PlayResult:
         """Play one batch.
 
         Args:
@@ -173,16 +187,29 @@ class Game(nn.Module):
             generator: Source of dropout and of the channel's noise; greedy has none.
             epoch: Passes over the training examples so far; sets the channel's temperature in train mode.
         """
-        candidates, truth = self.round_parts(batch)
-        play = partial(self.play_views, self.shown(batch), candidates, truth, num_positive=batch.num_positive)
-        played = play(mode=mode, generator=generator, epoch=epoch)
-        loss, message = played.loss, played.message
-        measures = {name: value.mean() for name, value in played.measures.items()}
-        compared: dict[str, Any] = {}
+        return self.play_rounds(self.rounds(batch), mode, generator, epoch)
+
+    def play_rounds(
+        self, rounds: SeenRounds, mode: Mode, generator: Noise | None = None, epoch: int = 0
+    ) -> PlayResult:
+        """Play the rounds of a batch; see `play` for the other arguments."""
+        played = self.play_views(rounds, mode=mode, generator=generator, epoch=epoch)
+        likely = None
         if mode == "train" and self.channel.needs_greedy_loss:
             with torch.no_grad(), self._evaluating():
-                likely = play(mode="greedy")
-            compared = {"greedy": (likely.loss, likely.cost)}
+                likely = self.play_views(rounds, mode="greedy")
+        return self.result(played, likely)
+
+    def result(self, played: RoundOutputs, likely: RoundOutputs | None = None) -> PlayResult:
+        """Objective and means of what came of the rounds of a batch.
+
+        Args:
+            played: What came of them.
+            likely: The same with the most likely messages, where the channel compares with them.
+        """
+        loss, message = played.loss, played.message
+        compared: dict[str, Any] = {} if likely is None else {"greedy": (likely.loss, likely.cost)}
+        measures = {name: value.mean() for name, value in played.measures.items()}
         return PlayResult(
             objective=self.channel.objective(loss, played.cost, message, **compared),
             measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
@@ -190,29 +217,11 @@ class Game(nn.Module):
         )
 
     def play_views(
-        self,
-        shown: View,
-        candidates: View | None,
-        truth: Truth,
-        *,
-        num_positive: int,
-        mode: Mode,
-        generator: torch.Generator | None = None,
-        epoch: int = 0,
+        self, rounds: SeenRounds, *, mode: Mode, generator: Noise | None = None, epoch: int = 0
     ) -> RoundOutputs:
-        """Play rounds with these objects; see `play` for mode, generator and epoch.
-
-        Args:
-            shown: What the sender sees, targets first.
-            candidates: What the receiver sees; None if the task has no candidates.
-            truth: What is right.
-            num_positive: Number of targets in `shown`.
-            mode: Mode of the channel.
-            generator: Source of the noise.
-            epoch: Passes over the training examples so far.
-        """
-        message = self.message(shown, num_positive, mode, generator, epoch)
-        return self.understand(message, candidates, truth, mode=mode, generator=generator)
+        """What comes of each round; see `play` for the arguments."""
+        message = self.message(rounds.shown, rounds.num_positive, mode, generator, epoch)
+        return self.understand(message, rounds.candidates, rounds.truth, mode=mode, generator=generator)
 
     def understand(
         self,
@@ -221,9 +230,9 @@ class Game(nn.Module):
         truth: Truth,
         *,
         mode: Mode,
-        generator: torch.Generator | None = None,
+        generator: Noise | None = None,
     ) -> RoundOutputs:
-        """Let the receiver answer messages; see `play_views`."""
+        """Let the receiver answer messages; see `SeenRounds` and `play`."""
         received = message
         if self.training and getattr(self.loss, "needs_all_answers", False):
             received = message.with_all_ends()
@@ -239,7 +248,7 @@ class Game(nn.Module):
         return RoundOutputs(loss=loss, cost=cost, measures=measures, message=message)
 
     def response(
-        self, message: Message, candidates: View | None, generator: torch.Generator | None = None
+        self, message: Message, candidates: View | None, generator: Noise | None = None
     ) -> tuple[Tensor, Tensor]:
         """What the task gets of messages, and the probability of each end, (num_ends, batch).
 
@@ -255,6 +264,13 @@ class Game(nn.Module):
             return torch.cat([states, seen], -1), ends
         return self.scores(states, candidates, generator), ends
 
+    def rounds(self, batch: Batch) -> SeenRounds:
+        """The rounds of a batch as the agents see them."""
+        candidates, truth = self.round_parts(batch)
+        return SeenRounds(
+            shown=self.shown(batch), candidates=candidates, truth=truth, num_positive=batch.num_positive
+        )
+
     def round_parts(self, batch: Batch) -> tuple[View | None, Truth]:
         """What the receiver sees in the rounds of a batch (None: nothing) and what is right in them."""
         candidates = values = None
@@ -268,24 +284,28 @@ class Game(nn.Module):
         return candidates, Truth(labels=self._on_device(np.array(batch.labels)), values=values)
 
     def generate_message(
-        self, batch: Batch, mode: Mode, generator: torch.Generator | None = None, epoch: int = 0
+        self, batch: Batch, mode: Mode, generator: Noise | None = None, epoch: int = 0
     ) -> Message:
         """The sender's messages for what it sees in a batch; see `play` for the other arguments."""
         return self.message(self.shown(batch), batch.num_positive, mode, generator, epoch)
 
     def message(
-        self, shown: View, num_positive: int, mode: Mode, generator: torch.Generator | None, epoch: int
+        self, shown: View, num_positive: int, mode: Mode, generator: Noise | None, epoch: int
     ) -> Message:
-        """The sender's messages for what it sees; see `play_views`."""
+        """The sender's messages for what it sees; see `SeenRounds` and `play`."""
+        meaning = self.meanings(shown, num_positive, generator)
+        builder = self.channel.start_message(mode, meaning, generator, epoch)
+        return call_sender(self.sender, meaning, builder)
+
+    def meanings(self, shown: View, num_positive: int, generator: Noise | None = None) -> Tensor:
+        """What the sender speaks about, (batch, num_features)."""
         vectors = shown.of_rounds(self.sender_perception(shown.features))
         meaning = _mean(vectors[:, :num_positive])
         if self.world.rounds.sender_sees_all:
             meaning = torch.cat([meaning, _mean(vectors[:, num_positive:])], dim=1)
-        meaning = self._dropout(meaning, self.sender_dropout, generator)
-        builder = self.channel.start_message(mode, meaning, generator, epoch)
-        return call_sender(self.sender, meaning, builder)
+        return self._dropout(meaning, self.sender_dropout, generator)
 
-    def scores(self, states: Tensor, candidates: View, generator: torch.Generator | None) -> Tensor:
+    def scores(self, states: Tensor, candidates: View, generator: Noise | None) -> Tensor:
         """Scores of the candidates, (num_ends, batch, num_candidates), for states (num_ends, batch, state_size)."""
         assert self.receiver_perception is not None
         vectors = self._dropout(
@@ -337,28 +357,12 @@ class Game(nn.Module):
         """An array on the device of the parameters."""
         return sent(torch.from_numpy(array), self.device)
 
-    def _dropout(self, vectors: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
+    def _dropout(self, vectors: Tensor, share: float, generator: Noise | None) -> Tensor:
         """Inverted dropout, in training only; by the generator of the step, so a resumed run drops the same values."""
         if share == 0 or not self.training:
             return vectors
-        kept = torch.rand(vectors.shape, generator=generator, device=vectors.device) >= share
+        kept = uniform(vectors.shape, generator, vectors.device) >= share
         return vectors * (kept / (1 - share)).to(vectors.dtype)
-
-
-def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tensor:
-    """Dot products of queries, (num_ends, batch, size), and candidates' vectors, (num_ends, batch, num_candidates).
-
-    Where rounds share their objects, whose vectors are (num_objects, size), these are few: then one product with all
-    objects takes less time than a copy of each candidate's vector, a tenth with 256 candidates per round.
-    """
-    if candidates.is_shared:
-        return queries @ vectors.t()
-    indices = candidates.indices
-    if indices is not None and len(vectors) <= MAX_OBJECTS_PER_CANDIDATE * indices.shape[1]:
-        rounds = torch.arange(len(indices), device=indices.device)[:, None]
-        return (queries @ vectors.t())[:, rounds, indices]
-    by_round = candidates.of_rounds(vectors)
-    return torch.bmm(queries.transpose(0, 1), by_round.transpose(1, 2)).transpose(0, 1)
 
 
 def _mean(vectors: Tensor) -> Tensor:

@@ -20,9 +20,10 @@ from ecsuite.config import ConfigError, missing_extra
 from ecsuite.corpus import Ragged
 from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.corpus_generation import noise_generator
 from ecsuite.games.game import Game
+from ecsuite.games.noise import noise_generator
 from ecsuite.games.sections import Experiment
+from ecsuite.games.society.society import Society
 from ecsuite.games.tasks import Truth
 from ecsuite.games.worlds.world import Batch, World
 
@@ -45,7 +46,7 @@ def require_pyarrow() -> None:
 
 
 def keep_interactions(
-    game: Game, evaluations: Evaluations, experiment: Experiment, folder: Path
+    game: Game | Society, evaluations: Evaluations, experiment: Experiment, folder: Path
 ) -> dict[str, Any]:
     """Write the interactions of a run into its folder where it keeps them; otherwise remove those of a former state.
 
@@ -96,7 +97,7 @@ def as_parquet(table: Any) -> bytes:
 
 @torch.no_grad()
 def record_interactions(
-    game: Game, evaluations: Evaluations, experiment: Experiment, *, probabilities: bool = False
+    game: Game | Society, evaluations: Evaluations, experiment: Experiment, *, probabilities: bool = False
 ) -> Any:
     """Play the rounds of evaluations once more, in their order and with their noise.
 
@@ -122,12 +123,16 @@ def record_interactions(
         for number in range(-(-world.num_valid // size)):
             noise = noise_generator(experiment.training.seed, split, number * size, game.device)
             batch = world.batch(split, number)
-            columns = _of_batch(game, world, batch, experiment, noise, numbers, probabilities)
-            place = {
-                "evaluation": pyarrow.array([name] * len(batch)),
-                "round": pyarrow.array(np.arange(number * size, number * size + len(batch))),
-            }
-            tables.append(pyarrow.table(place | columns))
+            state = noise.get_state()
+            for agents, own in game.games():
+                noise.set_state(state)
+                columns = _of_batch(own, world, batch, experiment, noise, numbers, probabilities)
+                place = {
+                    "evaluation": pyarrow.array([name] * len(batch)),
+                    "round": pyarrow.array(np.arange(number * size, number * size + len(batch))),
+                }
+                place |= {role: pyarrow.array([index] * len(batch)) for role, index in agents.items()}
+                tables.append(pyarrow.table(place | columns))
     game.train()
     return pyarrow.concat_tables(tables)
 

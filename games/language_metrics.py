@@ -14,9 +14,12 @@ from ecsuite.foreign import PartError
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.game import Game
 from ecsuite.games.sections import Experiment
+from ecsuite.games.society.society import Society
 
 PLACE = "ecsuite.eval.metrics"
 """The package of the metrics, which is above this one and imported when it is used."""
+BY_SPEAKER = "ecsuite.eval.metrics.by_speaker"
+"""What scores the speakers of a society one by one; imported when it is used."""
 RESAMPLING = "ecsuite.eval.statistics.resampling"
 """Where their draws are made; imported when it is used, as it takes half a second."""
 TOO_SLOW = ("xferbench",)
@@ -62,7 +65,9 @@ class LanguageMetrics:
                     f"evaluation.metrics: {name} trains models for minutes: `ecsuite score` it afterwards"
                 )
             try:
-                self.metrics[name] = import_module(PLACE).load_metric(name)
+                self.metrics[name] = import_module(BY_SPEAKER).by_speaker(
+                    name, import_module(PLACE).load_metric(name)
+                )
             except PartError:
                 raise
             except ConfigError as error:
@@ -71,7 +76,7 @@ class LanguageMetrics:
         evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
         self.experiment = replace(experiment, evaluation=evaluation)
 
-    def __call__(self, game: Game) -> LanguageScores:
+    def __call__(self, game: Game | Society) -> LanguageScores:
         """Score the messages of a game's sender; the game is in training mode afterwards.
 
         Raises:

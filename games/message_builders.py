@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.agents.replicas import are_computing
 from ecsuite.config import Count, Levels, Weight
 
 
@@ -138,12 +139,12 @@ class DiscreteMessageBuilder:
     def done(self) -> bool:
         """Whether the message is complete: after `max_len` steps, or when all messages of the batch have ended.
 
-        The latter only outside training and on a CPU: another device would have to be waited for at every step. A
-        message is the same either way, but for the amount of PAD.
+        The latter only outside training, for a single pair of agents and on a CPU: another device would have to be
+        waited for at every step. A message is the same either way, but for the amount of PAD.
         """
         if len(self.ids) == self.options.max_len:
             return True
-        if self.track or self.unfinished is None or self.unfinished.device.type != "cpu":
+        if self.track or self.unfinished is None or are_computing() or self.unfinished.device.type != "cpu":
             return False
         return not bool(self.unfinished.any())
 

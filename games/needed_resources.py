@@ -11,6 +11,7 @@ from ecsuite.disk_space import free_space, require_space
 from ecsuite.games.checkpoints import NUM_KEPT
 from ecsuite.games.game import Game
 from ecsuite.games.sections import Experiment
+from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.worlds.world import World
 from ecsuite.memory import free_memory, size_text
 
@@ -34,7 +35,7 @@ def require_weights(experiment: Experiment, world: World) -> None:
     if experiment.code or max(map(_largest, parts)) < LARGE:
         return
     with torch.random.fork_rng(devices=[]), torch.device("meta"):
-        weights = num_weights(Game(experiment, world))
+        weights = num_weights(make_players(experiment, world))
     needed = NUMBER * (2 * weights + weights * _num_moments(experiment))
     if needed > (free := free_memory()):
         raise ConfigError(
@@ -44,7 +45,11 @@ def require_weights(experiment: Experiment, world: World) -> None:
 
 
 def require_resources(
-    experiment: Experiment, game: Game, folder: Path, device: torch.device, note: Callable[[str], None]
+    experiment: Experiment,
+    game: Game | Society,
+    folder: Path,
+    device: torch.device,
+    note: Callable[[str], None],
 ) -> None:
     """Refuse a training whose batches do not fit into the free memory, or whose files do not fit on the disk.
 
@@ -75,7 +80,7 @@ def require_resources(
         )
 
 
-def num_weights(game: Game) -> int:
+def num_weights(game: Game | Society) -> int:
     """The number of weights of the agents."""
     return sum(parameter.numel() for parameter in game.parameters())
 

@@ -13,8 +13,8 @@ from ecsuite.games.registry import OPTIMIZERS
 from ecsuite.games.sections import ROLES, Role
 
 PREFIXES: Mapping[Role, tuple[str, ...]] = {
-    "sender": ("sender.", "sender_perception."),
-    "receiver": ("receiver.", "receiver_perception.", "receiver_projection.", "task."),
+    "sender": ("sender.", "sender_perception.", "senders."),
+    "receiver": ("receiver.", "receiver_perception.", "receiver_projection.", "task.", "receivers."),
 }
 """How the names of an agent's weights begin."""
 

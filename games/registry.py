@@ -160,6 +160,29 @@ SCHEDULES = Registry(
     needs=("factor", "horizon"),
 )
 
+MEETINGS = Registry(
+    word="meeting",
+    parts={
+        "all": ("ecsuite.games.society.meetings:All", "every sender with every receiver"),
+        "ring": ("ecsuite.games.society.meetings:Ring", "neighbours in a ring"),
+        "random": (
+            "ecsuite.games.society.meetings:Random",
+            "each sender with some receivers, drawn once for the run",
+        ),
+        "groups": (
+            "ecsuite.games.society.meetings:Groups",
+            "groups that meet among themselves, and seldom or never across",
+        ),
+        "list": ("ecsuite.games.society.meetings:Listed", "the pairs of a list, with weights"),
+        "file": (
+            "ecsuite.games.society.meetings:FromFile",
+            "the pairs of a CSV file: sender, receiver, weight",
+        ),
+    },
+    base="builtins:object",
+    needs=("pairs",),
+)
+
 LOGGERS = Registry(
     word="logger",
     parts={

@@ -5,11 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.components import KIND, to_tree
+from ecsuite.components import KIND, Part, to_tree
 from ecsuite.config import ConfigError
 from ecsuite.games.code_files import with_checksums
 from ecsuite.games.registry import SCHEDULES, WORLDS
 from ecsuite.games.sections import Experiment, Tree
+from ecsuite.games.society.meetings import FromFile
 from ecsuite.games.worlds.own_data import content_digest
 
 
@@ -37,7 +38,16 @@ def with_data(experiment: Experiment) -> Experiment:
                 f"world.{option}: {file} has other content than when this config was written (SHA-256 {data[option]}, "
                 f"expected {experiment.data[option]}): restore the file, or remove the section `data` of the config"
             )
-    return replace(experiment, data=data)
+    return _with_listed_meetings(replace(experiment, data=data))
+
+
+def _with_listed_meetings(experiment: Experiment) -> Experiment:
+    """The experiment with the pairs of a file of meetings written out, so that the file is no longer needed."""
+    meets = experiment.society.meets
+    if meets.kind != "file":
+        return experiment
+    listed = Part("list", FromFile(meets.options).listed())
+    return replace(experiment, society=replace(experiment.society, meets=listed))
 
 
 def identity(experiment: Experiment) -> Tree:

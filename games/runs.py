@@ -20,7 +20,7 @@ from ecsuite.devices import choose_device, unrounded_products
 from ecsuite.formats import read_corpus
 from ecsuite.games.best_checkpoint import best_step, weights_of_corpus
 from ecsuite.games.experiment import ignore, load_experiment, override, with_changes
-from ecsuite.games.game import Game, View
+from ecsuite.games.game import Game
 from ecsuite.games.initial_weights import agent_weights, set_agent_weights
 from ecsuite.games.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.interventions import Row, chosen_interventions, intervene
@@ -28,8 +28,10 @@ from ecsuite.games.loggers import flat_figures
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.games.sections import Experiment
+from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.tasks import Reconstruction
 from ecsuite.games.training import evaluate
+from ecsuite.games.views import View
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import World
 
@@ -88,15 +90,20 @@ class Run:
         names = list(dict.fromkeys(name for row in rows for name in row))
         return {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
 
-    @cached_property
+    @property
     def game(self) -> Game:
-        """The game with its trained agents, in evaluation mode.
+        """The game with its trained agents, in evaluation mode; of a society, that of its first pair.
 
         Raises:
             ConfigError: If the folder has no checkpoint, or its data files have changed.
             DamagedError: If none of its checkpoints can be read.
         """
-        game = Game(self.experiment, make_world(with_data(self.experiment)))
+        return self.players.games()[0][1]
+
+    @cached_property
+    def players(self) -> Game | Society:
+        """All trained agents, in evaluation mode: the game of a pair, or a society; for errors see `game`."""
+        game = make_players(self.experiment, make_world(with_data(self.experiment)))
         weights = weights_of_corpus(self.folder, self.note)
         if weights is None:
             raise ConfigError(f"{self.folder}: no checkpoint yet")
@@ -198,9 +205,10 @@ class Run:
             ConfigError: If there is no such intervention, the channel has no symbols, or as `evaluate` does.
         """
         chosen = chosen_interventions(names)
-        experiment, world, game = self._changed(changes, assignments, receiver_from, device)
+        experiment, world, players = self._changed(changes, assignments, receiver_from, device)
+        game = players.eval().games()[0][1]
         with unrounded_products(game.device):
-            return intervene(game.eval(), world, chosen, experiment.training.seed)
+            return intervene(game, world, chosen, experiment.training.seed)
 
     def _changed(
         self,
@@ -208,18 +216,20 @@ class Run:
         assignments: Iterable[str],
         receiver_from: Path | str | None,
         device: str,
-    ) -> tuple[Experiment, World, Game]:
+    ) -> tuple[Experiment, World, Game | Society]:
         """The experiment after changes, its world, and the agents in it."""
         experiment = override(with_changes(self.experiment, changes or {}), assignments)
         world = make_world(experiment, trained=self.game.world)
-        game = Game(experiment, world)
+        game = make_players(experiment, world)
         try:
-            game.load_state_dict(self.game.state_dict())
+            game.load_state_dict(self.players.state_dict())
         except RuntimeError:
             raise ConfigError(
                 "the agents do not fit to what was changed: their weights have other shapes"
             ) from None
         if receiver_from is not None:
+            if isinstance(game, Society):
+                raise ConfigError("the receiver of another run fits a single pair: this run is a society's")
             weights = agent_weights(Path(receiver_from), "receiver", self.note)
             set_agent_weights(game, "receiver", weights, str(receiver_from))
         place = choose_device(device)

@@ -11,6 +11,7 @@ from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.components import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
 from ecsuite.config import Accuracy, ConfigError, Count, Positive, Seed, unknown_name
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.society.options import GenerationOptions, SocietyOptions
 
 Tree = dict[str, Any]
 Role = Literal["sender", "receiver"]
@@ -138,6 +139,10 @@ class Experiment:
     """How the learning rate changes over the steps."""
     loss: Annotated[Part, LOSSES]
     """What training minimises."""
+    society: SocietyOptions = field(default_factory=SocietyOptions)
+    """The agents of the game, and who plays with whom."""
+    generations: GenerationOptions = field(default_factory=GenerationOptions)
+    """When agents are replaced, and what the new ones learn before they play."""
     training: TrainingOptions
     """How the agents are trained."""
     evaluation: EvaluationOptions
@@ -152,7 +157,15 @@ class Experiment:
     def to_tree(self) -> Tree:
         """Every setting as in a YAML file."""
         tree: Tree = to_tree(self)
+        for key in OF_SOCIETIES:
+            if getattr(self, key) == OF_SOCIETIES[key]():
+                del tree[key]
         return {key: value for key, value in tree.items() if value or key not in CHECKSUMS}
+
+    @property
+    def is_society(self) -> bool:
+        """Whether there are several agents of a role, or agents are replaced."""
+        return any(getattr(self, key) != made() for key, made in OF_SOCIETIES.items())
 
     def to_yaml(self) -> str:
         """The complete config with every key, in the order of this module."""
@@ -163,7 +176,9 @@ PARTS: Mapping[str, Registry] = {
     name: registry for name, hint in option_types(Experiment).items() if (registry := nested_registry(hint))
 }
 """The sections that name a part."""
-PLAIN: Mapping[str, type] = {"training": TrainingOptions, "evaluation": EvaluationOptions}
+OF_SOCIETIES: Mapping[str, type] = {"society": SocietyOptions, "generations": GenerationOptions}
+"""The sections that the config of a single pair leaves out."""
+PLAIN: Mapping[str, type] = {**OF_SOCIETIES, "training": TrainingOptions, "evaluation": EvaluationOptions}
 """The sections of options without a part."""
 TEXTS = ("name", "about")
 """The settings that are no sections."""

@@ -15,6 +15,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 
 from ecsuite.agents.linear import Linear
 from ecsuite.config import ConfigError, Count, Natural, Positive
+from ecsuite.games.noise import Noise, exponential
 from ecsuite.games.worlds.world import RoundSpec, Variant, World, one_hot
 
 SenderInput = Literal["targets", "targets_and_distractors"]
@@ -323,7 +324,7 @@ class Concept(nn.Module):
         }
 
 
-def choose(logits: Tensor, generator: torch.Generator | None) -> Answers:
+def choose(logits: Tensor, generator: Noise | None) -> Answers:
     """Choose by logits, (batch, num_options) or (batch, num_choices, num_options).
 
     Args:
@@ -334,7 +335,7 @@ def choose(logits: Tensor, generator: torch.Generator | None) -> Answers:
     if generator is None:
         chosen = log_probabilities.argmax(-1)
     else:
-        noise = torch.empty_like(log_probabilities).exponential_(generator=generator)
+        noise = exponential(log_probabilities.shape, generator, log_probabilities.device)
         chosen = (log_probabilities.detach() - noise.log()).argmax(-1)
     own = log_probabilities.gather(-1, chosen[..., None])[..., 0]
     # An option with log-probability -inf contributes 0: 0 log 0 = 0.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ecsuite.config import DivergedError
 from ecsuite.devices import (
@@ -23,7 +23,7 @@ from ecsuite.devices import (
 from ecsuite.formats import write_corpus
 from ecsuite.games.best_checkpoint import Best, read_best, save_best
 from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
-from ecsuite.games.corpus_generation import noise_generator, record_corpus
+from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import ignore
 from ecsuite.games.first_step import try_first_step
 from ecsuite.games.game import Game
@@ -32,6 +32,7 @@ from ecsuite.games.interactions import keep_interactions, require_pyarrow
 from ecsuite.games.language_metrics import LanguageMetrics, LanguageScores
 from ecsuite.games.loggers import Logger, started
 from ecsuite.games.needed_resources import require_resources, require_weights
+from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.run_folder import (
@@ -50,6 +51,7 @@ from ecsuite.games.run_folder import (
 from ecsuite.games.run_identity import with_data, with_horizon
 from ecsuite.games.run_log import CHECKSUM, LOG, NUM_LINES, open_log
 from ecsuite.games.sections import Experiment, with_training
+from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.training_notes import (
     ESTIMATE_AFTER,
     description,
@@ -125,19 +127,21 @@ def _train(
     require_weights(experiment, world)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
-        game = Game(experiment, world, PRECISIONS[settings.precision]).to(target_device)
+        game = make_players(experiment, world, PRECISIONS[settings.precision]).to(target_device)
+    society = game if isinstance(game, Society) else None
     require_resources(experiment, game, folder, target_device, note)
-    for role, weights in initial.items():
-        set_agent_weights(game, role, weights, str(settings.init_of(role)))
+    if isinstance(game, Game):
+        for role, weights in initial.items():
+            set_agent_weights(game, role, weights, str(settings.init_of(role)))
     batches_per_epoch = -(-world.num_train // settings.batch_size)
     steps_per_epoch = -(-batches_per_epoch // settings.accumulate)
     if experiment.code:
-        try_first_step(experiment, world, game, steps_per_epoch)
+        try_first_step(experiment, world, game.speakers()[0], steps_per_epoch)
     updates = WeightUpdates(experiment.optimizer, game)
     optimizer = updates.optimizer
     num_steps = steps_per_epoch * settings.num_epochs
     schedule = SCHEDULES.make(experiment.schedule, steps_per_epoch=steps_per_epoch)
-    chance = dict(game.task.chance())
+    chance = dict(game.chance())
     for line in world.notes:
         note(line)
     measure_language = LanguageMetrics(experiment)
@@ -186,7 +190,8 @@ def _train(
     def means() -> dict[str, float]:
         """Of the training batches since the last evaluation at a multiple of `evaluate_every`."""
         num_since = (step - 1) % settings.evaluate_every + 1
-        return {name: float(total) / num_since for name, total in sums.items()}
+        found = {name: float(total) / num_since for name, total in sums.items()}
+        return found if society is None else society.means_by_kind(found)
 
     def ending(stopped: StopReason, step: int) -> dict[str, Any]:
         epoch = step / steps_per_epoch
@@ -235,12 +240,13 @@ def _train(
             epoch, within = divmod(step, steps_per_epoch)
             first = within * settings.accumulate
             numbers = range(first, min(first + settings.accumulate, batches_per_epoch))
+            if society is not None:
+                society.begin_step(step, optimizer)
             optimizer.zero_grad(set_to_none=True)
             buffers = [buffer.clone() for buffer in game.buffers()]
             of_step: dict[str, Any] = {}
             for number in (epoch * batches_per_epoch + place for place in numbers):
-                noise = noise_generator(settings.seed, "train", number, target_device)
-                played = game.play(world.batch("train", number), "train", noise, epoch)
+                played = game.train_on(number, step, epoch)
                 # The backward pass is started before the loss is looked at, which waits for the device.
                 (played.objective / len(numbers)).backward()
                 if not played.objective.isfinite():
@@ -253,9 +259,11 @@ def _train(
                     raise diverged(step + 1, what)
                 for name, value in played.measures.items():
                     of_step[name] = value / len(numbers) + of_step.get(name, 0.0)
+            if society is not None:
+                society.scale_gradients(step)
             updates.step(schedule.factor(step))
             step += 1
-            sums = {name: value + sums.get(name, 0.0) for name, value in of_step.items()}
+            sums = {**sums, **{name: value + sums.get(name, 0.0) for name, value in of_step.items()}}
 
             seconds, request = time.monotonic() - began, should_stop()
             if request == "preempted" or (request is not None and step < num_steps):
@@ -288,6 +296,8 @@ def _train(
             progress(progress_label(valid, language.values, epoch, settings.num_epochs), step, total)
             if step == first_step + 1:
                 began_second = time.monotonic()  # the first step also imports and compiles
+                if society is not None and (reason := society.side_by_side.reason) is not None:
+                    note(f"pairs play one after the other, which takes longer: {reason}")
             elif not hinted and seconds > ESTIMATE_AFTER:
                 hinted = True
                 left = (time.monotonic() - began_second) * (total - step) / (step - first_step - 1)
@@ -329,7 +339,9 @@ def _train(
 
 
 @torch.no_grad()
-def evaluate(game: Game, world: World, experiment: Experiment, split: str = "valid") -> dict[str, float]:
+def evaluate(
+    game: Game | Society, world: World, experiment: Experiment, split: str = "valid"
+) -> dict[str, float]:
     """Means over the examples of a split: loss (nats), accuracy, length, and the task's own metrics."""
     measures: list[Mapping[str, Tensor]] = []
     size = world.sizes.evaluation_batch_size
@@ -349,6 +361,6 @@ def evaluate(game: Game, world: World, experiment: Experiment, split: str = "val
     return totals
 
 
-def _has_finite_weights(game: Game) -> bool:
+def _has_finite_weights(game: nn.Module) -> bool:
     """Whether all weights are finite; a finite loss may have a gradient that is not."""
     return bool(torch.stack([parameter.isfinite().all() for parameter in game.parameters()]).all())

@@ -10,6 +10,7 @@ import torch
 from ecsuite.components import Part
 from ecsuite.games.game import Game
 from ecsuite.games.sections import Experiment
+from ecsuite.games.society.society import Society
 from ecsuite.games.worlds.world import World
 
 ESTIMATE_AFTER = 5.0
@@ -21,7 +22,7 @@ FORWARD_SHARE = 1 / 3
 
 
 def description(
-    experiment: Experiment, game: Game, world: World, folder: Path, *, step: int, num_steps: int
+    experiment: Experiment, game: Game | Society, world: World, folder: Path, *, step: int, num_steps: int
 ) -> list[str]:
     """What is trained, in three lines.
 

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.components import Part
 from ecsuite.games.channels import Mode
-from ecsuite.games.corpus_generation import noise_generator
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, PlayResult
+from ecsuite.games.noise import noise_generator
 from ecsuite.games.sections import Experiment
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world

@@ -15,6 +15,7 @@ from ecsuite.atomic_files import remove_abandoned
 from ecsuite.checksums import CHECKSUM, sealed
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, TRAINED, load_metric, metric_names
+from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.side_by_side import computed
@@ -162,7 +163,7 @@ def score_corpus(
         ValueError: If a name is not that of a metric; nothing is computed then.
     """
     options = options or Options()
-    metrics = {name: load_metric(name) for name in metric_names(names)}
+    metrics = {name: by_speaker(name, load_metric(name)) for name in metric_names(names)}
     alone = frozenset(name for name in metrics if name not in METRICS.parts or name in TRAINED)
     scores = [score for found in computed(metrics, corpus, options, alone=alone) for score in found]
     return Scorecard(corpus=describe(corpus), scores=tuple(scores), samples=samples_of(corpus))
@@ -222,6 +223,7 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "num_attributes": None if meanings is None else flat(meanings).shape[1],
         "num_distinct_meanings": _num_distinct_meanings(corpus),
         "num_concepts": None if concepts is None else len(concepts.reindexed()[1]),
+        **({"num_speakers": number} if (number := len(speakers_of(corpus))) > 1 else {}),
     }
 
 

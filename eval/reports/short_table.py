@@ -77,10 +77,13 @@ class ShortTable:
             f"{corpus['num_messages']:,} messages ({corpus['num_distinct_messages']:,} distinct) of {lengths} "
             f"symbols; {corpus['num_distinct_symbols']:,} distinct symbols; {eos}"
         )
+        number = corpus.get("num_speakers")
+        speakers = [] if number is None else [Text(f"scores are means over {number:,} speakers, each scored alone")]
         return [
             Text(_from_the_end(origin, WIDTH), "bold"),
             Text(messages),
             Text(self._about_meanings()),
+            *speakers,
         ]
 
     def _about_meanings(self) -> str:

@@ -113,6 +113,17 @@ class Batch:
             rules=None if self.rules is None else self.rules[:size],
         )
 
+    def take(self, rows: Integers) -> "Batch":
+        """These rounds, by their numbers."""
+        return replace(
+            self,
+            shown=self.shown[rows],
+            candidates=self.candidate_indices()[rows],
+            labels=self.labels[rows],
+            present=None if self.present is None else self.present[rows],
+            rules=None if self.rules is None else self.rules[rows],
+        )
+
     def sharing_candidates(self) -> "Batch":
         """The rounds with the targets of all of them as candidates, each object once; each round has one target."""
         targets = self.candidate_indices()[self.labels]

@@ -28,7 +28,7 @@ def poison():
     with pytest.MonkeyPatch.context() as patch:
 
         def poison(step):
-            make, count = training.Game, itertools.count(1)
+            make, count = training.make_players, itertools.count(1)
 
             def make_poisoned(*arguments):
                 game = make(*arguments)
@@ -43,7 +43,7 @@ def poison():
                 game.play = poisoned
                 return game
 
-            patch.setattr(training, "Game", make_poisoned)
+            patch.setattr(training, "make_players", make_poisoned)
             return patch
 
         yield poison

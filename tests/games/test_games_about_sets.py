@@ -9,7 +9,8 @@ import torch
 from torch.nn.functional import logsigmoid
 
 from ecsuite.games.experiment import load_experiment, override
-from ecsuite.games.game import MAX_OBJECTS_PER_CANDIDATE, Game, View, score_candidates
+from ecsuite.games.game import Game
+from ecsuite.games.views import MAX_OBJECTS_PER_CANDIDATE, View, score_candidates
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import Batch
 

@@ -1,0 +1,62 @@
+"""The noise of a batch: of a pair of agents from its generator; of pairs that play side by side, from one for each."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaNoise:
+    """The generators of pairs that play side by side under `torch.func.vmap`.
+
+    Each pair gets the noise that it would get alone.
+    """
+
+    generators: Sequence[torch.Generator]
+    """One for each pair."""
+    replica: Tensor
+    """The number of the pair, a single value under vmap."""
+
+
+Noise = torch.Generator | ReplicaNoise
+"""Where noise comes from."""
+
+
+def noise_generator(seed: int, purpose: str, index: int, device: torch.device) -> torch.Generator:
+    """The random generator for one purpose and index: a pure function of its arguments, so no state is saved."""
+    words = np.random.SeedSequence([seed, index, *purpose.encode()]).generate_state(1, np.uint64)
+    return torch.Generator(device).manual_seed(int(words[0] >> np.uint64(1)))
+
+
+def exponential(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
+    """Draws from the exponential distribution of rate 1; without a generator, from torch's global one."""
+    return _drawn(lambda each: torch.empty(shape, device=device).exponential_(generator=each), noise)
+
+
+def gumbel(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
+    """Draws from the standard Gumbel distribution."""
+    tiny = torch.finfo(torch.float32).tiny
+
+    def draw(each: torch.Generator | None) -> Tensor:
+        return torch.empty(shape, device=device).exponential_(generator=each).clamp_(min=tiny).log_().neg_()
+
+    return _drawn(draw, noise)
+
+
+def normal(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
+    """Draws from the standard normal distribution."""
+    return _drawn(lambda each: torch.randn(shape, generator=each, device=device), noise)
+
+
+def uniform(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
+    """Draws from the uniform distribution from 0 to 1."""
+    return _drawn(lambda each: torch.rand(shape, generator=each, device=device), noise)
+
+
+def _drawn(draw: Callable[[torch.Generator | None], Tensor], noise: Noise | None) -> Tensor:
+    if isinstance(noise, ReplicaNoise):
+        return torch.stack([draw(each) for each in noise.generators])[noise.replica]
+    return draw(noise)

@@ -1,0 +1,1 @@
+"""Societies: more than two agents, who meets whom, and who is replaced when."""

@@ -1,0 +1,178 @@
+"""Generations: which agents are replaced when, what is written down before, and what new agents learn from it.
+
+Everything follows from the number of the step, so that a run goes on from any of its checkpoints. A generation begins
+with replacing agents; then new senders learn messages, then new receivers learn what they mean, then all play.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ecsuite.agents.message import PAD
+from ecsuite.config import ConfigError
+from ecsuite.games.game import Game, StepResult
+from ecsuite.games.noise import noise_generator
+from ecsuite.games.sections import ROLES, Experiment, Role
+from ecsuite.games.society.agents import Agents
+from ecsuite.games.society.learning import as_message, filled, learn_meanings, learn_messages
+from ecsuite.games.society.options import GenerationOptions
+from ecsuite.games.worlds.world import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class LearningStep:
+    """A step in which agents learn what was written down."""
+
+    role: Role
+    index: NDArray[np.int64]
+    """The agents that learn."""
+    generation: int
+    number: int
+    """Of the step within its generation, from 0."""
+
+
+class Generations:
+    """The generations of a society.
+
+    Args:
+        society: Whose agents are replaced; what was written down is one of its buffers, `written`.
+        experiment: Has the section `generations`.
+
+    Raises:
+        ConfigError: If more are to be replaced than there are, or more is to be written down than there are examples,
+            or the channel has no symbols.
+    """
+
+    def __init__(self, society: Agents, experiment: Experiment) -> None:
+        self.society, self.options = society, experiment.generations
+        self.seed = experiment.training.seed
+        _check(self.options, experiment)
+        if self.options.transmit:
+            channel = society.channel
+            if channel.num_levels is not None:
+                raise ConfigError(
+                    f"generations.transmit: the words of channel {experiment.channel.kind} are values, expected a "
+                    "channel of symbols"
+                )
+            num_symbols = channel.max_len + channel.has_eos
+            shape = (len(society.senders), self.options.size, num_symbols)
+            society.register_buffer("written", torch.full(shape, PAD))
+
+    def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
+        """Where a generation ends with this step: write messages down, and replace agents."""
+        every = self.options.every
+        if every is None or step == 0 or step % every:
+            return
+        generation = step // every
+        if self.options.transmit:
+            self._write_down(generation)
+        for role in ROLES:
+            for index in self.replaced(role, generation).tolist() if self.options.which != "none" else ():
+                self.society.replace_agent(role, index, step, optimizer)
+
+    def replaced(self, role: Role, generation: int) -> NDArray[np.int64]:
+        """The agents of a role that are new in a generation, counted from 1; where none is replaced, those that learn.
+
+        The oldest are those that began first; of the same age, those of the lowest numbers.
+        """
+        number = self.society.options.number(role)
+        if self.options.roles not in ("both", f"{role}s"):
+            return np.zeros(0, dtype=np.int64)
+        if self.options.which in ("all", "none"):
+            return np.arange(number)
+        if self.options.which == "oldest":  # in turn: who was replaced is the youngest
+            return np.sort((np.arange(self.options.number) + (generation - 1) * self.options.number) % number)
+        together = self.society.options.agents is not None
+        name = "agents" if together else role
+        rng = np.random.default_rng([self.seed, generation, *f"{name} replaced".encode()])
+        return np.sort(rng.choice(number, self.options.number, replace=False))
+
+    def learning_step(self, step: int) -> LearningStep | None:
+        """What is learnt in a step; None: agents play."""
+        options = self.options
+        if options.every is None or step < options.every or not options.transmit:
+            return None
+        generation, within = divmod(step, options.every)
+        for role in ROLES:
+            num_steps = options.sender_steps if role == "sender" else options.receiver_steps
+            if within < num_steps:
+                return LearningStep(role, self.replaced(role, generation), generation, within)
+            within -= num_steps
+        return None
+
+    def learn(self, learning: LearningStep) -> StepResult:
+        """The loss of a learning.
+
+        A new sender learns the messages of the one whose place it takes, a receiver those of the sender of its number;
+        receivers of which there are more than senders take the senders in turn.
+        """
+        society = self.society
+        batch, rows = self._examples(learning)
+        num_senders = len(society.senders)
+        games, messages = [], []
+        for index in learning.index.tolist():
+            author = index % num_senders
+            messages.append(as_message(society.written[author, rows].t()))
+            games.append(self._game(learning.role, index))
+        learn = learn_messages if learning.role == "sender" else learn_meanings
+        return learn(games, [batch] * len(games), messages)
+
+    def _game(self, role: Role, index: int) -> Game:
+        """A game with an agent in it."""
+        sender, receiver = self.society.first_pair
+        return self.society.pair(index, receiver) if role == "sender" else self.society.pair(sender, index)
+
+    def _examples(self, learning: LearningStep) -> tuple[Batch, Tensor]:
+        """The rounds of a step of learning, and their places among those that were written down."""
+        size = min(self.society.world.sizes.batch_size, self.options.size)
+        per_pass = self.options.size // size
+        rows = _order(self.seed, learning.generation, learning.number // per_pass, self.options.size)
+        rows = rows[learning.number % per_pass * size :][:size]
+        return self._rounds(learning.generation).take(rows), torch.from_numpy(rows).to(self.society.device)
+
+    def _rounds(self, generation: int) -> Batch:
+        """The rounds about which messages are written down before a generation: some of training."""
+        world = self.society.world
+        return world.as_asked(world.draw("train", generation, self.options.size), "train", generation)
+
+    @torch.no_grad()
+    def _write_down(self, generation: int) -> None:
+        """Keep what each sender says of these rounds."""
+        society, batch = self.society, self._rounds(generation)
+        mode = "sample" if self.options.sampled and society.channel.has_samples else "greedy"
+        society.eval()
+        for index, game in enumerate(society.speakers()):
+            noise = noise_generator(self.seed, f"written by {index}", generation, society.device)
+            message = game.generate_message(batch, mode, noise)  # type: ignore[arg-type]
+            society.written[index] = filled(message.symbols, society.written.shape[2]).t()
+        society.train()
+
+
+def _check(options: GenerationOptions, experiment: Experiment) -> None:
+    """Raise `ConfigError` where a section asks for more than there is."""
+    society = experiment.society
+    if options.every is None:
+        return
+    for role in ROLES:
+        number = society.number(role)
+        if options.which in ("oldest", "random") and options.roles in ("both", f"{role}s"):
+            if options.number > number:
+                raise ConfigError(
+                    f"generations.number: {options.number} {role}s are to be replaced, and there "
+                    f"{'is' if number == 1 else 'are'} {number}"
+                )
+    if society.agents is not None and options.roles != "both":
+        raise ConfigError("generations.roles: agents that send and receive are replaced whole, expected both")
+    if options.transmit and options.size > experiment.training.num_examples:
+        raise ConfigError(
+            f"generations.size: expected at most the {experiment.training.num_examples:,} examples of training "
+            f"(training.num_examples), got {options.size:,}"
+        )
+
+
+def _order(seed: int, generation: int, number: int, size: int) -> NDArray[np.int64]:
+    """The order of what was written down in a pass over it."""
+    return np.random.default_rng([seed, generation, number, *b"learning"]).permutation(size)

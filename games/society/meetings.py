@@ -1,0 +1,287 @@
+"""Who plays with whom: kinds of `society.meets`, and the pairs of a step.
+
+A kind is a class with `Options` and a method `pairs(num_senders, num_receivers, are_agents, seed)`.
+"""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ecsuite.config import ConfigError, Count, Weight
+from ecsuite.foreign import NoOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sender and a receiver that play together."""
+
+    sender: int
+    receiver: int
+    weight: float = 1.0
+    """How often they play, in proportion to other pairs."""
+
+
+class Meetings(Protocol):
+    """What a kind of `society.meets` has."""
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+        """The pairs that may play.
+
+        Args:
+            num_senders: Number of senders.
+            num_receivers: Number of receivers.
+            are_agents: Whether a sender and the receiver of the same number are one agent, which plays with others.
+            seed: Of the run.
+        """
+
+
+class All:
+    """Every sender with every receiver."""
+
+    Options = NoOptions
+
+    def __init__(self, options: NoOptions) -> None:
+        pass
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+        """See `Meetings`."""
+        every = [Pair(i, j) for i in range(num_senders) for j in range(num_receivers)]
+        return [pair for pair in every if not are_agents or pair.sender != pair.receiver]
+
+
+class Ring:
+    """Agents in a ring, each with its neighbours."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the ring."""
+
+        distance: Count = 1
+        """How far apart, in places of the ring, two may be that meet."""
+
+    def __init__(self, options: Options) -> None:
+        self.distance = options.distance
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+        """See `Meetings`."""
+        if num_senders != num_receivers:
+            raise ConfigError(
+                f"society.meets: a ring has a receiver at the place of each sender, got {num_senders} senders and "
+                f"{num_receivers} receivers"
+            )
+        found = [
+            Pair(i, j)
+            for i in range(num_senders)
+            for j in range(num_senders)
+            if min((i - j) % num_senders, (j - i) % num_senders) <= self.distance
+        ]
+        return [pair for pair in found if not are_agents or pair.sender != pair.receiver]
+
+
+class Random:
+    """Each sender with some receivers, drawn once for the run; as many for every sender, and evenly over receivers."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of random meetings."""
+
+        partners: Count = 2
+        """Receivers that each sender meets."""
+
+    def __init__(self, options: Options) -> None:
+        self.partners = options.partners
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+        """See `Meetings`."""
+        most = num_receivers - are_agents
+        if self.partners > most:
+            raise ConfigError(f"society.meets.partners: expected at most {most}, got {self.partners}")
+        rng = np.random.default_rng([seed, *b"meetings"])
+        order = rng.permutation(num_receivers).tolist()
+        if are_agents:  # each agent is followed by its partners in one order of all
+            return [
+                Pair(order[i], order[(i + 1 + step) % num_senders])
+                for i in range(num_senders)
+                for step in range(self.partners)
+            ]
+        return [
+            Pair(i, order[(i * self.partners + step) % num_receivers])
+            for i in range(num_senders)
+            for step in range(self.partners)
+        ]
+
+
+class Groups:
+    """Groups of agents that meet among themselves, and seldom or never across."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of groups."""
+
+        number: Count = 2
+        """Number of groups, of about the same size."""
+        across: Weight = 0.0
+        """How often two of different groups play, where two of one group play once; 0: never."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+        """See `Meetings`."""
+        number, found = self.options.number, []
+        if number > min(num_senders, num_receivers) // (1 + are_agents):
+            raise ConfigError(
+                f"society.meets.number: {number} groups of {num_senders} senders and {num_receivers} receivers leave a "
+                "group that no one meets, expected fewer groups"
+            )
+        for pair in All(NoOptions()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed):
+            is_same = pair.sender * number // num_senders == pair.receiver * number // num_receivers
+            if is_same or self.options.across:
+                found.append(Pair(pair.sender, pair.receiver, 1.0 if is_same else self.options.across))
+        return found
+
+
+class Listed:
+    """The pairs of a list."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of a list."""
+
+        pairs: tuple[tuple[float, ...], ...] = ()
+        """Number of the sender, of the receiver, and if wanted how often they play: [[0, 0], [0, 1, 0.5]]."""
+
+    def __init__(self, options: Options) -> None:
+        self.rows = options.pairs
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+        """See `Meetings`."""
+        return [
+            _pair(row, "society.meets.pairs", num_senders, num_receivers, are_agents) for row in self.rows
+        ]
+
+
+class FromFile:
+    """The pairs of a CSV file with the columns `sender`, `receiver` and, if wanted, `weight`."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of a file."""
+
+        path: str = field(default="")
+        """The file. Agents are numbered from 0."""
+
+    def __init__(self, options: Options) -> None:
+        self.path = options.path
+
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+        """See `Meetings`."""
+        return Listed(self.listed()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
+
+    def listed(self) -> Listed.Options:
+        """The content of the file as a list, which is what a run keeps.
+
+        Raises:
+            ConfigError: If it can't be read, or a row is no pair.
+        """
+        if not self.path:
+            raise ConfigError(
+                "society.meets.path: expected a CSV file with the columns sender, receiver, weight"
+            )
+        try:
+            with Path(self.path).open(encoding="utf-8", newline="") as opened:
+                rows = list(csv.DictReader(opened))
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise ConfigError(f"society.meets.path: {self.path} can't be read: {error}") from None
+        pairs = []
+        for line, row in enumerate(rows, 2):
+            try:
+                weight = row.get("weight")
+                pairs.append((int(row["sender"]), int(row["receiver"]), float(weight) if weight else 1.0))
+            except (KeyError, TypeError, ValueError):
+                raise ConfigError(
+                    f"{self.path}:{line}: expected columns sender and receiver with numbers from 0, and weight"
+                ) from None
+        return Listed.Options(pairs=tuple(tuple(map(float, pair)) for pair in pairs))
+
+
+def _pair(row: Sequence[float], place: str, num_senders: int, num_receivers: int, are_agents: bool) -> Pair:
+    """A row of a list as a pair; `ConfigError` if it is none."""
+    weight = row[2] if len(row) == 3 else 1.0
+    if len(row) not in (2, 3) or row[0] != int(row[0]) or row[1] != int(row[1]) or not 0 < weight < np.inf:
+        raise ConfigError(f"{place}: expected rows of sender, receiver and a weight above 0, got {list(row)}")
+    pair = Pair(int(row[0]), int(row[1]), float(weight))
+    if not (0 <= pair.sender < num_senders and 0 <= pair.receiver < num_receivers):
+        raise ConfigError(
+            f"{place}: pair {pair.sender}, {pair.receiver}: there are {num_senders} senders and {num_receivers} "
+            "receivers, numbered from 0"
+        )
+    if are_agents and pair.sender == pair.receiver:
+        raise ConfigError(f"{place}: agent {pair.sender} does not play with itself")
+    return pair
+
+
+class Schedule:
+    """The pairs of each step, a pure function of seed and step.
+
+    Args:
+        meetings: Who may play with whom.
+        options: The section `society`.
+        seed: Of the run.
+
+    Raises:
+        ConfigError: If someone meets nobody, a pair is there twice, or more pairs are to play than there are.
+    """
+
+    def __init__(self, meetings: Meetings, options: Any, seed: int) -> None:
+        num_senders, num_receivers = options.number("sender"), options.number("receiver")
+        are_agents = options.agents is not None
+        self.pairs = meetings.pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
+        self.seed, self.num_senders, self.num_receivers = seed, num_senders, num_receivers
+        met = {
+            "sender": ({pair.sender for pair in self.pairs}, num_senders),
+            "receiver": ({pair.receiver for pair in self.pairs}, num_receivers),
+        }
+        for role, (known, number) in met.items():
+            if left := sorted(set(range(number)) - known):
+                raise ConfigError(
+                    f"society.meets: {role} {left[0]} meets nobody: expected everyone to meet someone"
+                )
+        if len({(pair.sender, pair.receiver) for pair in self.pairs}) < len(self.pairs):
+            raise ConfigError("society.meets: a pair is there twice, expected each once, with a weight")
+        asked = options.pairs_per_step
+        if asked is not None and asked > len(self.pairs):
+            raise ConfigError(
+                f"society.pairs_per_step: expected at most the {len(self.pairs)} pairs that meet, got {asked}"
+            )
+        self.pairs_per_step: int = asked or min(max(num_senders, num_receivers), len(self.pairs))
+        self.weights = np.array([pair.weight for pair in self.pairs])
+
+    def of_step(self, step: int) -> list[Pair]:
+        """The pairs that play in a step: drawn by their weights, but so that all play before any plays again."""
+        rng = np.random.default_rng([self.seed, step, *b"pairs"])
+        order = np.argsort(rng.exponential(size=len(self.pairs)) / self.weights).tolist()
+        plays = np.zeros(self.num_senders, dtype=int), np.zeros(self.num_receivers, dtype=int)
+        chosen: list[int] = []
+        most = 1
+        while len(chosen) < self.pairs_per_step:
+            before = len(chosen)
+            for number in order:
+                pair = self.pairs[number]
+                if len(chosen) == self.pairs_per_step:
+                    break
+                if number in chosen or plays[0][pair.sender] >= most or plays[1][pair.receiver] >= most:
+                    continue
+                chosen.append(number)
+                plays[0][pair.sender] += 1
+                plays[1][pair.receiver] += 1
+            most += len(chosen) == before
+        return [self.pairs[number] for number in sorted(chosen)]
+
+    def partners(self, sender: int) -> list[int]:
+        """The receivers that a sender meets."""
+        return [pair.receiver for pair in self.pairs if pair.sender == sender]

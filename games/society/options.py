@@ -1,0 +1,116 @@
+"""The sections `society` and `generations` of an experiment."""
+
+from dataclasses import dataclass, fields
+from typing import Annotated, Literal
+
+from ecsuite.components import Part
+from ecsuite.config import Accuracy, ConfigError, Count, Natural
+from ecsuite.games.registry import MEETINGS
+from ecsuite.games.society.meetings import All
+
+EVERYONE = Part("all", All.Options())
+"""The meetings of a society that names none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SocietyOptions:
+    """The agents of a game, and who plays with whom."""
+
+    senders: Count = 1
+    """Number of senders."""
+    receivers: Count = 1
+    """Number of receivers."""
+    agents: Count | None = None
+    """Number of agents that each send and receive, and do not play with themselves; null: senders and receivers are
+    different agents."""
+    shares: Literal["nothing", "perception"] = "nothing"
+    """What an agent that sends and receives uses for both: nothing, or its perception."""
+    meets: Annotated[Part, MEETINGS] = EVERYONE
+    """Which sender plays with which receiver."""
+    pairs_per_step: Count | None = None
+    """Pairs that play in a step, each a batch of its own; null: as many as there are senders or receivers, whichever
+    are more. Pairs are drawn so that every agent plays once before any plays again."""
+    sender_speeds: tuple[Accuracy, ...] = ()
+    """Probability that a sender's weights change after it played (Rita et al. 2022): one for each sender, or one for
+    all; []: 1."""
+    receiver_speeds: tuple[Accuracy, ...] = ()
+    """The same of receivers."""
+    imitate_every: Count | None = None
+    """Every so many steps, senders learn the messages of the one that was understood best, instead of playing
+    (Chaabouni et al. 2022)."""
+    voting: bool = False
+    """Evaluations also have the accuracy of the vote of all receivers that a sender meets (Chaabouni et al. 2022)."""
+
+    def __post_init__(self) -> None:
+        """Check that the settings fit one another; `ConfigError` if not."""
+        if self.agents is not None:
+            if self.senders != 1 or self.receivers != 1:
+                raise ConfigError("agents: expected either agents, or senders and receivers")
+            if self.agents == 1:
+                raise ConfigError("agents: an agent does not play with itself, expected at least 2, got 1")
+        elif self.shares != "nothing":
+            raise ConfigError("shares: senders and receivers are different agents: set society.agents")
+        for role in ("sender", "receiver"):
+            speeds = getattr(self, f"{role}_speeds")
+            if len(speeds) not in (0, 1, self.number(role)):
+                raise ConfigError(
+                    f"{role}_speeds: expected one for each of {self.number(role)} {role}s, got {len(speeds)}"
+                )
+        if self.imitate_every is not None and self.number("sender") == 1:
+            raise ConfigError("imitate_every: needs several senders, such as society.senders=4")
+        if self.voting and self.number("receiver") == 1:
+            raise ConfigError("voting: needs several receivers, such as society.receivers=4")
+
+    def number(self, role: str) -> int:
+        """How many agents there are of a role."""
+        return self.agents or (self.senders if role == "sender" else self.receivers)
+
+    def speed(self, role: str, index: int) -> float:
+        """Probability that the weights of an agent change after it played."""
+        speeds: tuple[float, ...] = getattr(self, f"{role}_speeds")
+        return 1.0 if not speeds else speeds[0 if len(speeds) == 1 else index]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GenerationOptions:
+    """When agents are replaced, and what the new ones learn before they play."""
+
+    every: Count | None = None
+    """Steps of a generation; null: nobody is replaced."""
+    roles: Literal["both", "senders", "receivers"] = "both"
+    """Who is replaced."""
+    which: Literal["all", "oldest", "random", "none"] = "all"
+    """Which of them; none: they stay, and learn the corpus of their own language again."""
+    number: Count = 1
+    """How many of each role, where they are the oldest or random ones."""
+    transmit: bool = False
+    """Whether messages are written down at the end of a generation, for new agents to learn from (iterated learning,
+    Kirby et al. 2014; Ren et al. 2020)."""
+    size: Count = 1000
+    """Examples that each sender writes down: the bottleneck."""
+    sampled: bool = True
+    """Whether these messages are sampled, where the channel can; otherwise they are the most likely ones."""
+    sender_steps: Natural = 0
+    """Steps, at the beginning of a generation, in which new senders learn the messages of those they replace."""
+    receiver_steps: Natural = 0
+    """Steps after these in which new receivers learn what the messages mean."""
+
+    def __post_init__(self) -> None:
+        """Check that the phases fit into a generation; `ConfigError` if not."""
+        if self.every is None:
+            if any(getattr(self, each.name) != each.default for each in fields(self)):
+                raise ConfigError("every: expected the steps of a generation, such as 500, got null")
+            return
+        num_learning = self.sender_steps + self.receiver_steps
+        if num_learning >= self.every:
+            raise ConfigError(
+                f"every: {num_learning} steps of learning leave none of {self.every} to play, expected more"
+            )
+        if bool(num_learning) != self.transmit:
+            expected = "sender_steps or receiver_steps" if self.transmit else "transmit: true"
+            raise ConfigError(f"transmit: new agents learn what was written down: expected {expected}")
+        for role in ("sender", "receiver"):
+            if getattr(self, f"{role}_steps") and self.roles not in ("both", f"{role}s"):
+                raise ConfigError(f"{role}_steps: no {role} is replaced (generations.roles), expected 0")
+        if self.which == "none" and not self.transmit:
+            raise ConfigError("which: nobody is replaced and nothing is learnt, expected transmit: true")

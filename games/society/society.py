@@ -1,0 +1,205 @@
+"""How the agents of a society play, learn and are evaluated.
+
+It is used as a `Game` is: `train_on` plays a step of training, `play` a batch of evaluation.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ecsuite.config import ConfigError
+from ecsuite.games.channels import Mode
+from ecsuite.games.game import Game, PlayResult, StepResult
+from ecsuite.games.noise import Noise, noise_generator
+from ecsuite.games.sections import ROLES, Experiment, Role
+from ecsuite.games.society.agents import Agents
+from ecsuite.games.society.generations import Generations
+from ecsuite.games.society.learning import LEARNING_LOSS, learn_messages
+from ecsuite.games.society.meetings import Pair
+from ecsuite.games.society.side_by_side import SideBySide
+from ecsuite.games.society.voting import votes
+from ecsuite.games.worlds.world import Batch, World
+
+RECENT = 0.9
+"""Weight of the past in the running accuracy of a sender, by which the one that others imitate is chosen."""
+LEARNING = "learning"
+"""Measure of training: the share of steps in which agents learnt what others said, and none played."""
+
+
+class Society(Agents):
+    """The senders and receivers of an experiment, and how they play.
+
+    Args:
+        experiment: Everything that the game and the society are made of.
+        world: The world of the game.
+        dtype: Precision of products and activations.
+
+    Raises:
+        ConfigError: As `Agents` does; or if more are replaced than there are, or agents are frozen.
+    """
+
+    recent: Tensor
+
+    def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> None:
+        _refuse(experiment)
+        super().__init__(experiment, world, dtype)
+        if self.options.voting and not self.task.scores_candidates:
+            raise ConfigError(f"society.voting: task {experiment.task.kind} has no candidates to vote for")
+        self.register_buffer("recent", torch.zeros(len(self.senders)))  # accuracy of late, by sender
+        self.generations = Generations(self, experiment)
+        self.learns = self.generations.options.transmit or self.options.imitate_every is not None
+        self.side_by_side = SideBySide(parts_are_own=bool(experiment.code))
+        self.num_plays: Mapping[Role, Any] = {}
+
+    def chance(self) -> Mapping[str, float]:
+        """Chance level of each measure that has one; the lowest accuracy of a pair and that of a vote have its own."""
+        levels = dict(self.task.chance())
+        if len(self.schedule.pairs) > 1:
+            levels["lowest_accuracy"] = levels["accuracy"]
+        if self.options.voting:
+            levels["voting_accuracy"] = levels["accuracy"]
+        return levels
+
+    def train_on(self, number: int, step: int, epoch: int) -> StepResult:
+        """Play batch `number` of training at a step: each pair one of its own; or learn, where it is time to.
+
+        The objective is the sum over pairs; see `scale_gradients`.
+        """
+        if (learning := self.generations.learning_step(step)) is not None:
+            self.num_plays = {learning.role: (learning.index, np.ones(len(learning.index)))}
+            return _of_learning(self.generations.learn(learning))
+        every = self.options.imitate_every
+        if every is not None and step and step % every == 0:
+            return _of_learning(self._imitate(number))
+        pairs = self.schedule.of_step(step)
+        self._count(pairs)
+        games = [self.pair(pair.sender, pair.receiver) for pair in pairs]
+        batches = [self._batch(number, place) for place in range(len(pairs))]
+        noises = [self._noise(number, place) for place in range(len(pairs))]
+        played = self.side_by_side.play(games, batches, noises, epoch)
+        self._note_accuracy(pairs, played)
+        objective = torch.stack([each.objective for each in played]).sum()
+        measures = means([each.measures for each in played])
+        return StepResult(
+            objective=objective,
+            measures={**measures, LEARNING: torch.zeros_like(measures["loss"])} if self.learns else measures,
+        )
+
+    def means_by_kind(self, means: Mapping[str, float]) -> dict[str, float]:
+        """Means over all steps, as means over the steps in which agents played and those in which they learnt."""
+        share = means.get(LEARNING, 0.0)
+        found = {}
+        for name, value in means.items():
+            steps = 1.0 if name == LEARNING else share if name == LEARNING_LOSS else 1.0 - share
+            if steps > 0:
+                found[name] = value / steps
+        return found
+
+    def play(self, batch: Batch, mode: Mode, generator: Noise | None = None, epoch: int = 0) -> PlayResult:
+        """Play a batch with every pair that meets; measures are means over the pairs. See `Game.play`."""
+        played: list[PlayResult] = []
+        extra: list[Tensor] = []
+        for sender in range(len(self.senders)):
+            partners = self.schedule.partners(sender)
+            rounds = self.pair(sender, partners[0]).rounds(batch)
+            speaker = self.pair(sender, partners[0])
+            message = speaker.message(rounds.shown, rounds.num_positive, mode, generator, epoch)
+            for receiver in partners:
+                game = self.pair(sender, receiver)
+                understood = game.understand(
+                    message, rounds.candidates, rounds.truth, mode=mode, generator=generator
+                )
+                played.append(game.result(understood))
+            if self.options.voting:
+                extra.append(votes([self.pair(sender, each) for each in partners], rounds, message))
+        measures = means([each.measures for each in played])
+        if len(played) > 1:
+            measures["lowest_accuracy"] = torch.stack([each.measures["accuracy"] for each in played]).min()
+        if extra:
+            measures["voting_accuracy"] = torch.stack(extra).mean()
+        return replace(played[0], measures=measures)
+
+    def scale_gradients(self, step: int) -> None:
+        """Make the gradient of each agent the mean over the pairs in which it played, and drop that of slow ones.
+
+        An agent without a gradient is left as it is by the optimizer.
+        """
+        rng = np.random.default_rng([self.seed, step, *b"speeds"])
+        for role in ROLES:
+            chances = rng.random(self.options.number(role))
+            for index, count in zip(*self.num_plays.get(role, ((), ())), strict=True):
+                is_slow = chances[index] >= self.options.speed(role, index)
+                for parameter in self.agents(role)[index].parameters():
+                    if parameter.grad is not None and (is_slow or count > 1):
+                        parameter.grad = None if is_slow else parameter.grad.div_(count)
+
+    def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
+        """Replace agents where a generation ends with this step."""
+        self.generations.begin_step(step, optimizer)
+
+    def _imitate(self, number: int) -> StepResult:
+        """All senders but the best of late learn its messages."""
+        best = int(self.recent.argmax())
+        learners = [index for index in range(len(self.senders)) if index != best]
+        self.num_plays = {"sender": (learners, np.ones(len(learners)))}
+        batch = self._batch(number, 0)
+        with torch.no_grad():
+            self.eval()
+            message = self.speakers()[best].generate_message(batch, "greedy")
+            self.train()
+        games = self.speakers()
+        return learn_messages(
+            [games[index] for index in learners], [batch] * len(learners), [message] * len(learners)
+        )
+
+    def _batch(self, number: int, place: int) -> Batch:
+        """The batch of the pair at a place of a step: in an epoch, each place has every batch once."""
+        size = -(-self.world.num_train // self.world.sizes.batch_size)
+        epoch, within = divmod(number, size)
+        return self.world.batch("train", epoch * size + (within + place) % size)
+
+    def _noise(self, number: int, place: int) -> torch.Generator:
+        purpose = "train" if place == 0 else f"train, pair {place}"
+        return noise_generator(self.seed, purpose, number, self.device)
+
+    def _count(self, pairs: list[Pair]) -> None:
+        """Note how many pairs of the step each agent is in."""
+        self.num_plays = {
+            role: np.unique([getattr(pair, role) for pair in pairs], return_counts=True) for role in ROLES
+        }
+
+    @torch.no_grad()
+    def _note_accuracy(self, pairs: list[Pair], played: Sequence[StepResult]) -> None:
+        if self.options.imitate_every is None:
+            return
+        for pair, each in zip(pairs, played, strict=True):
+            now = each.measures["accuracy"]
+            self.recent[pair.sender] = RECENT * self.recent[pair.sender] + (1 - RECENT) * now
+
+
+def means(measures: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of each measure over pairs."""
+    return {name: torch.stack([each[name] for each in measures]).mean() for name in measures[0]}
+
+
+def make_players(experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> Game | Society:
+    """The agents of an experiment: a single pair, or a society."""
+    return (Society if experiment.is_society else Game)(experiment, world, dtype)
+
+
+def _of_learning(result: StepResult) -> StepResult:
+    return replace(result, measures={**result.measures, LEARNING: torch.ones_like(result.objective.detach())})
+
+
+def _refuse(experiment: Experiment) -> None:
+    """Raise `ConfigError` for what a society can't do."""
+    training = experiment.training
+    for role in ROLES:
+        if training.init_of(role) is not None or getattr(training, f"freeze_{role}"):
+            raise ConfigError(
+                f"training: the {role} is frozen or begins with another run's weights, which needs a single pair"
+            )

@@ -1,0 +1,110 @@
+"""Who plays with whom: kinds of meetings, and the pairs of each step."""
+
+from collections import Counter
+
+import pytest
+
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.registry import MEETINGS
+from ecsuite.games.run_identity import with_data
+from ecsuite.games.society.meetings import Schedule
+
+
+def schedule(*settings, seed=1):
+    """The schedule of a society."""
+    options = load_experiment("disc_tiny", settings).society
+    return Schedule(MEETINGS.make(options.meets), options, seed)
+
+
+def pairs_of(*settings, seed=1):
+    """Sender and receiver of each pair that meets."""
+    return {(pair.sender, pair.receiver) for pair in schedule(*settings, seed=seed).pairs}
+
+
+FOUR = ("society.senders=4", "society.receivers=4")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (("society.senders=2", "society.receivers=3"), {(i, j) for i in range(2) for j in range(3)}),
+        (("society.agents=3",), {(i, j) for i in range(3) for j in range(3) if i != j}),
+        (
+            ("society.agents=4", "society.meets=ring"),
+            {(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (3, 0), (0, 3)},
+        ),
+        ((*FOUR, "society.meets=groups"), {(i, j) for i in range(4) for j in range(4) if i // 2 == j // 2}),
+        (("society.senders=2", "society.meets={kind: list, pairs: [[0, 0], [1, 0, 0.5]]}"), {(0, 0), (1, 0)}),
+    ],
+)
+def test_each_kind_has_its_pairs(settings, expected):
+    assert pairs_of(*settings) == expected
+
+
+@pytest.mark.parametrize("settings", [FOUR, ("society.agents=5",)])
+def test_random_meetings_are_as_many_for_everyone(settings):
+    found = pairs_of(*settings, "society.meets=random,partners=2")
+    for place in (0, 1):
+        assert set(Counter(pair[place] for pair in found).values()) == {2}
+    assert len({frozenset(pairs_of(*settings, "society.meets=random,partners=2", seed=n)) for n in range(8)}) > 1
+
+
+def test_all_play_before_any_plays_again():
+    found = schedule(*FOUR)
+    for step in range(50):
+        pairs = found.of_step(step)
+        assert len({pair.sender for pair in pairs}) == len({pair.receiver for pair in pairs}) == 4
+        assert found.of_step(step) == pairs  # a pure function of the step
+    played = Counter((pair.sender, pair.receiver) for step in range(50) for pair in found.of_step(step))
+    assert len(played) == 16
+
+
+def test_pairs_play_as_often_as_their_weights_say():
+    found = schedule(*FOUR, "society.meets=groups,across=0.1", "society.pairs_per_step=1")
+    across = [
+        pair for step in range(2000) for pair in found.of_step(step) if pair.sender // 2 != pair.receiver // 2
+    ]
+    assert len(across) / 2000 == pytest.approx(0.1 / 1.1, abs=0.02)
+
+
+def test_a_file_becomes_a_list_in_the_run(tmp_path):
+    file = tmp_path / "pairs.csv"
+    file.write_text("sender,receiver,weight\n0,0,1\n1,0,0.5\n")
+    experiment = with_data(
+        load_experiment("disc_tiny", ["society.senders=2", f"society.meets=file,path={file}"])
+    )
+    assert experiment.society.meets.options.pairs == ((0, 0, 1), (1, 0, 0.5))
+    file.write_text("sender,receiver\n0,x\n")
+    with pytest.raises(ConfigError, match="pairs.csv:2: expected columns"):
+        with_data(load_experiment("disc_tiny", ["society.senders=2", f"society.meets=file,path={file}"]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("society.senders=2", "society.meets={kind: list, pairs: [[0, 0]]}"), "sender 1 meets nobody"),
+        ((*FOUR, "society.meets=random,partners=9"), "partners: expected at most 4, got 9"),
+        (("society.senders=2", "society.meets=ring"), "a ring has a receiver at the place of each sender"),
+        ((*FOUR, "society.meets=groups,number=5"), "a group that no one meets"),
+        ((*FOUR, "society.pairs_per_step=17"), "expected at most the 16 pairs that meet, got 17"),
+        (("society.agents=2", "society.meets={kind: list, pairs: [[0, 0]]}"), "does not play with itself"),
+        (("society.meets={kind: list, pairs: [[0, 7]]}",), "there are 1 senders and 1 receivers"),
+        (("society.senders=2", "society.meets=file"), "expected a CSV file"),
+        (("society.agents=2", "society.senders=2"), "either agents, or senders and receivers"),
+        (("society.agents=1",), "expected at least 2, got 1"),
+        (("society.sender_speeds=[0.5, 1]",), "expected one for each of 1 senders, got 2"),
+        (("society.shares=perception",), "set society.agents"),
+        (("society.voting=true",), "needs several receivers"),
+        (("society.imitate_every=5",), "needs several senders"),
+        (("generations.number=2",), "expected the steps of a generation"),
+        (("generations.every=10", "generations.transmit=true"), "expected sender_steps or receiver_steps"),
+        (
+            ("generations.every=10", "generations.transmit=true", "generations.sender_steps=10"),
+            "leave none of 10 to play",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        schedule(*settings)

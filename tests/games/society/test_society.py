@@ -1,0 +1,258 @@
+"""Societies: pairs side by side, agents that are replaced, that learn and imitate, and what is kept of it all."""
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus
+from ecsuite.formats import read_corpus
+from ecsuite.games.corpus_generation import record_corpus
+from ecsuite.games.game import Game
+from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.runs import load_run
+from ecsuite.games.society.society import Society, make_players
+from ecsuite.games.training import train
+from ecsuite.games.world_making import make_world
+
+TWO = ("society.senders=2", "society.receivers=2")
+
+
+def society(experiment):
+    """The society of an experiment."""
+    torch.manual_seed(1)
+    found = make_players(experiment, make_world(experiment))
+    assert isinstance(found, Society)
+    return found
+
+
+def gradients(players, step=0):
+    """Loss, gradients and buffers after a step."""
+    played = players.train_on(step, step, 0)
+    played.objective.backward()
+    return (
+        float(played.objective.detach()),
+        {name: each.grad for name, each in players.named_parameters() if each.grad is not None},
+        dict(players.named_buffers()),
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("society.senders=2", "society.receivers=3"),
+        ("society.senders=2", "society.receivers=3", "channel=reinforce"),
+        (*TWO, "channel=reinforce,baseline=greedy"),
+        (*TWO, "channel=variational"),
+        ("society.agents=3", "channel=quantized"),
+        (*TWO, "task=reconstruction"),
+        (*TWO, "task=in_batch", "sender.perception.dropout=0.2"),
+    ],
+)
+def test_pairs_side_by_side_learn_as_one_after_the_other(small, settings):
+    together, alone = society(small(*settings)), society(small(*settings))
+    alone.side_by_side.reason = "asked for"
+    found, expected = gradients(together), gradients(alone)
+    assert together.side_by_side.reason is None
+    assert found[0] == pytest.approx(expected[0], rel=1e-5)
+    for here, there in zip(found[1:], expected[1:], strict=True):
+        assert here.keys() == there.keys()
+        for name, each in here.items():
+            torch.testing.assert_close(each, there[name], rtol=1e-4, atol=1e-6)
+
+
+def test_sender_and_receiver_0_begin_as_a_pair_does(small):
+    torch.manual_seed(1)
+    pair = Game(small(), make_world(small()))
+    found = society(small(*TWO)).pair(0, 0).state_dict()
+    for name, each in pair.state_dict().items():
+        torch.testing.assert_close(found[name], each, rtol=0, atol=0)
+    senders = society(small(*TWO)).senders
+    assert any((a != b).any() for a, b in zip(senders[0].parameters(), senders[1].parameters(), strict=True))
+
+
+def test_the_gradient_of_an_agent_is_the_mean_over_its_pairs(small):
+    found = society(small("society.receivers=2"))  # the sender plays with both in a step
+    games = [found.pair(0, 0), found.pair(0, 1)]
+    batches = [found._batch(0, place) for place in (0, 1)]
+    noises = [found._noise(0, place) for place in (0, 1)]
+    alone = []
+    for game, batch, noise in zip(games, batches, noises, strict=True):
+        found.zero_grad()
+        game.play(batch, "train", noise).objective.backward()
+        alone.append(next(found.senders[0].parameters()).grad.clone())
+    found.zero_grad()
+    gradients(found)
+    found.scale_gradients(0)
+    mean = torch.stack(alone).mean(0)
+    torch.testing.assert_close(next(found.senders[0].parameters()).grad, mean, rtol=1e-4, atol=1e-6)
+
+
+def test_slow_agents_change_as_often_as_their_speed_says(small):
+    found = society(small(*TWO, "society.sender_speeds=[1, 0.25]"))
+    changed = np.zeros(2)
+    for step in range(200):
+        found._count(found.schedule.of_step(step))
+        for parameter in found.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        found.scale_gradients(step)
+        changed += [next(agent.parameters()).grad is not None for agent in found.senders]
+    assert changed[0] == 200
+    assert changed[1] / 200 == pytest.approx(0.25, abs=0.08)
+
+
+GENERATIONS = (
+    *TWO, "generations.every=8", "generations.transmit=true", "generations.size=64", "generations.sender_steps=2",
+    "generations.receiver_steps=2", "generations.which=oldest",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", [GENERATIONS, (*TWO, "society.imitate_every=5", "society.voting=true")])
+def test_a_run_that_is_stopped_anywhere_ends_with_the_same_bytes(small, run, tmp_path, settings):
+    experiment = small(*settings)
+    run(experiment, tmp_path / "whole")
+    while True:
+        steps = iter(range(7))
+
+        def should_stop(steps=steps):
+            return "preempted" if next(steps, None) is None else None
+
+        done = train(
+            experiment, tmp_path / "parts", resume=True, device="cpu", progress=lambda *_: None,
+            note=lambda _: None, should_stop=should_stop,
+        )  # fmt: skip
+        if done.stopped != "preempted":
+            break
+    names = sorted(file.name for file in (tmp_path / "whole").glob("*.safetensors"))
+    for name in (names[-1], "corpus.jsonl", "speaker.jsonl"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes(), name
+
+
+def test_who_is_replaced_begins_anew_and_others_stay(small):
+    found = society(small(*TWO, "generations.every=3", "generations.which=oldest", "generations.roles=senders"))
+    updates = WeightUpdates(small().optimizer, found)
+    before = {name: each.clone() for name, each in found.state_dict().items()}
+    for step in range(3):
+        gradients(found, step)
+        updates.step(1.0)
+    trained = {name: each.clone() for name, each in found.state_dict().items()}
+    found.begin_step(3, updates.optimizer)
+    for name, each in found.state_dict().items():
+        if name.startswith("senders.0.sender"):
+            assert (each != before[name]).any() and (each != trained[name]).any()
+        elif name.startswith(("senders.1", "receivers")):
+            assert (each == trained[name]).all()
+    assert found.born.tolist() == [3, 0, 0, 0]
+    new, old = (list(found.senders[place].parameters()) for place in (0, 1))
+    assert not any(each in updates.optimizer.state for each in new)
+    assert all(each in updates.optimizer.state for each in old if each.grad is not None)
+
+
+@pytest.mark.parametrize(("which", "expected"), [("oldest", [[0], [1], [2], [0]]), ("all", [[0, 1, 2]] * 4)])
+def test_the_oldest_are_replaced_in_turn(small, which, expected):
+    found = society(small("society.senders=3", "generations.every=9", f"generations.which={which}"))
+    assert [found.generations.replaced("sender", number).tolist() for number in (1, 2, 3, 4)] == expected
+
+
+def test_a_new_sender_learns_the_messages_of_the_one_it_replaces(small):
+    settings = (
+        "generations.every=400", "generations.transmit=true", "generations.size=250",
+        "generations.sender_steps=300", "generations.roles=senders", "generations.sampled=false",
+    )  # fmt: skip
+    found = society(small(*settings, "channel.max_len=2"))
+    updates = WeightUpdates(small("optimizer.lr=0.01").optimizer, found)
+    before = record_corpus(found, small()).messages.values
+    found.train()
+    found.begin_step(400, updates.optimizer)
+    assert (record_corpus(found, small()).messages.values != before).any()
+    found.train()
+    for step in range(400, 700):
+        found.zero_grad()
+        played = found.train_on(step, step, 0)
+        played.objective.backward()
+        updates.step(1.0)
+    assert played.measures["learning"] == 1
+    assert float(played.measures["learning_loss"]) < 0.1
+    assert (record_corpus(found, small()).messages.values == before).mean() > 0.9
+
+
+def test_imitation_makes_senders_alike(small):
+    found = society(small("society.senders=3", "society.imitate_every=1", "channel.max_len=2"))
+    updates = WeightUpdates(small("optimizer.lr=0.01").optimizer, found)
+    found.recent.copy_(torch.tensor([0.1, 0.9, 0.5]))
+    for step in range(1, 300):
+        found.zero_grad()
+        found.train_on(step, step, 0).objective.backward()
+        updates.step(1.0)
+    corpus = record_corpus(found, small())
+    first, best, last = (corpus.where("speaker", place).messages.values.tolist() for place in range(3))
+    assert np.mean(np.array(first) == best) > 0.9
+    assert np.mean(np.array(last) == best) > 0.9
+
+
+def test_the_corpus_says_who_spoke_and_scores_are_means_over_speakers(small, run, tmp_path):
+    from ecsuite.eval.reports.scorecard import score_corpus
+
+    run(small(*TWO, "evaluation.metrics=[topsim]", "evaluation.keep=[interactions]"), tmp_path / "run")
+    corpus = read_corpus(tmp_path / "run")
+    assert np.bincount(corpus.columns["speaker"]).tolist() == [16, 16]
+    card = score_corpus(corpus, ["topsim"])
+    each = [score_corpus(corpus.where("speaker", place), ["topsim"])["topsim"].value for place in (0, 1)]
+    assert card["topsim"].value == pytest.approx(np.mean(each))
+    assert list(card["topsim"].details["by_speaker"].values()) == each
+    assert card["topsim"].signature.endswith("|speakers:2")
+    assert "means over 2 speakers" in str(card)
+    opened = load_run(tmp_path / "run")
+    table = opened.interactions()
+    assert sorted(set(zip(table["sender"].to_pylist(), table["receiver"].to_pylist(), strict=True))) == [
+        (0, 0), (0, 1), (1, 0), (1, 1),
+    ]  # fmt: skip
+    assert opened.evaluate()["valid"] == pytest.approx(opened.measures, abs=1e-3)
+    assert len(opened.speak([[0, 1]])) == 1
+
+
+def test_voting_is_at_least_as_good_as_chance_and_counts_all(small):
+    found = society(small("society.receivers=3", "society.voting=true"))
+    measures = found.eval().play(found.world.batch("valid", 0), "greedy").measures
+    assert {"voting_accuracy", "lowest_accuracy", "accuracy"} <= set(measures)
+    with pytest.raises(ConfigError, match="no candidates to vote for"):
+        society(small("society.receivers=3", "society.voting=true", "task=reconstruction"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ((*TWO, "training.freeze_sender=true"), "needs a single pair"),
+        ((*TWO, "generations.every=5", "generations.which=oldest", "generations.number=3"), "there are 2"),
+        ((*GENERATIONS, "generations.size=999"), "at most the 250 examples"),
+        ((*GENERATIONS, "channel=quantized"), "expected a channel of symbols"),
+        (("society.agents=2", "generations.every=5", "generations.roles=senders"), "replaced whole"),
+    ],
+)
+def test_what_a_society_can_not_do_is_refused(small, settings, message):
+    with pytest.raises(ConfigError, match=message):
+        society(small(*settings))
+
+
+def test_agents_that_share_a_perception_have_one(small):
+    settings = ("society.agents=2", "society.shares=perception", "sender.perception=tanh,size=9", "receiver.perception=tanh,size=9")
+    with pytest.raises(ConfigError, match="weights of the same shapes"):
+        society(small("society.agents=2", "society.shares=perception"))
+    found = society(small(*settings))
+    assert found.senders[1].sender_perception is found.receivers[1].receiver_perception
+    gradients(found)
+    found.scale_gradients(0)
+
+
+@pytest.mark.slow
+def test_four_by_four_agents_understand_each_other(tmp_path, run):
+    from ecsuite.games.experiment import load_experiment
+
+    experiment = load_experiment("disc_tiny", ["society.senders=4", "society.receivers=4"])
+    assert run(experiment, tmp_path / "run").measures["lowest_accuracy"] >= 0.9
+
+
+def test_one_by_one_is_a_pair(small):
+    assert isinstance(make_players(small("society.senders=1"), make_world(small())), Game)
+    assert "society" not in small().to_tree()
+    assert isinstance(record_corpus(make_players(small(), make_world(small())), small()), Corpus)
