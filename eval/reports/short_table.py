@@ -78,7 +78,9 @@ class ShortTable:
             f"symbols; {corpus['num_distinct_symbols']:,} distinct symbols; {eos}"
         )
         number = corpus.get("num_speakers")
-        speakers = [] if number is None else [Text(f"scores are means over {number:,} speakers, each scored alone")]
+        speakers = (
+            [] if number is None else [Text(f"scores are means over {number:,} speakers, each scored alone")]
+        )
         return [
             Text(_from_the_end(origin, WIDTH), "bold"),
             Text(messages),

@@ -47,7 +47,9 @@ def test_random_meetings_are_as_many_for_everyone(settings):
     found = pairs_of(*settings, "society.meets=random,partners=2")
     for place in (0, 1):
         assert set(Counter(pair[place] for pair in found).values()) == {2}
-    assert len({frozenset(pairs_of(*settings, "society.meets=random,partners=2", seed=n)) for n in range(8)}) > 1
+    assert (
+        len({frozenset(pairs_of(*settings, "society.meets=random,partners=2", seed=n)) for n in range(8)}) > 1
+    )
 
 
 def test_all_play_before_any_plays_again():
@@ -76,7 +78,7 @@ def test_a_file_becomes_a_list_in_the_run(tmp_path):
     )
     assert experiment.society.meets.options.pairs == ((0, 0, 1), (1, 0, 0.5))
     file.write_text("sender,receiver\n0,x\n")
-    with pytest.raises(ConfigError, match="pairs.csv:2: expected columns"):
+    with pytest.raises(ConfigError, match=r"pairs\.csv:2: expected columns"):
         with_data(load_experiment("disc_tiny", ["society.senders=2", f"society.meets=file,path={file}"]))
 
 

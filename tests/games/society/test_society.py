@@ -129,7 +129,9 @@ def test_a_run_that_is_stopped_anywhere_ends_with_the_same_bytes(small, run, tmp
 
 
 def test_who_is_replaced_begins_anew_and_others_stay(small):
-    found = society(small(*TWO, "generations.every=3", "generations.which=oldest", "generations.roles=senders"))
+    found = society(
+        small(*TWO, "generations.every=3", "generations.which=oldest", "generations.roles=senders")
+    )
     updates = WeightUpdates(small().optimizer, found)
     before = {name: each.clone() for name, each in found.state_dict().items()}
     for step in range(3):
@@ -235,7 +237,12 @@ def test_what_a_society_can_not_do_is_refused(small, settings, message):
 
 
 def test_agents_that_share_a_perception_have_one(small):
-    settings = ("society.agents=2", "society.shares=perception", "sender.perception=tanh,size=9", "receiver.perception=tanh,size=9")
+    settings = (
+        "society.agents=2",
+        "society.shares=perception",
+        "sender.perception=tanh,size=9",
+        "receiver.perception=tanh,size=9",
+    )
     with pytest.raises(ConfigError, match="weights of the same shapes"):
         society(small("society.agents=2", "society.shares=perception"))
     found = society(small(*settings))
