@@ -7,6 +7,7 @@ and no other kind.
 """
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -151,6 +152,18 @@ class Entropies:
         self._num_values = [int(values.max()) + 1 for values in attributes]
         self._cache: dict[tuple[int, tuple[int, ...]], float] = {}
 
+    @cached_property
+    def of_all_sets(self) -> Floats:
+        """H(attribute | symbols at the positions) of all sets, (2^num_positions, num_attributes); bit p: has position p."""
+        sets = (self.positions_in(chosen) for chosen in range(1 << self.num_positions))
+        return np.array(
+            [self.conditional_entropies(some, tuple(range(self.num_attributes))) for some in sets]
+        )
+
+    def positions_in(self, chosen: int) -> tuple[int, ...]:
+        """The positions whose bits are set, ascending."""
+        return tuple(position for position in range(self.num_positions) if chosen >> position & 1)
+
     def is_exact_feasible(self) -> bool:
         """Whether the corpus is small enough for `exact_search`."""
         if self.num_positions > MAX_EXACT_POSITIONS:
@@ -236,13 +249,10 @@ def exact_search(entropies: Entropies, weights: Floats) -> Partition:
         entropies: Entropies of the corpus.
         weights: Weight of the residual of each attribute, shape (num_attributes,).
     """
-    num_positions = entropies.num_positions
-    all_attributes = tuple(range(entropies.num_attributes))
-    sets = np.arange(1 << num_positions)  # bit p: position p is in the set
-    members = [tuple(p for p in range(num_positions) if chosen >> p & 1) for chosen in sets.tolist()]
-    left = np.array([entropies.conditional_entropies(some, all_attributes) for some in members]) * weights
-    best, taken = left[:, 0], []
-    for attribute in all_attributes[1:]:
+    sets = np.arange(1 << entropies.num_positions)
+    left = entropies.of_all_sets * weights
+    best, taken, further = left[:, 0], [], range(1, entropies.num_attributes)
+    for attribute in further:
         least, choice = np.full(len(sets), np.inf), np.zeros_like(sets)
         for own in sets:
             others = sets[sets & own == 0]
@@ -252,10 +262,10 @@ def exact_search(entropies: Entropies, weights: Floats) -> Partition:
             choice[others[is_less] | own] = own
         best = least
         taken.append(choice)
-    partition, rest = np.zeros(num_positions, np.int64), int(sets[-1])
-    for attribute, choice in zip(reversed(all_attributes[1:]), reversed(taken), strict=True):
+    partition, rest = np.zeros(entropies.num_positions, np.int64), int(sets[-1])
+    for attribute, choice in zip(reversed(further), reversed(taken), strict=True):
         own = int(choice[rest])
-        partition[list(members[own])] = attribute
+        partition[list(entropies.positions_in(own))] = attribute
         rest &= ~own
     return tuple(partition.tolist())
 

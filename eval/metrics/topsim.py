@@ -119,10 +119,13 @@ def _null(x: Floats, y: Floats, num_rows: int, rng: np.random.Generator) -> Floa
     between_messages[above] = x
     between_meanings[above] = y
     between_meanings += between_meanings.T
+    rows, shuffled = np.empty_like(between_meanings), np.empty_like(between_meanings)
     draws = []
     for _ in range(num_draws(resampling.NUM_PERMUTATIONS, num_rows**2 // 2)):
         order = rng.permutation(num_rows)
-        draws.append(np.vdot(between_messages, between_meanings[order][:, order]) / len(x))
+        np.take(between_meanings, order, axis=0, out=rows, mode="clip")  # which copies nothing
+        np.take(rows, order, axis=1, out=shuffled, mode="clip")
+        draws.append(np.vdot(between_messages, shuffled) / len(x))
     return np.array(draws, np.float64)
 
 
