@@ -154,14 +154,14 @@ class Entropies:
 
     @cached_property
     def of_all_sets(self) -> Floats:
-        """H(attribute | symbols at the positions) of all sets, (2^num_positions, num_attributes); bit p: has position p."""
+        """H(attribute | symbols) of all sets of positions, (2^num_positions, num_attributes); see `positions_in`."""
         sets = (self.positions_in(chosen) for chosen in range(1 << self.num_positions))
         return np.array(
             [self.conditional_entropies(some, tuple(range(self.num_attributes))) for some in sets]
         )
 
     def positions_in(self, chosen: int) -> tuple[int, ...]:
-        """The positions whose bits are set, ascending."""
+        """The positions of a set, ascending: position p is in it if bit p is set."""
         return tuple(position for position in range(self.num_positions) if chosen >> position & 1)
 
     def is_exact_feasible(self) -> bool:
