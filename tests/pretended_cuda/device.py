@@ -83,6 +83,8 @@ def pretended(
                 "get_device_capability": (9, 0),
                 "get_device_name": "pretended",
                 "mem_get_info": memory,
+                "max_memory_allocated": 0,
+                "reset_peak_memory_stats": None,
             }
             enter(
                 patch.multiple(torch.cuda, **drawn, **{name: _returns(value) for name, value in says.items()})

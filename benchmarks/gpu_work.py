@@ -1,0 +1,225 @@
+"""What `gpu.py` measures: the trainings that users run, each as a loop that is told of after every update."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import game_training
+import icy
+import numpy as np
+import torch
+import xferbench
+
+from ecsuite.devices import PRECISIONS, computing, fixed_threads, routed_products
+from ecsuite.eval.learning.bart import NUM_SPECIAL, Specials, build
+from ecsuite.eval.learning.data import Windows
+from ecsuite.eval.learning.encoder_decoder import Encoded, PairBatches, train_encoder_decoder
+from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
+from ecsuite.eval.learning.gpt2 import LanguageModel
+from ecsuite.eval.learning.training import Followed
+from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
+from ecsuite.eval.xferbench.presets import FULL, NANO
+from ecsuite.eval.xferbench.training import cross_entropy, train
+from ecsuite.eval.xtreme.heads import LabelHead
+from ecsuite.eval.xtreme.presets import PRESETS as XTREME
+from ecsuite.eval.xtreme.rows import Rows
+from ecsuite.eval.xtreme.tuning import finetune
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.training import train as train_game
+
+MANY = 10**6
+"""Updates of a training that ends when enough was measured."""
+SEEDS, GRAMMARS = 10, 5
+"""Of ICY's Table 3: so many runs of a model are trained side by side."""
+SMALLER = {
+    "sender.hidden_size": 16, "receiver.hidden_size": 16, "training.batch_size": 8, "evaluation.num_valid": 8,
+    "evaluation.corpus_size": 8,
+}  # fmt: skip
+"""Settings of games with which a whole measurement takes a second."""
+
+Told = Callable[[], None]
+"""Called after every update; ends the loop by an exception."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    """A training, and what an update of it is."""
+
+    loop: Callable[[Told], None]
+    """Trains without end."""
+    amount: int
+    """Of what an update works on."""
+    unit: str
+    """Of the amount."""
+    precision: str
+    """Of products."""
+    flops: float | None = None
+    """FLOP of the products of an update; None: they are counted."""
+    padding: float | None = None
+    """Share of the symbols of a batch that are padding."""
+
+
+def game(name: str, device: torch.device, *, is_small: bool, num_threads: int = 1) -> Work:
+    """Training of a shipped game as `train-game` does it, without evaluations and checkpoints before its end."""
+    size = load_experiment(name).training.batch_size
+    settings = SMALLER if is_small else {"training.batch_size": size}
+    num_examples = MANY * settings["training.batch_size"]
+    settings |= {"training.num_examples": num_examples, "training.num_epochs": 1}
+    settings |= {"training.evaluate_every": MANY, "training.checkpoint_every": MANY}
+    experiment = load_experiment(name, [f"{key}={value}" for key, value in settings.items()])
+
+    def loop(told: Told) -> None:
+        with tempfile.TemporaryDirectory() as folder, fixed_threads(num_threads):
+            train_game(
+                experiment,
+                Path(folder),
+                device=device.type,
+                progress=lambda *_: None,
+                note=lambda _: None,
+                should_stop=told,
+            )
+
+    precision = game_training.choose_precision(experiment.training.precision, device)
+    return Work(loop=loop, amount=experiment.training.batch_size, unit="examples", precision=precision)
+
+
+def egg(name: str, device: torch.device, *, is_small: bool) -> Work:
+    """Training of the same game by EGG's own modules; `ImportError` if they can't be imported."""
+    experiment = load_experiment(
+        name, [f"{key}={value}" for key, value in SMALLER.items()] if is_small else []
+    )
+    step = game_training.egg_step(experiment, device)
+    return Work(
+        loop=_repeated(step), amount=experiment.training.batch_size, unit="examples", precision="fp32"
+    )
+
+
+def language_model(device: torch.device, *, is_small: bool, is_test: bool = False) -> Work:
+    """Pretraining or test of XferBench's model at the paper's size."""
+    sizes, precision = NANO if is_small else FULL, "bf16"
+    draws = torch.Generator().manual_seed(0)
+    model = LanguageModel(sizes.vocab_size, sizes, draws).to(device)
+    model.products = PRECISIONS[precision]
+    symbols = torch.randint(sizes.vocab_size, (64 * sizes.batch, sizes.context + 1), generator=draws)
+    windows = Windows(symbols=symbols)
+
+    def loop(told: Told) -> None:
+        with computing(device, precision, seed=0):
+            if is_test:
+                part = Windows(symbols=symbols[: sizes.batch])
+                _repeated(lambda: cross_entropy(model, part, sizes.batch))(told)
+            train(
+                model, windows, num_epochs=MANY, batch=sizes.batch, lr=1e-5, weight_decay=0.01, generator=draws,
+                followed=_telling(told),
+            )  # fmt: skip
+
+    tokens = sizes.batch * sizes.context
+    flops = (xferbench.TRUNK + xferbench.HEAD) * tokens / (3 if is_test else 1)
+    flops = None if is_small else flops
+    return Work(loop=loop, amount=tokens, unit="tokens", precision=precision, flops=flops)
+
+
+def artificial_language(model: str, device: torch.device, *, is_small: bool) -> Work:
+    """Learning of ICY's grammars by as many runs of a model as a row of Table 3 has, side by side."""
+    replicas = 2 if is_small else SEEDS * GRAMMARS
+    update = icy.make_update(model, "fp32", replicas, device)
+
+    def loop(told: Told) -> None:
+        with routed_products(device, "fp32"):
+            _repeated(update)(told)
+
+    return Work(loop=loop, amount=replicas, unit="updates", precision="fp32")
+
+
+def translation(device: torch.device, *, is_small: bool) -> Work:
+    """Fine-tuning of the translation experiment, on pairs of sentences of different lengths."""
+    preset = TRANSLATION["nano" if is_small else "full"]
+    special, rng = Specials.of(preset.model.vocab_size), np.random.default_rng(0)
+    sources, targets = (
+        _sentences(rng, preset.model.vocab_size - NUM_SPECIAL, preset.longest) for _ in range(2)
+    )
+    pairs = PairBatches(Encoded(sources=sources, targets=targets), preset.optimisation.batch, special, rng)
+    model = build(preset.model, preset.model.vocab_size).to(device)
+
+    def loop(told: Told) -> None:
+        with computing(device, "bf16", seed=0):
+            train_encoder_decoder(
+                model, pairs, MANY * MANY, lr=1e-5, warmup=0.0, weight_decay=0.01, precision="bf16",
+                followed=_telling(told),
+            )  # fmt: skip
+
+    batches = [pairs.take(index)["input_ids"] for index in pairs.draw_epoch()]
+    num_tokens = sum(int((each != special.pad).sum()) for each in batches)
+    return Work(
+        loop=loop,
+        amount=num_tokens // len(batches),
+        unit="tokens",
+        precision="bf16",
+        padding=1 - num_tokens / sum(each.numel() for each in batches),
+    )
+
+
+def fine_tuning(device: torch.device, *, is_small: bool) -> Work:
+    """Fine-tuning of XTREME's whole model to tag words, on rows of different lengths."""
+    preset, draws = XTREME["nano" if is_small else "full"], torch.Generator().manual_seed(0)
+    tuning = replace(preset.tuning["tagging"], epochs=MANY)
+    rng, size = np.random.default_rng(0), preset.vocabulary.size
+    backbone = BACKBONES["decoder"](preset.backbone, draws)
+    backbone.set_embedding(initial_embedding(size, preset.backbone.width, draws))
+    head = LabelHead(preset.backbone.width, 17, draws)
+    ids = [row.tolist() for row in _sentences(rng, size - 1, min(tuning.context, preset.backbone.context))]
+    rows = Rows(ids=ids, targets=[[number % 17 for number in row] for row in ids], padding=size - 1)
+    parameters = [*backbone.to(device).parameters(), *head.to(device).parameters()]
+
+    def loop(told: Told) -> None:
+        with computing(device, "bf16", seed=0):
+            finetune(
+                backbone, head, rows, tuning, parameters, trains_backbone=True, generator=draws,
+                followed=_telling(told),
+            )  # fmt: skip
+
+    batches = [rows.take(index, torch.device("cpu"))[1] for index in rows.batches(tuning.batch)]
+    num_tokens = sum(int(mask.sum()) for mask in batches)
+    return Work(
+        loop=loop,
+        amount=num_tokens // len(batches),
+        unit="tokens",
+        precision="bf16",
+        padding=1 - num_tokens / sum(mask.numel() for mask in batches),
+    )
+
+
+def works(device: torch.device, *, is_small: bool) -> Iterator[tuple[str, Callable[[], Work]]]:
+    """The name of each row, and what makes its work; the most telling first."""
+    for name in ("disc_small", "disc_large"):
+        yield name, lambda name=name: game(name, device, is_small=is_small)
+        yield f"{name}, EGG", lambda name=name: egg(name, device, is_small=is_small)
+    yield "xferbench, train", lambda: language_model(device, is_small=is_small)
+    yield "xferbench, test", lambda: language_model(device, is_small=is_small, is_test=True)
+    yield "shape_gs", lambda: game("shape_gs", device, is_small=is_small)
+    cpu = torch.device("cpu")
+    yield "shape_gs, two CPU cores", lambda: game("shape_gs", cpu, is_small=is_small, num_threads=2)
+    yield "translation", lambda: translation(device, is_small=is_small)
+    yield "xtreme", lambda: fine_tuning(device, is_small=is_small)
+    for model in ("fc1l", "fc2l", "rnn", "gru", "lstm", "husendz:dgsend", "transformer"):
+        yield f"icy {model}", lambda model=model: artificial_language(model, device, is_small=is_small)
+
+
+def _repeated(step: Callable[[], object]) -> Callable[[Told], None]:
+    def loop(told: Told) -> None:
+        while True:
+            step()
+            told()
+
+    return loop
+
+
+def _telling(told: Told) -> Followed:
+    return Followed(report_progress=lambda share: told())
+
+
+def _sentences(rng: np.random.Generator, num_symbols: int, longest: int) -> list[np.ndarray]:
+    """Rows of symbols, of about 25 symbols as sentences of news have, at most `longest`."""
+    lengths = np.minimum(longest, 1 + rng.negative_binomial(4, 4 / 28, 4096))
+    return np.split(rng.integers(num_symbols, size=lengths.sum()), np.cumsum(lengths)[:-1])
