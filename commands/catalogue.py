@@ -172,6 +172,14 @@ COMMANDS = {
         "Score predictions as XTREME's own program does.",
         ("--predictions mine --labels labels", "--predictions mine --labels labels --languages available"),
     ),
+    "people": Entry(
+        REPRODUCE,
+        "Ask people to learn languages: the game of the ICY paper as a web page.",
+        (
+            "try shufdet",
+            "serve study.yaml --port 8000",
+        ),
+    ),
     "data": Entry(
         DATA,
         "Download the data of XferBench, translation and XTREME once.",

@@ -4,6 +4,7 @@ Perkins (2021), "Neural networks can understand compositional functions that hum
 emergent communication", section 3.1 and appendix H.
 """
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -90,7 +91,7 @@ class ChainStep:
     options: Mapping[str, str]
 
 
-def language(name: str, geometry: Geometry, seed: int) -> Language:
+def language(name: str, geometry: Geometry, seed: int, *, words: Symbols | None = None) -> Language:
     """Make a language.
 
     Each step has its own random generator, so that a seed has the same words in all grammars, and the same
@@ -102,6 +103,7 @@ def language(name: str, geometry: Geometry, seed: int) -> Language:
             `shufdet,decides=first`, `pairsum,last=program`.
         geometry: Sizes of the language.
         seed: Seed of all random draws; at least 0.
+        words: Words to use in place of drawn ones, symbols from 0, (num_attributes, num_values, word_length).
 
     Raises:
         ConfigError: If the grammar or an option is unknown, or the geometry has too few words.
@@ -109,7 +111,8 @@ def language(name: str, geometry: Geometry, seed: int) -> Language:
     chain = parse(name)
     meanings = all_meanings(geometry)
     if chain[0].name == "concat":
-        messages = concatenate(draw_words(geometry, stream(seed, "words")), meanings)
+        drawn = draw_words(geometry, stream(seed, "words")) if words is None else words
+        messages = concatenate(drawn, meanings)
     else:
         messages = draw_messages(geometry, stream(seed, "messages"))
     times: dict[str, int] = {}
@@ -120,6 +123,8 @@ def language(name: str, geometry: Geometry, seed: int) -> Language:
     parts = [_text(chain, all_options=True), str(geometry), f"seed:{seed}", f"v:{VERSION}"]
     if chain[0].name == "concat" and not has_distinct_words(geometry):
         parts.insert(2, "words:distinct-per-attribute")
+    if words is not None and chain[0].name == "concat":
+        parts.insert(2, f"words:{hashlib.sha256(words.astype(np.int32).tobytes()).hexdigest()[:8]}")
     return Language(
         name=_text(chain, all_options=False),
         geometry=geometry,

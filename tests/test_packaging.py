@@ -112,7 +112,7 @@ FLOORS = [
     "eval.reports",
     "downloads",
     "eval.sweeps eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
-    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme",
+    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme people",
     "testing",
     "api",
     "commands",
@@ -188,11 +188,12 @@ def test_the_version_is_one():
 def test_shipped_data_are_in_the_package():
     patterns = PROJECT["tool"]["setuptools"]["package-data"]["ecsuite"]
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
-    folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval")]
+    folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval", "people")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
     needed |= {
         file for place in ("commands", "eval/html_report") for file in (ROOT / place / "templates").iterdir()
     }
+    needed |= {file for file in (ROOT / "people" / "pages").rglob("*") if file.is_file()}
     assert shipped == needed
     assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
         "citations.yaml",

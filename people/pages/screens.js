@@ -1,0 +1,262 @@
+"use strict";
+// The screens by stage. Each draws itself and calls `next` with the new state once the server has stored something.
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+function button(label, action, attributes = {}) {
+  return element("button", { type: "button", onclick: action, ...attributes }, label);
+}
+
+function markdown(html) {  // made by the server of the study's own texts, without foreign HTML
+  const text = element("div", { class: "text" });
+  text.innerHTML = html;
+  const heading = text.querySelector("h1");
+  if (heading) heading.tabIndex = -1;
+  return text;
+}
+
+function heading(text) { return element("h1", { tabindex: -1 }, text); }
+
+let audio = null;
+function sound(isRight) {
+  if (!window.AudioContext) return;
+  audio = audio || new AudioContext();
+  const start = audio.currentTime;
+  (isRight ? [660, 880] : [200, 150]).forEach((frequency, place) => {
+    const tone = audio.createOscillator();
+    const volume = audio.createGain();
+    tone.frequency.value = frequency;
+    volume.gain.setValueAtTime(0.12, start + place * 0.12);
+    volume.gain.exponentialRampToValueAtTime(0.001, start + place * 0.12 + 0.12);
+    tone.connect(volume).connect(audio.destination);
+    tone.start(start + place * 0.12);
+    tone.stop(start + place * 0.12 + 0.13);
+  });
+}
+
+function settingsBox(settings, changed) {
+  const box = element("fieldset", { class: "settings" }, element("legend", {}, "Settings"));
+  const labels = { has_sound: "Sounds", names_objects: "Name colours and shapes in words" };
+  for (const [name, label] of Object.entries(labels)) {
+    const input = element("input", { type: "checkbox", id: name, checked: settings[name] });
+    input.addEventListener("change", () => changed({ ...settings, ...Object.fromEntries([[name, input.checked]]) }));
+    box.append(element("label", { for: name }, input, ` ${label}`));
+  }
+  return box;
+}
+
+function withdrawButton(next) {
+  return button("Withdraw", async () => {
+    if (!window.confirm("Delete everything that you gave, and end? This can't be undone.")) return;
+    const found = await Server.act("withdraw", {});
+    next({ ...found.state, stage: "withdrawn" });
+  }, { class: "quiet" });
+}
+
+function questionFields(questions) {
+  return questions.map(({ name, text, choices }) => {
+    if (!choices.length) {
+      return element("p", {}, element("label", { for: name }, text),
+        element("textarea", { id: name, name, rows: 3, maxlength: 2000 }));
+    }
+    const options = choices.map((choice, place) => element("label", { for: `${name}${place}` },
+      element("input", { type: "radio", id: `${name}${place}`, name, value: choice, required: true }), ` ${choice}`));
+    return element("fieldset", {}, element("legend", {}, text), ...options);
+  });
+}
+
+function form(fields, label, submit) {
+  const send = element("button", { type: "submit" }, label);
+  const made = element("form", {}, ...fields, element("p", {}, send));
+  made.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    send.disabled = true;
+    await submit(Object.fromEntries(new FormData(made)));
+    send.disabled = false;
+  });
+  return made;
+}
+
+const SCREENS = {
+  error(display, state) {
+    display.append(heading("This page can't go on"), element("p", {}, state.error),
+      button("Load it again", () => window.location.reload()));
+  },
+
+  consent(display, state, next) {
+    const query = new URLSearchParams(window.location.search);
+    const names = { prolific: "PROLIFIC_PID", mturk: "workerId" };
+    const isPreview = query.get("assignmentId") === "ASSIGNMENT_ID_NOT_AVAILABLE";
+    const worker = isPreview ? "ASSIGNMENT_ID_NOT_AVAILABLE" : query.get(names[state.platform] || "") || "";
+    const agree = button("I agree: begin", async () => {
+      agree.disabled = true;
+      const found = await Server.act("begin", { worker: worker.slice(0, 200) });
+      next(found.error ? found : found.state);
+    });
+    const decline = button("I do not agree", () => next({ ...state, stage: "declined" }), { class: "quiet" });
+    display.append(markdown(state.html), element("p", { class: "buttons" }, agree, decline));
+  },
+
+  declined(display) {
+    display.append(heading("You did not agree"), element("p", {}, "Nothing was stored. You can close this page."));
+  },
+
+  withdrawn(display) {
+    display.append(heading("You have withdrawn"), element("p", {}, "Everything that you gave is deleted. You can close this page."));
+  },
+
+  instructions(display, state, next) {
+    let settings = state.settings;
+    display.append(markdown(state.html), settingsBox(settings, (changed) => { settings = changed; }),
+      element("p", { class: "buttons" }, button("Go on", async () => {
+        next((await Server.act("go_on", { stage: "instructions", ...settings })).state);
+      })));
+  },
+
+  quiz(display, state, next) {
+    const wrong = state.attempt > 0
+      ? element("p", { class: "wrong" }, "Not everything was right. Read the questions once more.") : null;
+    const fields = questionFields(state.questions);
+    display.append(heading("Three questions first"), ...(wrong ? [wrong] : []), form(fields, "Check", async (replies) => {
+      next((await Server.act("quiz", { attempt: state.attempt, replies })).state);
+    }));
+  },
+
+  game(display, state, next) { drawGame(display, state, next); },
+
+  questions(display, state, next) {
+    display.append(heading("Three last questions"), form(questionFields(state.questions), "Finish", async (replies) => {
+      next((await Server.act("reply", { replies })).state);
+    }));
+  },
+
+  finished(display, state, next) {
+    display.append(markdown(state.html), element("p", { class: "big" }, `Your score: ${state.score} points`));
+    if (state.completion_code) {
+      display.append(element("p", {}, "Your completion code: ", element("strong", { id: "completion" }, state.completion_code)));
+    }
+    if (state.return_url) {
+      display.append(element("p", {}, element("a", { href: state.return_url, rel: "noreferrer" }, "Return to the platform")));
+    }
+    display.append(element("p", {}, "Keep this token if you may want your data deleted later: ",
+      element("code", { id: "token" }, state.token)));
+    const again = state.is_trial ? button("Play again", () => { window.location.assign("?again"); }) : null;
+    display.append(element("p", { class: "buttons" }, again, withdrawButton(next)));
+  },
+};
+
+function picture(place, number, name) {
+  const alt = name || (place === "step" ? "The object of this example" : `Unlocked object ${number + 1}`);
+  const source = `picture/${place}/${number}?of=${Server.csrf.slice(0, 12)}`;
+  return element("figure", {}, element("img", { src: source, alt, width: 160, height: 160 }),
+    name ? element("figcaption", { "aria-hidden": true }, name) : null);
+}
+
+function tabs(pages, onLook) {
+  const bar = element("div", { class: "tabs", role: "tablist", "aria-label": "Parts of the game" });
+  const choose = (chosen) => {
+    pages.forEach(({ tab, page }, place) => {
+      tab.setAttribute("aria-selected", String(place === chosen));
+      tab.tabIndex = place === chosen ? 0 : -1;
+      page.hidden = place !== chosen;
+    });
+    if (chosen === 1) onLook();
+  };
+  pages.forEach((entry, place) => {
+    entry.tab = button(entry.label, () => choose(place),
+      { role: "tab", id: `tab${place}`, "aria-controls": `page${place}`, "aria-selected": String(!place) });
+    entry.tab.addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+      choose(1 - place);
+      pages[1 - place].tab.focus();
+    });
+    entry.page.id = `page${place}`;
+    entry.page.setAttribute("role", "tabpanel");
+    entry.page.setAttribute("aria-labelledby", `tab${place}`);
+    bar.append(entry.tab);
+  });
+  choose(0);
+  return bar;
+}
+
+let lastResult = null;  // of the answer before, shown above the next example
+let reopen = false;  // whether the panel stays open when it is drawn anew
+
+function drawGame(display, state, next) {
+  const game = state.game;
+  let begun = performance.now();
+  const again = async (action, sent) => {
+    lastResult = null;
+    next((await Server.act(action, sent)).state);
+  };
+  const send = async (typed) => {
+    const found = await Server.act("answer",
+      { step: game.step, typed, response_ms: Math.round(performance.now() - begun) });
+    lastResult = null;
+    if (found.error) return next(found.state);
+    const isElsewhere = found.kept !== typed;
+    const text = isElsewhere ? "This example was answered in another window."
+      : game.view.kind === "attention" ? "Thank you."
+        : found.is_right ? `Right! ${found.points} ${found.points === 1 ? "point" : "points"} more.` : "Wrong.";
+    lastResult = { text, kind: isElsewhere || game.view.kind === "attention" ? "" : found.is_right ? "right" : "wrong" };
+    if (state.settings.has_sound && lastResult.kind) sound(found.is_right);
+    return next(found.state);
+  };
+
+  const input = element("input", { id: "typed", type: "text", name: "typed", autocomplete: "off", autocapitalize: "none",
+    autocorrect: "off", spellcheck: "false", maxlength: 32, required: true, "data-focus": true });
+  const isAttention = game.view.kind === "attention";
+  const label = isAttention ? `To show that you are reading, type the word “${game.view.word}”` : "Secret code of this object";
+  const test = element("section", {}, isAttention ? null : picture("step", game.step, game.view.name),
+    game.view.kind === "choice" ? choices(game.view, send)
+      : form([element("p", {}, element("label", { for: "typed" }, label), input)], "Answer", ({ typed }) => {
+        if (typed.trim()) return send(typed.trim());
+        input.focus();
+        return null;
+      }));
+
+  const cards = game.panel.map(({ code, name }, place) =>
+    element("li", {}, picture("panel", place, name), element("span", { class: "code" }, code)));
+  const change = (difference) => again("panel", { before: game.num_available, after: game.num_available + difference });
+  const training = element("section", {}, element("ul", { class: "cards", "aria-label": "Unlocked objects and their codes" }, ...cards),
+    element("p", { class: "buttons" },
+      button("Add an object", () => { reopen = true; change(1); }, { disabled: game.num_available >= game.max_available }),
+      button("Remove an object", () => { reopen = true; change(-1); }, { disabled: game.num_available <= game.min_available })));
+
+  const shown = test.querySelector("img");
+  if (shown) shown.addEventListener("load", () => { begun = performance.now(); });
+  const pages = [{ label: "Test", page: test }, { label: `Training (${game.panel.length})`, page: training }];
+  const bar = tabs(pages, () => Server.act("look", { step: game.step }));
+  const result = element("p", { class: `result ${lastResult ? lastResult.kind : ""}` }, lastResult ? lastResult.text : "");
+  Server.say(lastResult ? lastResult.text : "");
+  display.append(
+    element("h1", { class: "hidden", tabindex: -1 }, `Example ${game.example} of ${game.num_examples}`),
+    element("div", { class: "top" },
+      element("span", { "aria-hidden": true }, `Example ${game.example} of ${game.num_examples}`),
+      element("span", { id: "score" }, `${game.score} points`)),
+    element("progress", { value: game.example - 1, max: game.num_examples, "aria-label": "Examples done" }),
+    result, bar, test, training,
+    settingsBox(state.settings, (changed) => again("choose", changed)),
+    element("p", {}, withdrawButton(next)));
+  if (reopen) {
+    reopen = false;
+    pages[1].tab.click();
+    setTimeout(() => pages[1].tab.focus());
+  }
+}
+
+
+
+function choices(view, send) {
+  const items = view.choices.map((text, place) => element("li", {}, button(text, () => send(String(place + 1)))));
+  return element("div", {}, element("p", { class: "big" }, view.question), element("ul", { class: "choices" }, ...items));
+}

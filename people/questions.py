@@ -1,0 +1,41 @@
+"""The quiz before the game and the questions after it, of the protocol `balanced`."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """A question with choices, of which one is right; without choices, one with a free reply."""
+
+    text: str
+    """The question."""
+    choices: tuple[str, ...] = ()
+    """What can be chosen."""
+    right: str = ""
+    """The right choice, where there is one."""
+
+
+QUIZ = {
+    "what_matters": Question(
+        text="What decides the code of a picture?",
+        choices=("its colour and its shape", "its size", "how it is turned"),
+        right="its colour and its shape",
+    ),
+    "where_codes": Question(
+        text="Where can you look up the codes of objects that you have unlocked?",
+        choices=("under Training", "nowhere", "in the debriefing"),
+        right="under Training",
+    ),
+    "points": Question(
+        text="You have five objects. How many points does a right answer give?",
+        choices=("one", "four", "ten"),
+        right="four",
+    ),
+}
+"""By name."""
+QUESTIONS = {
+    "strategy": Question(text="How did you work out codes that were not under Training?"),
+    "rule": Question(text="If you found a rule in the codes, what is it?"),
+    "notes": Question(text="Did you take notes?", choices=("no", "yes, a few", "yes, all codes")),
+}
+"""By name."""

@@ -1,0 +1,287 @@
+"""The web server of a study: pages and actions over HTTP, with nothing from any other network address.
+
+All addresses are relative, so that it works behind a proxy under any path.
+"""
+
+import hmac
+import json
+import secrets
+import sqlite3
+import sys
+from collections.abc import Awaitable, Callable
+from importlib import resources
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from ecsuite.people.codes_game import ATTENTION, Shown
+from ecsuite.people.database import Row, hashed
+from ecsuite.people.limits import Limiter
+from ecsuite.people.session import GAME, MAX_TYPED, RefusedError, Sessions
+from ecsuite.people.views import view
+
+MAX_BODY = 16_384
+"""Most bytes of what an action sends."""
+MAX_WORKER = 200
+"""Most characters of an ID."""
+YEAR = 365 * 24 * 3600
+STATIC = {
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "screens.js": "text/javascript",
+    "server.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+    "jspsych.js": "text/javascript",
+}
+"""The files of the page, and their types."""
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+Action = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+class _BadRequestError(Exception):
+    """What was sent is not what the page sends."""
+
+
+class People:
+    """The handlers of a study.
+
+    Args:
+        sessions: The participants.
+        is_trial: Whether somebody tries the game alone, who can play again.
+    """
+
+    def __init__(self, sessions: Sessions, *, is_trial: bool = False) -> None:
+        self.sessions, self.is_trial = sessions, is_trial
+        self.cookie = "people_" + hashed(sessions.database.setting("secret"))[:8]
+        pages = resources.files("ecsuite.people").joinpath("pages")
+        self._page = pages.joinpath("index.html").read_bytes()
+        self._static = {
+            name: pages.joinpath(*(["jspsych"] if name == "jspsych.js" else []), name).read_bytes()
+            for name in STATIC
+        }
+        per_minute = sessions.study.starts_per_minute
+        self._starts, self._requests = Limiter(per_minute, per_minute / 60), Limiter(120, 20)
+        self.actions: dict[str, Action] = {
+            "begin": self._begin,
+            "go_on": self._go_on,
+            "choose": self._choose,
+            "quiz": self._quiz,
+            "answer": self._answer,
+            "panel": self._panel,
+            "look": self._look,
+            "reply": self._reply,
+            "withdraw": self._withdraw,
+        }
+
+    def app(self) -> Starlette:
+        """The application."""
+        routes = [
+            Route("/", self._guarded(self._index)),
+            Route("/static/{name}", self._guarded(self._file)),
+            Route("/api/state", self._guarded(self._state)),
+            Route("/api/{action}", self._guarded(self._act), methods=["POST"]),
+            Route("/picture/{place}/{number:int}", self._guarded(self._picture)),
+        ]
+        return Starlette(routes=routes)
+
+    def _guarded(
+        self, handler: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """A handler whose errors are told in a line, without anything of the inside."""
+
+        async def guarded(request: Request) -> Response:
+            try:
+                response = await self._limited(handler, request)
+            except _BadRequestError as error:
+                response = JSONResponse({"error": str(error)}, 400)
+            except RefusedError as error:
+                response = JSONResponse({"error": str(error)}, 409)
+            except sqlite3.OperationalError as error:
+                sys.stderr.write(
+                    f"an answer can't be stored now: {error}; nothing is lost, pages send it again\n"
+                )
+                response = JSONResponse({"error": "The server can't store answers now."}, 503)
+            except Exception as error:
+                sys.stderr.write(f"{request.method} {request.url.path}: {type(error).__name__}: {error}\n")
+                response = JSONResponse({"error": "The server made a mistake."}, 500)
+            for name, value in HEADERS.items():
+                response.headers.setdefault(name, value)
+            return response
+
+        return guarded
+
+    async def _limited(self, handler: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
+        if self._token(request) and not self._requests.allows(self._token(request)):
+            return JSONResponse({"error": "Too many requests; wait a moment."}, 429)
+        return await handler(request)
+
+    def _token(self, request: Request) -> str:
+        token = request.cookies.get(self.cookie, "")
+        return token if len(token) == 32 and token.isascii() else ""
+
+    async def _index(self, request: Request) -> Response:
+        response = Response(self._page, media_type="text/html")
+        if not self._token(request) or (self.is_trial and "again" in request.query_params):
+            response.set_cookie(
+                self.cookie,
+                secrets.token_urlsafe(24),
+                max_age=YEAR,
+                path=request.scope.get("root_path") or "/",
+                httponly=True,
+                samesite="lax",
+                secure=request.url.scheme == "https",
+            )
+        return response
+
+    async def _file(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in self._static:
+            return JSONResponse({"error": "There is no such page."}, 404)
+        return Response(
+            self._static[name], media_type=STATIC[name], headers={"Cache-Control": "public, max-age=300"}
+        )
+
+    async def _state(self, request: Request) -> Response:
+        if not (token := self._token(request)):
+            raise RefusedError(
+                "This study needs a cookie to know you again. Allow cookies and open the page again."
+            )
+        return JSONResponse(view(self.sessions, token, self.is_trial))
+
+    async def _act(self, request: Request) -> Response:
+        token, action = self._token(request), self.actions.get(request.path_params["action"])
+        sent = request.headers.get("x-csrf-token", "")
+        if not token or not hmac.compare_digest(sent.encode(), self.sessions.csrf(token).encode()):
+            return JSONResponse({"error": "Open the page of the study again."}, 403)
+        if action is None:
+            return JSONResponse({"error": "There is no such page."}, 404)
+        if request.path_params["action"] == "begin" and not self._starts.allows(
+            request.client.host if request.client else ""
+        ):
+            return JSONResponse({"error": "Too many people begin at once; wait a minute."}, 429)
+        found = action(token, await _body(request))
+        return JSONResponse({**found, "state": view(self.sessions, token, self.is_trial)})
+
+    def _begin(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+        worker = _text(sent, "worker", MAX_WORKER)
+        if worker == "ASSIGNMENT_ID_NOT_AVAILABLE":
+            raise RefusedError("Accept the task at the platform first.")
+        self.sessions.begin(token, worker)
+        return {}
+
+    def _go_on(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+        self.sessions.go_on(token, _text(sent, "stage", 20), _settings(sent))
+        return {}
+
+    def _choose(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+        self.sessions.choose(token, _settings(sent))
+        return {}
+
+    def _quiz(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+        return {"is_right": self.sessions.take_quiz(token, _number(sent, "attempt"), _replies(sent))}
+
+    def _answer(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+        typed = _text(sent, "typed", MAX_TYPED).strip()
+        if not typed or not typed.isprintable():
+            raise _BadRequestError("Type a code first.")
+        row = self.sessions.answer(token, _number(sent, "step"), typed, _milliseconds(sent))
+        return {"is_right": bool(row["is_right"]), "points": row["points"], "kept": row["typed"]}
+
+    def _panel(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+        self.sessions.change_panel(token, _number(sent, "before"), _number(sent, "after"))
+        return {}
+
+    def _look(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+        self.sessions.look(token, _number(sent, "step"))
+        return {}
+
+    def _reply(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+        self.sessions.reply(token, _replies(sent))
+        return {}
+
+    def _withdraw(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+        return {"is_deleted": self.sessions.withdraw(token)}
+
+    async def _picture(self, request: Request) -> Response:
+        row = self.sessions.required(self._token(request))
+        number, place = request.path_params["number"], request.path_params["place"]
+        picture = self._drawn(row, place, number)
+        if picture is None:
+            return JSONResponse({"error": "There is no such page."}, 404)
+        return Response(picture, media_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
+
+    def _drawn(self, row: Row, place: str, number: int) -> bytes | None:
+        """A picture that the participant may see now: of the present step, or of an unlocked object."""
+        game: Any = self.sessions.game_of(row)
+        if row["stage"] != GAME:
+            return None
+        if place == "step" and number == row["step"] and row["kind"] != ATTENTION:
+            return bytes(game.step_picture(number, Shown(kind=row["kind"], thing=row["thing"])))
+        if place == "panel" and number < row["num_available"]:
+            return bytes(game.panel_picture(number))
+        return None
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """The JSON object that an action sends."""
+    data = b""
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > MAX_BODY:
+            raise _BadRequestError("Too much was sent.")
+    try:
+        sent = json.loads(data)
+    except (ValueError, RecursionError):
+        raise _BadRequestError("Expected JSON.") from None
+    if not isinstance(sent, dict):
+        raise _BadRequestError("Expected a JSON object.")
+    return sent
+
+
+def _text(sent: dict[str, Any], key: str, longest: int) -> str:
+    value = sent.get(key, "")
+    if not isinstance(value, str) or len(value) > longest:
+        raise _BadRequestError(f"{key}: expected at most {longest} characters.")
+    return value
+
+
+def _number(sent: dict[str, Any], key: str) -> int:
+    value = sent.get(key)
+    if type(value) is not int or not 0 <= value < 1_000_000:
+        raise _BadRequestError(f"{key}: expected a number.")
+    return value
+
+
+def _milliseconds(sent: dict[str, Any]) -> float | None:
+    """How long the answer took, None if the page sent nothing that can be."""
+    value = sent.get("response_ms")
+    return float(value) if isinstance(value, int | float) and 0 <= value < 1e9 else None
+
+
+def _settings(sent: dict[str, Any]) -> dict[str, bool]:
+    """The participant's choices, of which both are needed."""
+    values = {key: sent.get(key) for key in ("has_sound", "names_objects")}
+    if not all(isinstance(value, bool) for value in values.values()):
+        raise _BadRequestError("has_sound, names_objects: expected true or false.")
+    return {key: bool(value) for key, value in values.items()}
+
+
+def _replies(sent: dict[str, Any]) -> dict[str, str]:
+    replies = sent.get("replies")
+    if not isinstance(replies, dict) or not all(isinstance(value, str) for value in replies.values()):
+        raise _BadRequestError("replies: expected texts by name.")
+    return {str(name): value for name, value in replies.items()}

@@ -1,0 +1,256 @@
+"""What participants may do, and what follows: the server alone judges answers, gives points and goes on.
+
+A participant's row says where they are. Every action names where the page believes them to be (the stage, the step, the
+number of unlocked objects), and does nothing if they are elsewhere: so an action that is sent twice, from two tabs or
+after a reload, counts once.
+"""
+
+import hmac
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ecsuite.grammars.words import stream
+from ecsuite.people.codes_game import ATTENTION, CodesGame, Shown
+from ecsuite.people.database import Database, Row, hashed
+from ecsuite.people.protocols import PROTOCOLS
+from ecsuite.people.questions import QUESTIONS, QUIZ
+from ecsuite.people.study import Study
+
+INSTRUCTIONS, QUIZ_STAGE, GAME, QUESTIONS_STAGE, FINISHED = (
+    "instructions",
+    "quiz",
+    "game",
+    "questions",
+    "finished",
+)
+"""Stages in their order; the page of consent comes before, when nothing is stored."""
+MAX_TYPED = 32
+"""Most characters of an answer."""
+MAX_REPLY = 2000
+"""Most characters of a reply to a question."""
+
+
+class RefusedError(Exception):
+    """An action that is not done; the message is for the participant."""
+
+
+class Sessions:
+    """The participants of a study.
+
+    Args:
+        study: The study.
+        database: Its answers.
+        make_game: Makes the game of a dataset, a grammar, a protocol and a seed.
+        clock: Seconds since 1970; tests give another one.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        database: Database,
+        make_game: Callable[..., Any] = CodesGame,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.study, self.database, self.clock = study, database, clock
+        self._make_game, self._secret = make_game, bytes.fromhex(database.setting("secret"))
+
+    def game_of(self, row: Row) -> Any:
+        """The game of a participant."""
+        return self._make_game(
+            grammar=row["grammar"], dataset=row["dataset"], protocol=row["protocol"], seed=row["seed"]
+        )
+
+    def csrf(self, token: str) -> str:
+        """What a page must send with every action: another site can't know it."""
+        return hmac.new(self._secret, token.encode(), "sha256").hexdigest()
+
+    def stored_worker(self, worker: str) -> str | None:
+        """An ID as it is stored."""
+        if not worker or self.study.worker_ids == "none":
+            return None
+        if self.study.worker_ids == "plain":
+            return worker
+        return hmac.new(self._secret, b"worker" + worker.encode(), "sha256").hexdigest()
+
+    def begin(self, token: str, worker: str = "") -> Row:
+        """Start a participant, in a condition of which the fewest have finished or are at work.
+
+        Raises:
+            RefusedError: If the study is full, or someone with this ID has begun.
+        """
+        with self.database.transaction():
+            if (row := self.database.participant(token)) is not None:
+                return row
+            stored = self.stored_worker(worker)
+            if stored is not None and self.database.has_worker(stored):
+                raise RefusedError(
+                    "You have already begun this study. Go on in the browser in which you began."
+                )
+            now, number = self.clock(), self.database.next_id()
+            dataset, grammar = self._condition(now, number)
+            seed = int(stream(self.study.seed, f"participant{number}").integers(2**31))
+            game = self._make_game(grammar=grammar, dataset=dataset, protocol=self.study.protocol, seed=seed)
+            values = {
+                "id": number,
+                "token_hash": hashed(token),
+                "worker": stored,
+                "dataset": dataset,
+                "grammar": grammar,
+                "protocol": self.study.protocol,
+                "seed": seed,
+                "stage": INSTRUCTIONS,
+                "started_at": now,
+                "last_seen": now,
+                "num_available": game.first_available,
+            }
+            self.database.insert("participants", values)
+        return self.required(token)
+
+    def _condition(self, now: float, number: int) -> tuple[str, str]:
+        counts = self.database.condition_counts(now - 60 * self.study.idle_minutes)
+        conditions = self.study.conditions
+        fewest = min(counts.get(condition, 0) for condition in conditions)
+        if fewest >= self.study.participants:
+            raise RefusedError(
+                "This study has all the participants that it needs. Thank you for your interest."
+            )
+        open_ones = [each for each in conditions if counts.get(each, 0) == fewest]
+        return open_ones[int(stream(self.study.seed, f"condition{number}").integers(len(open_ones)))]
+
+    def required(self, token: str) -> Row:
+        """The participant of a token.
+
+        Raises:
+            RefusedError: If there is none.
+        """
+        if (row := self.database.participant(token)) is None:
+            raise RefusedError("This page belongs to nobody any more. Open the link of the study again.")
+        return row
+
+    def go_on(self, token: str, stage: str, settings: Mapping[str, bool]) -> None:
+        """Leave the instructions; `settings` are the participant's choices of sound and of names of objects."""
+        with self.database.transaction():
+            row = self.required(token)
+            self.database.update(row["id"], {**settings, "last_seen": self.clock()})
+            if row["stage"] == stage == INSTRUCTIONS:
+                if PROTOCOLS[row["protocol"]].has_checks:
+                    self.database.update(row["id"], {"stage": QUIZ_STAGE})
+                else:
+                    self._show(row, GAME)
+
+    def choose(self, token: str, settings: Mapping[str, bool]) -> None:
+        """Store the participant's choices of sound and of names of objects."""
+        with self.database.transaction():
+            self.database.update(self.required(token)["id"], settings)
+
+    def take_quiz(self, token: str, attempt: int, replies: Mapping[str, str]) -> bool:
+        """Judge the quiz; returns whether everything is right, which begins the game."""
+        with self.database.transaction():
+            row = self.required(token)
+            if row["stage"] != QUIZ_STAGE or attempt != row["num_quiz_attempts"]:
+                return bool(row["stage"] != QUIZ_STAGE)
+            is_right = all(replies.get(name) == question.right for name, question in QUIZ.items())
+            self.database.update(row["id"], {"num_quiz_attempts": attempt + 1, "last_seen": self.clock()})
+            if is_right:
+                self._show(row, GAME)
+            return is_right
+
+    def _show(self, row: Row, stage: str, step: int = 0, num_available: int | None = None) -> None:
+        """Go to a step of the game, and fix what it shows."""
+        num_available = row["num_available"] if num_available is None else num_available
+        shown = self.game_of(row).shown(step, num_available)
+        values = {"stage": stage, "step": step, "kind": shown.kind, "thing": shown.thing, "num_looks": 0}
+        times = {"shown_at": self.clock(), "shown_available": num_available, "num_available": num_available}
+        self.database.update(row["id"], values | times)
+
+    def answer(self, token: str, step: int, typed: str, response_ms: float | None = None) -> Row:
+        """Judge the answer of a step, and go to the next; an answered step keeps its first answer.
+
+        Args:
+            token: Whose.
+            step: The step that the page shows.
+            typed: At most `MAX_TYPED` characters.
+            response_ms: Milliseconds from picture to answer, as the page measured them.
+
+        Returns:
+            The row of the answer.
+
+        Raises:
+            RefusedError: If nothing can be answered, or the step is a later one.
+        """
+        with self.database.transaction():
+            row = self.required(token)
+            if (known := self.database.answer(row["id"], step)) is not None:
+                return known
+            if row["stage"] != GAME or step != row["step"]:
+                raise RefusedError("This example can't be answered now.")
+            game, shown = self.game_of(row), Shown(kind=row["kind"], thing=row["thing"])
+            is_right = bool(game.is_right(step, shown, typed))
+            points = game.points(row["shown_available"]) if is_right and shown.kind != ATTENTION else 0
+            now = self.clock()
+            entry = {
+                "participant": row["id"],
+                "step": step,
+                "example": game.example_of(step),
+                "kind": shown.kind,
+                "thing": shown.thing,
+                "num_available": row["shown_available"],
+                "num_looks": row["num_looks"],
+                "typed": typed,
+                "is_right": int(is_right),
+                "points": points,
+                "shown_at": row["shown_at"],
+                "answered_at": now,
+                "response_ms": response_ms,
+            }
+            self.database.insert("answers", entry)
+            self.database.update(row["id"], {"score": row["score"] + points, "last_seen": now})
+            after = game.available_after(step, shown, row["num_available"])
+            if after != row["num_available"]:
+                self._change(row, after, "unlocked")
+            if step + 1 < game.num_steps:
+                self._show(row, GAME, step + 1, after)
+            elif PROTOCOLS[row["protocol"]].has_checks:
+                self.database.update(row["id"], {"stage": QUESTIONS_STAGE})
+            else:
+                self.database.update(row["id"], {"stage": FINISHED, "finished_at": now})
+            return entry
+
+    def change_panel(self, token: str, before: int, after: int) -> None:
+        """Add an object to the panel or remove one, if the page knows how many there are."""
+        with self.database.transaction():
+            row = self.required(token)
+            game = self.game_of(row)
+            is_allowed = game.first_available <= after <= game.max_available and abs(after - before) == 1
+            if row["stage"] == GAME and before == row["num_available"] and is_allowed:
+                self._change(row, after, "added" if after > before else "removed")
+                self.database.update(row["id"], {"num_available": after, "last_seen": self.clock()})
+
+    def _change(self, row: Row, after: int, cause: str) -> None:
+        values = {"participant": row["id"], "step": row["step"], "num_before": row["num_available"]}
+        self.database.insert("changes", {**values, "num_after": after, "cause": cause, "at": self.clock()})
+
+    def look(self, token: str, step: int) -> None:
+        """Count that the participant looked at the panel during a step."""
+        with self.database.transaction():
+            row = self.required(token)
+            if row["stage"] == GAME and step == row["step"]:
+                self.database.update(row["id"], {"num_looks": row["num_looks"] + 1})
+
+    def reply(self, token: str, replies: Mapping[str, str]) -> None:
+        """Store the replies to the questions at the end, and finish."""
+        with self.database.transaction():
+            row = self.required(token)
+            if row["stage"] == QUESTIONS_STAGE:
+                for name in QUESTIONS:
+                    self.database.reply(row["id"], name, replies.get(name, "")[:MAX_REPLY])
+                now = self.clock()
+                self.database.update(row["id"], {"stage": FINISHED, "finished_at": now, "last_seen": now})
+
+    def withdraw(self, token: str) -> bool:
+        """Delete all that a participant gave; returns whether there was one."""
+        if (row := self.database.participant(token)) is None:
+            return False
+        self.database.forget(row["id"])
+        return True

@@ -1,0 +1,73 @@
+"""What the page is told: the stage, its texts, and of the game only what the participant may see."""
+
+from typing import Any
+
+from ecsuite.people.codes_game import Shown
+from ecsuite.people.database import Row
+from ecsuite.people.questions import QUESTIONS, QUIZ, Question
+from ecsuite.people.session import FINISHED, GAME, INSTRUCTIONS, QUESTIONS_STAGE, QUIZ_STAGE, Sessions
+from ecsuite.people.texts import as_html
+
+CONSENT = "consent"
+"""The stage of somebody who has not begun."""
+
+
+def view(sessions: Sessions, token: str, is_trial: bool) -> dict[str, Any]:
+    """The state of the page of a visitor, JSON-ready.
+
+    Args:
+        sessions: The participants.
+        token: The visitor's.
+        is_trial: Whether somebody tries the game alone, who can play again.
+    """
+    study, row = sessions.study, sessions.database.participant(token)
+    state: dict[str, Any] = {"csrf": sessions.csrf(token), "is_trial": is_trial, "platform": study.platform}
+    if row is None:
+        return {**state, "stage": CONSENT, "html": as_html(study.consent)}
+    state |= {
+        "stage": row["stage"],
+        "settings": {"has_sound": bool(row["has_sound"]), "names_objects": bool(row["names_objects"])},
+    }
+    if row["stage"] == INSTRUCTIONS:
+        state["html"] = as_html(study.instructions)
+    elif row["stage"] == QUIZ_STAGE:
+        state |= {"attempt": row["num_quiz_attempts"], "questions": _questions(QUIZ)}
+    elif row["stage"] == GAME:
+        state["game"] = _game(sessions, row)
+    elif row["stage"] == QUESTIONS_STAGE:
+        state["questions"] = _questions(QUESTIONS)
+    else:
+        assert row["stage"] == FINISHED
+        state |= {
+            "html": as_html(study.debriefing),
+            "score": row["score"],
+            "token": token,
+            "completion_code": study.completion_code,
+            "return_url": study.return_url,
+        }
+    return state
+
+
+def _game(sessions: Sessions, row: Row) -> dict[str, Any]:
+    """The step of a participant, and the panel of unlocked objects."""
+    game, names_objects = sessions.game_of(row), bool(row["names_objects"])
+    shown = Shown(kind=row["kind"], thing=row["thing"])
+    return {
+        "step": row["step"],
+        "example": game.example_of(row["step"]) + 1,
+        "num_examples": game.num_examples,
+        "score": row["score"],
+        "num_available": row["num_available"],
+        "min_available": game.first_available,
+        "max_available": game.max_available,
+        "view": game.view(row["step"], shown, names_objects),
+        "panel": game.panel(row["num_available"], names_objects),
+    }
+
+
+def _questions(questions: dict[str, Question]) -> list[dict[str, Any]]:
+    """Questions without what is right."""
+    return [
+        {"name": name, "text": question.text, "choices": list(question.choices)}
+        for name, question in questions.items()
+    ]

@@ -1,0 +1,26 @@
+"""A study of simulated participants in temporary folders."""
+
+import pytest
+
+from ecsuite.people.opening import make_database
+from ecsuite.people.session import Sessions
+from ecsuite.people.study import Study, with_texts
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    """Makes the sessions of a study with the given settings."""
+    made = []
+
+    def make(folder="study", clock=None, **settings):
+        study = with_texts(Study(**{"name": "study", "participants": 100, **settings}))
+        found = Sessions(
+            study, make_database(study, tmp_path / folder), **({"clock": clock} if clock else {})
+        )
+        found.database._connection.execute("PRAGMA synchronous = OFF")  # a test needs no waiting for the disk
+        made.append(found)
+        return found
+
+    yield make
+    for each in made:
+        each.database.close()

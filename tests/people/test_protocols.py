@@ -1,0 +1,36 @@
+"""Which objects are held out when, and who can know their codes."""
+
+import pytest
+
+from ecsuite.people.objects import DATASETS, make_codes
+from ecsuite.people.protocols import make_schedule
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("seed", range(5))
+def test_balanced_shows_every_part_of_what_it_holds_out(dataset, seed):
+    schedule, values = make_schedule("balanced", dataset, seed), DATASETS[dataset].values
+    first, last = schedule.order[:3], schedule.order[-3:]
+    for place in range(2):
+        assert {values(thing)[place] for thing in last} == {values(thing)[place] for thing in first}
+    assert sorted(schedule.order) == list(range(DATASETS[dataset].num_objects))
+    assert sorted(schedule.held_out.values()) == [schedule.max_available + k for k in range(3)]
+    assert (
+        all(20 <= example < 50 for example in schedule.held_out)
+        and schedule.attention not in schedule.held_out
+    )
+
+
+def test_published_holds_out_the_next_locked_objects():
+    schedule = make_schedule("published", "synth", 0)
+    assert schedule.order == tuple(range(9)) and schedule.held_out == {29: 0, 39: 1, 49: 2}
+
+
+def test_codes_are_a_function_of_the_seed():
+    assert make_codes("eng", "concat", 1).texts[6] == "grntri"
+    assert sorted(make_codes("eng", "shufdet", 1).texts[7]) == sorted("grnbox")
+    synth = make_codes("synth", "concat", 3).texts
+    assert (
+        len(set(synth)) == 9 and {len(code) for code in synth} == {4} and set("".join(synth)) <= set("abcd")
+    )
+    assert make_codes("synth", "concat", 3).texts == synth != make_codes("synth", "concat", 4).texts

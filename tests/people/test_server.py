@@ -1,0 +1,100 @@
+"""What the server refuses, and what it never sends."""
+
+import re
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra `people` is not installed")
+from people.simulated import Memorizer, play
+from starlette.testclient import TestClient
+
+from ecsuite.people.server import MAX_BODY, People
+
+
+@pytest.fixture
+def visit(sessions):
+    """A study, a client that has opened its page, and a function that acts as the page does."""
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    client = TestClient(People(study).app(), raise_server_exceptions=False)
+    assert client.get("/").status_code == 200
+    csrf = client.get("/api/state").json()["csrf"]
+
+    def act(action, headers=None, **sent):
+        return client.post(f"/api/{action}", json=sent, headers={"X-CSRF-Token": csrf, **(headers or {})})
+
+    client.act = act
+    client.token = client.cookies.get(People(study).cookie)
+    client.study = study
+    return client
+
+
+def test_the_page_needs_nothing_from_elsewhere(visit):
+    page = visit.get("/")
+    for place in re.findall(r'(?:src|href)="([^"]+)"', page.text):
+        assert "//" not in place
+        assert visit.get(f"/{place}").status_code == 200
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+    assert page.headers["x-content-type-options"] == "nosniff"
+
+
+def test_no_code_of_a_locked_object_is_ever_sent(visit):
+    visit.act("begin", worker="")
+    play(visit.study, visit.token, Memorizer(), steps=9)
+    row = visit.study.required(visit.token)
+    game = visit.study.game_of(row)
+    locked = {game.codes.texts[thing] for thing in game.schedule.order[row["num_available"] :]}
+    sent = visit.get("/api/state").text + visit.act("answer", step=row["step"], typed="zzzz").text
+    assert not [code for code in locked if code in sent]
+    assert "held_out" not in sent
+    assert visit.get(f"/picture/panel/{row['num_available']}").status_code == 404
+    assert visit.get(f"/picture/step/{row['step'] + 2}").status_code == 404
+    assert visit.get("/picture/panel/0").headers["content-type"] == "image/png"
+
+
+def test_an_action_needs_the_token_of_the_page(visit):
+    assert visit.act("begin", headers={"X-CSRF-Token": "0" * 64}).status_code == 403
+    assert visit.act("begin", headers={"X-CSRF-Token": "é".encode("latin-1")}).status_code == 403
+    assert visit.study.database.participants() == []
+
+
+@pytest.mark.parametrize(
+    ("action", "sent"),
+    [
+        ("answer", {"step": 0, "typed": "a" * 33}),
+        ("answer", {"step": 0, "typed": ""}),
+        ("answer", {"step": 0, "typed": "a\x00b"}),
+        ("answer", {"step": "0", "typed": "abcd"}),
+        ("answer", {"step": -1, "typed": "abcd"}),
+        ("answer", {"step": True, "typed": "abcd"}),
+        ("panel", {"before": 2, "after": None}),
+        ("reply", {"replies": {"strategy": 1}}),
+        ("reply", {"replies": {"strategy": "a" * MAX_BODY}}),
+        ("choose", {"has_sound": 1, "names_objects": True}),
+        ("begin", {"worker": "w" * 201}),
+    ],
+)
+def test_what_the_page_does_not_send_is_refused(visit, action, sent):
+    visit.act("begin", worker="")
+    play(visit.study, visit.token, Memorizer(), steps=0)
+    response = visit.act(action, **sent)
+    assert response.status_code == 400 and response.json().keys() == {"error"}
+    assert visit.study.database.answers() == []
+
+
+def test_an_error_of_the_server_says_nothing_of_its_inside(visit, monkeypatch, capsys):
+    monkeypatch.setattr(visit.study, "begin", lambda *_: 1 / 0)
+    response = visit.act("begin", worker="")
+    assert response.status_code == 500 and response.json() == {"error": "The server made a mistake."}
+    assert capsys.readouterr().err == "POST /api/begin: ZeroDivisionError: division by zero\n"
+
+
+def test_too_many_requests_are_refused(visit):
+    assert 429 in {visit.get("/api/state").status_code for _ in range(140)}
+
+
+def test_nobody_takes_part_without_a_cookie(visit):
+    visit.cookies.clear()
+    assert visit.get("/api/state").status_code == 409
+    assert visit.get("/picture/step/0").status_code == 409
+    assert visit.act("begin").status_code == 403

@@ -1,0 +1,100 @@
+"""A whole game: what is judged, stored once, and what a participant can do twice without harm."""
+
+import pytest
+from people.simulated import Composer, Memorizer, RandomTypist, play
+
+from ecsuite.people.session import RefusedError
+
+
+def held_out(sessions, row):
+    answers = sessions.database.answers(row["id"])
+    return [answer["is_right"] for answer in answers if answer["kind"] == "held_out"]
+
+
+@pytest.mark.parametrize("dataset", ["synth", "eng"])
+def test_who_sees_the_composition_knows_all_held_out_codes_of_balanced(sessions, dataset):
+    study = sessions(grammars=("concat",), datasets=(dataset,))
+    for number in range(2):
+        row = play(study, f"token{number}", Composer())
+        assert held_out(study, row) == [1, 1, 1]
+        assert row["score"] == sum(answer["points"] for answer in study.database.answers(row["id"]))
+        assert len(study.database.answers(row["id"])) == 51
+
+
+def test_published_synth_can_be_answered_once_at_most(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",), protocol="published")
+    found = [held_out(study, play(study, f"token{number}", Composer(number))) for number in range(2)]
+    assert all(sum(each) <= 1 and len(each) == 3 for each in found) and all(each[0] for each in found)
+
+
+def test_a_random_typist_scores_little(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    assert max(play(study, f"token{n}", RandomTypist(n))["score"] for n in range(2)) < 50
+
+
+def test_an_answer_counts_once(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    row = play(study, "token", Memorizer(), steps=3)
+    first = study.database.answer(row["id"], 2)
+    again = study.answer("token", 2, "something else")
+    assert again["typed"] == first["typed"] and study.required("token")["score"] == row["score"]
+    with pytest.raises(RefusedError, match="can't be answered"):
+        study.answer("token", 4, "abcd")
+
+
+def test_the_panel_changes_once_and_within_bounds(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    play(study, "token", Memorizer(), steps=1)
+    for before, after, expected in ((2, 3, 3), (2, 3, 3), (3, 2, 2), (2, 1, 2), (2, 4, 2)):
+        study.change_panel("token", before, after)
+        assert study.required("token")["num_available"] == expected
+    for number in range(2, 9):
+        study.change_panel("token", number, number + 1)
+    assert study.required("token")["num_available"] == 6
+    assert study.required("token")["thing"] is not None
+
+
+def test_points_are_by_the_objects_when_the_example_was_shown(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    row = play(study, "token", Memorizer(), steps=1)
+    game = study.game_of(row)
+    study.change_panel("token", 2, 3)
+    assert study.answer("token", 1, game.codes.texts[row["thing"]])["points"] == 1
+    row = study.required("token")
+    assert study.answer("token", 2, game.codes.texts[row["thing"]])["points"] == 2
+
+
+def test_assignment_stays_balanced_when_people_drop_out(sessions):
+    now = [0.0]
+    study = sessions(
+        grammars=("concat", "perm"),
+        datasets=("synth",),
+        participants=1,
+        idle_minutes=60,
+        clock=lambda: now[0],
+    )
+    for number in range(2):
+        study.begin(f"gone{number}")
+    now[0] = 3601.0
+    rows = [play(study, f"token{number}", Memorizer(number)) for number in range(2)]
+    assert sorted(row["grammar"] for row in rows) == ["concat", "perm"]
+    with pytest.raises(RefusedError, match="all the participants"):
+        study.begin("late")
+
+
+def test_a_worker_takes_part_once(sessions):
+    study = sessions()
+    study.begin("token", "worker1")
+    with pytest.raises(RefusedError, match="already begun"):
+        study.begin("another", "worker1")
+    stored = study.required("token")["worker"]
+    assert stored is not None and "worker1" not in stored
+
+
+def test_withdrawing_deletes_everything(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    play(study, "stays", Memorizer())
+    play(study, "goes", Memorizer())
+    assert study.withdraw("goes") and not study.withdraw("goes")
+    assert len(study.database.participants()) == 1 and len(study.database.answers()) == 51
+    assert {row["participant"] for row in study.database.table("changes")} == {1}
