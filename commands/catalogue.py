@@ -178,6 +178,7 @@ COMMANDS = {
         (
             "try shufdet",
             "serve study.yaml --port 8000",
+            "report study.yaml --plot curves.png",
         ),
     ),
     "data": Entry(

@@ -1,60 +1,137 @@
 """`ecsuite people`: studies with people, as web pages."""
 
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ecsuite.commands.options import OUTPUT, Seed, require_read
+from ecsuite.commands.options import OUTPUT, Json, Plot, Seed, require_read
 from ecsuite.config import ConfigError, look_up
+from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
 
 ACTIONS = {
     "try": "play the game yourself: ecsuite people try shufdet",
     "serve": "let people take part: ecsuite people serve study.yaml",
+    "status": "how many have taken part: ecsuite people status study.yaml",
+    "export": "tables and corpora: ecsuite people export study.yaml --out data",
+    "report": "tables beside the paper's, and tests: ecsuite people report study.yaml",
+    "forget": "delete what a participant gave: ecsuite people forget TOKEN",
 }
 """What can be done."""
+SERVING = ("port", "host", "no_browser")
 READS = {
-    "try": ("port", "host", "no_browser", "dataset", "protocol", "seed"),
-    "serve": ("port", "host", "no_browser", "out"),
+    "try": (*SERVING, "dataset", "protocol", "seed"),
+    "serve": (*SERVING, "out"),
+    "status": ("as_json",),
+    "export": ("out", "worker_ids"),
+    "report": ("out", "plot", "as_json"),
+    "forget": (),
 }
 """By action, the options that it reads beside those of all."""
 
 
 def people(
     ctx: typer.Context,
-    action: Annotated[str, typer.Argument(help="try, serve.", show_default=False)],
+    action: Annotated[
+        str,
+        typer.Argument(help="try, serve, status, export, report or forget.", show_default=False),
+    ],
     what: Annotated[
         list[str] | None,
-        typer.Argument(help="A grammar (try), a study file or its folder.", show_default=False),
+        typer.Argument(
+            help="A grammar (try); a study file or its folder; a token and, if not in runs/, its study (forget).",
+            show_default=False,
+        ),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: any free one.")] = 8000,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0: all of this machine.")
     ] = "127.0.0.1",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
     dataset: Annotated[str, typer.Option(help="try: synth or eng.")] = "synth",
     protocol: Annotated[str, typer.Option(help="try: balanced or published.")] = "balanced",
+    worker_ids: Annotated[
+        bool, typer.Option("--worker-ids", help="export: with the platform's IDs, as they are stored.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=OUTPUT, metavar="FOLDER", help="Folder; serve: of the answers, default runs/NAME."
+            rich_help_panel=OUTPUT,
+            metavar="PATH",
+            help="Folder of the answers (serve; default runs/NAME) or export, or a file for report's JSON.",
         ),
     ] = None,
+    plot: Plot = None,
     seed: Seed = 0,
+    as_json: Json = False,
 ) -> None:
     """Serve the game Secret Spy Codes to people, and evaluate what they typed."""
     look_up("action", action, ACTIONS)
     require_read(ctx, action, [action], READS)
     names = what or []
-    if len(names) != 1:
+    if len(names) != 1 and not (action == "forget" and len(names) == 2):
         raise ConfigError(f"ecsuite people {action}: expected one name, got {len(names)}: {ACTIONS[action]}")
-    from ecsuite.people.serving import require_people
+    if action in ("try", "serve"):
+        from ecsuite.people.serving import require_people
 
-    require_people()
+        require_people()
     if action == "try":
         _try(names[0], dataset, protocol, seed, port, host, no_browser)
-    else:
+    elif action == "serve":
         _serve(Path(names[0]), out, port, host, no_browser)
+    elif action == "forget":
+        _forget(names[0], Path(names[1]) if names[1:] else None)
+    else:
+        _evaluate(action, Path(names[0]), out, plot, worker_ids, as_json)
+
+
+def _evaluate(
+    action: str, place: Path, out: Path | None, plot: Path | None, worker_ids: bool, as_json: bool
+) -> None:
+    """Read the answers of a study, and print or write what was asked."""
+    if plot is not None:
+        prepare_picture(plot)
+    from ecsuite.people.opening import folder_of, open_database, stored_study
+    from ecsuite.people.records import RULES, read_records
+
+    database = open_database(place)
+    study, records = stored_study(database), read_records(database)
+    if action == "status":
+        from ecsuite.people.report import status_lines, status_rows
+
+        if as_json:
+            print_json({"study": study.name, "conditions": status_rows(study, records, time.time())})
+        else:
+            print("\n".join(status_lines(study, records, time.time())))
+    elif action == "export":
+        from ecsuite.people.export import export
+
+        folder = out or folder_of(place) / "export"
+        print("\n".join([f"In {folder}:", *export(study, database, folder, has_workers=worker_ids)]))
+    else:
+        from ecsuite.people.findings import find
+        from ecsuite.people.report import as_result, draw_curves, report_lines
+
+        findings = [find(study, records, rule) for rule in RULES]
+        if out is not None:
+            prepare_output_file(out)
+            write_json(out, as_result(study, findings))
+        if plot is not None:
+            draw_curves(study, findings[-1], plot)
+        if as_json:
+            print_json(as_result(study, findings))
+        else:
+            print("\n".join(report_lines(study, findings)))
+
+
+def _forget(token: str, study: Path | None) -> None:
+    from ecsuite.people.opening import find_participant
+
+    database, row = find_participant(token, study)
+    database.forget(row["id"])
+    print(f"Deleted: one participant of {database.file}. An earlier export still has what they gave.")
 
 
 def _try(

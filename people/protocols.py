@@ -85,7 +85,7 @@ def make_schedule(protocol: str, dataset: str, seed: int) -> Schedule:
     return Schedule(
         order=(*first, *others, *last),
         held_out=dict(zip(examples, map(int, places), strict=True)),
-        attention=int(rng.integers(12, 45)),
+        attention=int(rng.choice([example for example in range(12, 45) if example not in examples])),
     )
 
 

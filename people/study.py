@@ -64,6 +64,8 @@ class Study:
     """After so long without an answer a participant counts as dropped out, and the place is given away."""
     starts_per_minute: Count = 120
     """Most participants that one address may start in a minute."""
+    simulated: bool = False
+    """Whether the participants are programs; then everything that is made of the answers says so."""
 
     def __post_init__(self) -> None:
         """Refuse what can't be run.

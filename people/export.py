@@ -1,0 +1,219 @@
+"""The export of a study: tables without anything that says who took part, and each participant's codes as a corpus."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ecsuite.atomic_files import write_atomically
+from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.reports.console import write_json
+from ecsuite.formats import write_corpus
+from ecsuite.people.codes_game import ATTENTION, HELD_OUT, CodesGame
+from ecsuite.people.database import Database
+from ecsuite.people.objects import COLOURS, DATASETS, SHAPES
+from ecsuite.people.records import Record, as_numbers, read_records
+from ecsuite.people.study import Study
+
+TRIAL_WORDS = {
+    "participant": "The participant, P001 and so on.",
+    "step": "Number of the step, from 0; the attention check is one.",
+    "example": "Number of the example, from 0; of the attention check, the one that follows it.",
+    "kind": "training (an unlocked object), held_out (one that never is unlocked) or attention.",
+    "colour": "Colour of the object; empty in the attention check.",
+    "shape": "Shape of the object.",
+    "num_available": "Unlocked objects when the example was shown.",
+    "num_looks": "How often the training panel was opened during the example.",
+    "typed": "What was typed.",
+    "code": "What was right.",
+    "is_right": "Whether it was.",
+    "points": "Points given.",
+    "shown_after": "Seconds from the participant's start to this step.",
+    "answered_after": "Seconds from the participant's start to the answer, by the server's clock.",
+    "response_ms": "Milliseconds from the picture to the answer, as the page measured them; empty if it did not.",
+}
+"""The columns of `trials.csv` and the keys of `trials.json`."""
+PARTICIPANT_WORDS = {
+    "participant": "P001 and so on, in the order of beginning.",
+    "dataset": "synth or eng.",
+    "grammar": "The language.",
+    "protocol": "balanced or published.",
+    "seed": "Seed of the codes, of the order of objects and of the pictures.",
+    "stage": "How far the participant came; finished: to the end.",
+    "seconds": "From agreeing to the last page.",
+    "minutes_of_game": "From the first example to the last answer.",
+    "score": "Points.",
+    "num_answers": "Answered steps.",
+    "accuracy_training": "Share of right answers to unlocked objects.",
+    "accuracy_held_out": "Share of right answers to held-out objects.",
+    "passed_attention": "Whether the attention check was right; true where there is none.",
+    "num_quiz_attempts": "How often the quiz was tried.",
+    "num_looks": "How often the training panel was opened.",
+    "names_objects": "Whether colours and shapes were named in words (the participant's choice).",
+    "has_sound": "Whether sounds were on.",
+    "left_out_published": "Why the paper's rule leaves the participant out; empty: it does not.",
+    "left_out_preregistered": "Why the preregistered rule does.",
+    "strategy": "Reply: How did you work out codes that were not under Training?",
+    "rule": "Reply: If you found a rule in the codes, what is it?",
+    "notes": "Reply: Did you take notes?",
+    "worker": "ID of the platform as stored; only with --worker-ids.",
+}
+"""The columns of `participants.csv`."""
+
+
+def export(study: Study, database: Database, folder: Path, *, has_workers: bool) -> list[str]:
+    """Write the tables, the data dictionary and the corpora of a study.
+
+    Args:
+        study: The study.
+        database: Its answers.
+        folder: Made, or must be empty or an earlier export.
+        has_workers: Whether the IDs of the platform are among the columns.
+
+    Returns:
+        The names of what was written.
+
+    Raises:
+        ConfigError: If the folder has other files.
+    """
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "data_dictionary.md").exists():
+        raise ConfigError(f"{folder}: has other files: expected a new folder (--out)")
+    records = read_records(database)
+    trials = [trial for record in records for trial in _trials(record)]
+    people = _participants(study, database, records, has_workers)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / "trials.json", trials)
+    write_json(folder / "participants.json", people)
+    write_atomically(folder / "trials.csv", as_csv(trials, list(TRIAL_WORDS)))
+    columns = [name for name in PARTICIPANT_WORDS if has_workers or name != "worker"]
+    write_atomically(folder / "participants.csv", as_csv(people, columns))
+    write_atomically(folder / "data_dictionary.md", _dictionary(study, columns).encode())
+    num_corpora = 0
+    for record in records:
+        if (corpus := participant_corpus(record, study)) is not None:
+            write_corpus(corpus, folder / "corpora" / record.name)
+            num_corpora += 1
+    return [
+        f"trials.csv, trials.json: {len(trials)} trials",
+        f"participants.csv, participants.json: {len(people)} participants",
+        f"corpora/: the codes of {num_corpora} participants (ecsuite score {folder}/corpora/P001)",
+        "data_dictionary.md: what the columns mean",
+    ]
+
+
+def _trials(record: Record) -> list[dict[str, Any]]:
+    start, row = record.row["started_at"], record.row
+    game = CodesGame(
+        grammar=row["grammar"], dataset=row["dataset"], protocol=row["protocol"], seed=row["seed"]
+    )
+    rows = []
+    for answer in record.answers:
+        is_attention = answer["kind"] == ATTENTION
+        colour, shape = (None, None) if is_attention else game.objects.values(answer["thing"])
+        entry = {
+            **answer,
+            "participant": record.name,
+            "colour": None if colour is None else tuple(COLOURS)[colour],
+            "shape": None if shape is None else SHAPES[shape],
+            "code": None if is_attention else game.codes.texts[answer["thing"]],
+            "is_right": bool(answer["is_right"]),
+            "shown_after": round(answer["shown_at"] - start, 3),
+            "answered_after": round(answer["answered_at"] - start, 3),
+        }
+        rows.append({name: entry[name] for name in TRIAL_WORDS})
+    return rows
+
+
+def _participants(
+    study: Study, database: Database, records: Sequence[Record], has_workers: bool
+) -> list[dict[str, Any]]:
+    replies: dict[int, dict[str, str]] = {}
+    for reply in database.table("replies"):
+        replies.setdefault(reply["participant"], {})[reply["question"]] = reply["reply"]
+    return [
+        as_numbers(record, study)
+        | replies.get(record.row["id"], {})
+        | ({"worker": record.row["worker"]} if has_workers else {})
+        for record in records
+    ]
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
+    """Rows as CSV; a text that a spreadsheet would run as a formula begins with an apostrophe."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_cell(row.get(name)) for name in columns])
+    return file.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t"):
+        return f"'{value}"
+    return value
+
+
+def participant_corpus(record: Record, study: Study) -> Corpus | None:
+    """What a participant typed as a corpus: a message an example, letters as ids from 1 (`a`).
+
+    Characters that are no letters are left out, and answers without letters with them.
+
+    Returns:
+        None if nothing was typed. Meanings are colour and shape; the column `split` is `train` or `held_out`, and
+        `is_right` 1 for a right answer.
+    """
+    rows = [
+        (answer, [ord(letter) - ord("a") + 1 for letter in answer["typed"].lower() if "a" <= letter <= "z"])
+        for answer in record.answers
+        if answer["kind"] != ATTENTION
+    ]
+    rows = [(answer, message) for answer, message in rows if message]
+    if not rows:
+        return None
+    objects = DATASETS[record.row["dataset"]]
+    values = [objects.values(answer["thing"]) for answer, _ in rows]
+    names = [f"colour={colour}" for colour in COLOURS] + [f"shape={shape}" for shape in SHAPES]
+    concepts = [[colour, len(COLOURS) + shape] for colour, shape in values]
+    return Corpus(
+        Ragged.from_rows([message for _, message in rows]),
+        meanings=np.array(values),
+        concepts=Ragged.from_rows(concepts),
+        concept_names=tuple(names),
+        columns={
+            "split": np.array(["held_out" if answer["kind"] == HELD_OUT else "train" for answer, _ in rows]),
+            "is_right": np.array([answer["is_right"] for answer, _ in rows]),
+        },
+        metadata={
+            "speaker": "a simulated participant" if study.simulated else "a participant",
+            "participant": record.name,
+            "grammar": record.grammar,
+            "dataset": objects.name,
+            "protocol": record.row["protocol"],
+            "seed": record.row["seed"],
+            "vocab_size": objects.geometry.vocab_size,
+        },
+    )
+
+
+def _dictionary(study: Study, columns: Sequence[str]) -> str:
+    """The data dictionary as Markdown."""
+    lines = [f"# Data of the study {study.name}", ""]
+    if study.simulated:
+        lines += ["**The participants are simulated: nothing here is of people.**", ""]
+    lines += [
+        "In the CSV files, a text that begins with `=`, `+`, `-` or `@` has an apostrophe before it, so that no "
+        "spreadsheet runs it; the JSON files have what was typed.",
+        "",
+    ]
+    for title, words, names in (
+        ("trials.csv, trials.json: a row an answer", TRIAL_WORDS, list(TRIAL_WORDS)),
+        ("participants.csv, participants.json: a row a participant", PARTICIPANT_WORDS, columns),
+    ):
+        lines += [f"## {title}", "", "| column | meaning |", "|---|---|"]
+        lines += [f"| `{name}` | {words[name]} |" for name in names] + [""]
+    return "\n".join(lines)

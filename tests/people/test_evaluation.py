@@ -1,0 +1,93 @@
+"""The report and the export of a study: who counts, what is said of whom, and what leaves no trace of a person."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from people.simulated import Composer, Memorizer, RandomTypist, play
+
+from ecsuite.people.export import PARTICIPANT_WORDS, TRIAL_WORDS, as_csv, export
+from ecsuite.people.findings import find, permutation_p
+from ecsuite.people.published import PUBLISHED
+from ecsuite.people.records import read_records
+from ecsuite.people.report import SIMULATED, report_lines, status_rows
+
+WORKER = "A1B2C3WORKER"
+
+
+@pytest.fixture
+def studied(sessions):
+    """Two who see the composition, one who memorises, one random typist, one who stops; concat of synth."""
+    study = sessions(grammars=("concat",), datasets=("synth",), simulated=True, worker_ids="plain")
+    for number, participant in enumerate((Composer(), Composer(), Memorizer(), RandomTypist())):
+        play(study, f"token{number}", participant, worker=f"{WORKER}{number}")
+    play(study, "stops", Memorizer(), steps=5)
+    return study
+
+
+def test_the_report_tells_participants_apart(studied):
+    records = read_records(studied.database)
+    published, preregistered = (find(studied.study, records, rule) for rule in ("published", "preregistered"))
+    for found in (published, preregistered):
+        (condition,) = found.conditions
+        accuracy = condition.means["held_out_accuracy"]
+        assert condition.participants == 3
+        assert accuracy.mean == pytest.approx(2 / 3)
+        assert accuracy.half_width == pytest.approx(4.303 * np.std([1, 1, 0], ddof=1) / np.sqrt(3), rel=1e-3)
+    assert published.conditions[0].left_out == {"low score": 1, "not finished": 1}
+    assert preregistered.conditions[0].left_out == {"low accuracy": 1, "not finished": 1}
+
+
+def test_nothing_simulated_stands_beside_the_papers_figures(studied):
+    records = read_records(studied.database)
+    text = "\n".join(report_lines(studied.study, [find(studied.study, records, "published")]))
+    assert SIMULATED in text and "Perkins" not in text and "17 ± 4" not in text
+
+
+def test_the_papers_figures_are_beside_those_of_people(sessions):
+    study = sessions(grammars=("concat", "shuf"), datasets=("eng",))
+    for number in range(2):
+        play(study, f"token{number}", Composer())
+    found = find(study.study, read_records(study.database), "published")
+    lines = report_lines(study.study, [found])
+    assert sum("14 ± 3" in line and "200 ± 100" in line for line in lines) == 1
+    assert SIMULATED not in lines and len(PUBLISHED) == 10
+
+
+def test_status_counts(studied):
+    (row,) = status_rows(studied.study, read_records(studied.database), studied.clock())
+    assert {key: row[key] for key in ("finished", "at_work", "stopped", "missing")} == {
+        "finished": 4,
+        "at_work": 1,
+        "stopped": 0,
+        "missing": 96,
+    }
+
+
+def test_the_export_says_nothing_of_who_took_part(studied, tmp_path, ecsuite):
+    out = tmp_path / "data"
+    export(studied.study, studied.database, out, has_workers=False)
+    assert not [file for file in out.rglob("*") if file.is_file() and WORKER.encode() in file.read_bytes()]
+    trials = json.loads((out / "trials.json").read_text())
+    with open(out / "trials.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(trials) == len(rows) == 4 * 51 + 5
+    assert list(trials[0]) == list(rows[0]) == list(TRIAL_WORDS)
+    assert all(trial["is_right"] == (trial["typed"] == trial["code"]) for trial in trials if trial["code"])
+    dictionary = (out / "data_dictionary.md").read_text()
+    assert all(f"`{name}`" in dictionary for name in (*TRIAL_WORDS, *PARTICIPANT_WORDS) if name != "worker")
+    code, printed, err = ecsuite("score", str(out / "corpora" / "P001"), "--metrics", "topsim", "--json")
+    assert code == 0, err
+    assert json.loads(printed)["scores"][0]["value"] > 0.5
+    export(studied.study, studied.database, out, has_workers=True)  # on top of an earlier export
+    assert WORKER in (out / "participants.csv").read_text()
+
+
+def test_no_cell_of_a_table_is_a_formula():
+    assert as_csv([{"a": "=1+1", "b": "x"}], ["a", "b"]) == b"a,b\n'=1+1,x\n"
+
+
+def test_the_permutation_test_counts_permutations():
+    assert permutation_p(np.ones(4), np.zeros(4)) == pytest.approx(2 / 70)
+    assert permutation_p(np.zeros(3), np.zeros(3)) == 1.0
