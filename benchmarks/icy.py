@@ -30,11 +30,11 @@ from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.learners import make_learner
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.replicas import Replicas
 from ecsuite.eval.icy.report import report
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.result import measure as measure_study
 from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.executors import WORKER_ENVIRONMENT
 from ecsuite.jobs.graph import Runner

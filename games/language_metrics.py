@@ -22,8 +22,8 @@ BY_SPEAKER = "ecsuite.eval.metrics.by_speaker"
 """What scores the speakers of a society one by one; imported when it is used."""
 RESAMPLING = "ecsuite.eval.statistics.resampling"
 """Where their draws are made; imported when it is used, as it takes half a second."""
-TOO_SLOW = ("xferbench",)
-"""Metrics that train models for minutes."""
+TOO_SLOW = ("ease_of_learning", "xferbench")
+"""Metrics that train models."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,9 +61,7 @@ class LanguageMetrics:
         self.metrics: dict[str, Any] = {}
         for name in experiment.evaluation.metrics:
             if name in TOO_SLOW:
-                raise ConfigError(
-                    f"evaluation.metrics: {name} trains models for minutes: `ecsuite score` it afterwards"
-                )
+                raise ConfigError(f"evaluation.metrics: {name} trains models: `ecsuite score` it afterwards")
             try:
                 self.metrics[name] = import_module(BY_SPEAKER).by_speaker(
                     name, import_module(PLACE).load_metric(name)

@@ -62,10 +62,10 @@ def draw_words(geometry: Geometry, rng: np.random.Generator) -> Symbols:
     if num_words < num_values:
         raise ConfigError(_too_few_words(geometry))
     if has_distinct_words(geometry):
-        words = _distinct_rows(num_attributes * num_values, length, geometry.vocab_size, rng)
+        words = distinct_rows(num_attributes * num_values, length, geometry.vocab_size, rng)
         return words.reshape(num_attributes, num_values, length)
     return np.stack(
-        [_distinct_rows(num_values, length, geometry.vocab_size, rng) for _ in range(num_attributes)]
+        [distinct_rows(num_values, length, geometry.vocab_size, rng) for _ in range(num_attributes)]
     )
 
 
@@ -100,10 +100,10 @@ def draw_messages(geometry: Geometry, rng: np.random.Generator) -> Symbols:
         )
     if num_messages >= IID_FROM * num_meanings:
         return rng.integers(vocab_size, size=(num_meanings, length), dtype=symbol_type(vocab_size))
-    return _distinct_rows(num_meanings, length, vocab_size, rng)
+    return distinct_rows(num_meanings, length, vocab_size, rng)
 
 
-def _distinct_rows(num_rows: int, length: int, vocab_size: int, rng: np.random.Generator) -> Symbols:
+def distinct_rows(num_rows: int, length: int, vocab_size: int, rng: np.random.Generator) -> Symbols:
     """Draw distinct random rows of symbols, shape (num_rows, length)."""
     kind = symbol_type(vocab_size)
     if vocab_size**length < 2**63:

@@ -47,7 +47,7 @@ MISTAKES = {
         "training.keep_best: unknown figure 'acuracy'; did you mean 'accuracy'?"
     ),
     "train-game disc_tiny --metrics topsin": "evaluation.metrics: unknown metric 'topsin'; did you mean 'topsim'?",
-    "train-game disc_tiny --metrics xferbench": "evaluation.metrics: xferbench trains models for minutes: ",
+    "train-game disc_tiny --metrics xferbench": "evaluation.metrics: xferbench trains models: ",
     "train-game disc_tiny --log cvs": "--log: unknown logger 'cvs'; did you mean 'csv'? choices: csv, ",
     "train-game disc_tiny --log csv,rows=1": "--log: csv: unknown option 'rows'; it has none",
     "train-game disc_tiny --log mode=offline": "--log: expected a logger before mode=offline: csv, ",

@@ -23,7 +23,7 @@ from ecsuite.eval.icy.learners import make_learner
 from ecsuite.eval.icy.memory import bytes_of_run, most_runs
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import EarlyStopping, Protocol
-from ecsuite.eval.icy.replicas import Replicas
+from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 
 HELD_OUT_BATCH = 1024

@@ -40,6 +40,9 @@ LINES = {
         "entropy of the attributes that remains under the best assignment of positions"
     ),
     "metrics.tre:tre7": "tree reconstruction error: are messages sums of one part per attribute value?",
+    "metrics.ease_of_learning:ease_of_learning": (
+        "how fast fresh receivers, and fresh senders, learn the language (trains; asked for by name)"
+    ),
     "xferbench.metric:xferbench": "transfer of a language model pretrained on the corpus to other languages",
 }
 """A line for people by the place of the function, whose name is that of the metric; the fastest first."""
@@ -71,6 +74,8 @@ SCORES: "Mapping[str, tuple[Question, Direction | None]]" = {
     "ami": ("consistent", "higher"),
     "ami_arithmetic": ("consistent", "higher"),
     "ncnpmi": ("consistent", "higher"),
+    "ease_of_learning": ("compositional", "higher"),
+    "ease_of_speaking": ("compositional", "higher"),
     "zla_messages": ("natural", "lower"),
     "has": ("natural", None),
     "zla_segments": ("natural", "lower"),
@@ -91,7 +96,7 @@ SCORES: "Mapping[str, tuple[Question, Direction | None]]" = {
 }
 """By the name of a score, what it answers and which way is better; of one question, the most asked first."""
 
-TRAINED = ("xferbench",)
+TRAINED = ("ease_of_learning", "xferbench")
 """Metrics that train models: computed only if they are named."""
 
 METRICS = Registry(

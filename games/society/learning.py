@@ -23,6 +23,8 @@ class GivenMessages:
     def __init__(self, options: SymbolOptions, ids: Tensor) -> None:
         self.options, self.ids = options, ids
         self.log_probabilities: list[Tensor] = []
+        self.agreements: list[Tensor] = []
+        """Whether the most likely symbol of each step is the given one, (batch,)."""
 
     @property
     def done(self) -> bool:
@@ -37,6 +39,7 @@ class GivenMessages:
             logits = without_eos(logits)
         own = logits.log_softmax(-1).gather(-1, given.clamp(min=EOS)[:, None])[:, 0]
         self.log_probabilities.append(own.masked_fill(given == PAD, 0.0))
+        self.agreements.append(logits.argmax(-1) == given)
         return given
 
     def message(self) -> Message:

@@ -15,7 +15,7 @@ from comparison import Bound, Case
 from corpora import CORPORA
 
 BOUND = Bound(relative=1e-9, absolute=1e-9)
-TRAINS = ("xferbench",)
+TRAINS = ("ease_of_learning", "xferbench")
 """Metrics with figures of their own, in `learning_figures`."""
 
 

@@ -94,7 +94,9 @@ class Version:
 def disc_tiny(version: Version) -> dict[str, Any]:
     """A game of four epochs, and all metrics of what is said."""
     version.run("train-game", "disc_tiny", "--epochs", "4", *FP32, "--out", "disc")
-    metrics = [name for name in version.as_json("list")["metrics"] if name != "xferbench"]
+    metrics = [
+        name for name in version.as_json("list")["metrics"] if name not in ("ease_of_learning", "xferbench")
+    ]
     scores = version.as_json("score", "disc/corpus.jsonl", "--metrics", ",".join(metrics))
     return {**run_folder(version.work / "disc"), "scores": scores["scores"]}
 

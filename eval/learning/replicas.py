@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
+Parameters = dict[str, Tensor]
+"""A module's parameters by name, each with a leading replica dimension."""
 
 LANES = 64
 """A multiple of how many numbers a processor updates at once."""

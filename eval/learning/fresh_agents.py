@@ -1,0 +1,194 @@
+"""Agents that begin with random weights and learn a language: how well they do, update by update.
+
+A receiver learns the attribute values that a message means, a sender the message for attribute values. All languages
+and seeds learn side by side, each with weights of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+from torch.nn.functional import cross_entropy, one_hot
+
+from ecsuite.agents.factory import make_receiver, make_sender
+from ecsuite.agents.message import PAD
+from ecsuite.agents.receivers import state_size
+from ecsuite.agents.replicas import replicas
+from ecsuite.agents.senders import MessageBuilder
+from ecsuite.eval.learning.replicas import Replicas
+from ecsuite.games.message_builders import SymbolOptions
+from ecsuite.games.society.learning import GivenMessages, as_message
+
+Learner = Literal["receiver", "sender"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Training:
+    """How fresh agents learn."""
+
+    agent: str = "gru"
+    """The cell of sender and receiver."""
+    hidden_size: int = 64
+    """Width of the hidden state."""
+    embedding_size: int = 16
+    """Width of a symbol's embedding."""
+    lr: float = 0.001
+    """Learning rate of Adam."""
+    num_updates: int = 400
+    """Updates of the weights."""
+    batch_size: int = 64
+    """Messages in an update, at most."""
+    every: int = 20
+    """Updates between the points of a curve."""
+    num_evaluated: int = 500
+    """Messages that a point is the mean of, at most."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Curves:
+    """How well fresh agents do."""
+
+    updates: NDArray[np.int64]
+    """Updates before each point, (num_points,)."""
+    accuracy: NDArray[np.float64]
+    """Share of attribute values, or of symbols, that are right, (num_languages, num_seeds, num_points)."""
+
+    @property
+    def area(self) -> NDArray[np.float64]:
+        """The mean of each curve, the area under it, (num_languages, num_seeds)."""
+        means: NDArray[np.float64] = self.accuracy.mean(-1)
+        return means
+
+    def updates_to(self, level: float) -> list[list[int | None]]:
+        """Updates until each curve first reaches a level; None where it does not."""
+        reached = self.accuracy >= level
+        first = np.where(reached.any(-1), self.updates[reached.argmax(-1)], -1)
+        return [[None if number < 0 else int(number) for number in row] for row in first]
+
+
+def learning_curves(
+    learner: Learner,
+    languages: NDArray[np.integer[Any]],
+    meanings: NDArray[np.int64],
+    training: Training,
+    seeds: Sequence[int],
+) -> Curves:
+    """Train fresh agents on languages.
+
+    Args:
+        learner: Who learns.
+        languages: Content ids from 1, EOS, and `PAD` after it, (num_languages, num_seeds, num_messages, max_len): of
+            each language the messages that agents of each seed learn.
+        meanings: Attribute values from 0, (num_messages, num_attributes), which the messages of every language mean.
+        training: How.
+        seeds: Of the weights and the order of the messages.
+    """
+    num_languages, num_seeds, num_messages, max_len = languages.shape
+    vocab_size, num_values = int(languages.max()), int(meanings.max()) + 1
+    modules: list[nn.Module] = []
+    with torch.random.fork_rng(devices=[]):
+        for _ in range(num_languages):  # agents of a seed begin alike, whatever they learn
+            for seed in seeds:
+                torch.manual_seed(seed)
+                made = _Receiver if learner == "receiver" else _Sender
+                modules.append(made(meanings.shape[1], num_values, vocab_size, max_len, training))
+    trained = Replicas(modules, lr=training.lr, clip=None, device=torch.device("cpu"))
+    form = modules[0]
+
+    def figures(weights: dict[str, Tensor], ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        found: tuple[Tensor, Tensor] = functional_call(form, weights, (ids, values))
+        return found
+
+    def side_by_side(rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Loss and accuracy of each agent on these messages, (num_seeds, number)."""
+        taken = languages[:, np.arange(num_seeds)[:, None], rows].reshape(-1, rows.shape[1], max_len)
+        values = np.broadcast_to(meanings[rows], (num_languages, *rows.shape, meanings.shape[1]))
+        ids = torch.from_numpy(np.ascontiguousarray(taken)).long().transpose(1, 2)  # (replicas, steps, batch)
+        with replicas():
+            together: tuple[Tensor, Tensor] = vmap(figures, randomness="same")(
+                dict(trained.parameters()),
+                ids,
+                torch.from_numpy(values.reshape(-1, *values.shape[2:]).copy()),
+            )
+        return together
+
+    rng = np.random.default_rng([*b"evaluated"])
+    chosen = np.sort(rng.permutation(num_messages)[: training.num_evaluated])
+    evaluated = np.broadcast_to(chosen, (num_seeds, len(chosen)))
+    orders = [_batches(seed, num_messages, min(training.batch_size, num_messages)) for seed in seeds]
+    points, updates = [], []
+    for update in range(training.num_updates + 1):
+        if update % training.every == 0:
+            with torch.no_grad():
+                points.append(side_by_side(evaluated)[1].reshape(num_languages, num_seeds).numpy())
+            updates.append(update)
+        if update < training.num_updates:
+            trained.update(side_by_side(np.stack([next(order) for order in orders]))[0].sum())
+    return Curves(updates=np.array(updates), accuracy=np.stack(points, axis=-1).astype(np.float64))
+
+
+class _Receiver(nn.Module):
+    """A receiver and a layer that reads the value of each attribute."""
+
+    def __init__(
+        self, num_attributes: int, num_values: int, vocab_size: int, max_len: int, training: Training
+    ) -> None:
+        super().__init__()
+        self.receiver = make_receiver(
+            training.agent,
+            vocab_size=vocab_size,
+            max_len=max_len,
+            hidden_size=training.hidden_size,
+            embedding_size=training.embedding_size,
+        )
+        self.read = nn.Linear(state_size(self.receiver), num_attributes * num_values)
+        self.num_attributes = num_attributes
+
+    def forward(self, ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean loss and accuracy; ids (num_steps, batch), values (batch, num_attributes)."""
+        states, _ = self.receiver(as_message(ids), torch.float32)
+        logits = self.read(states[0]).unflatten(-1, (self.num_attributes, -1))
+        loss = cross_entropy(logits.flatten(0, 1), values.flatten())
+        return loss, (logits.argmax(-1) == values).float().mean()
+
+
+class _Sender(nn.Module):
+    """A sender that is given the values of each attribute."""
+
+    def __init__(
+        self, num_attributes: int, num_values: int, vocab_size: int, max_len: int, training: Training
+    ) -> None:
+        super().__init__()
+        self.sender = make_sender(
+            training.agent,
+            num_features=num_attributes * num_values,
+            vocab_size=vocab_size,
+            max_len=max_len,
+            hidden_size=training.hidden_size,
+            embedding_size=training.embedding_size,
+        )
+        self.num_values = num_values
+        self.options = SymbolOptions(vocab_size=vocab_size, max_len=max_len, length="variable")
+
+    def forward(self, ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean loss and share of symbols that are right, each after the right symbols before it."""
+        builder = GivenMessages(self.options, ids)
+        seen = one_hot(values, self.num_values).flatten(1).float()
+        message = self.sender(seen, cast(MessageBuilder, builder))
+        is_symbol = (ids != PAD).float()
+        right = (torch.stack(builder.agreements).float() * is_symbol).sum() / is_symbol.sum()
+        return -message.log_probability.mean(), right
+
+
+def _batches(seed: int, num_messages: int, size: int) -> Any:
+    """Endless batches of messages, (size,): every message once in a pass, but for a rest that is left out."""
+    rng = np.random.default_rng([seed, *b"order"])
+    while True:
+        order = rng.permutation(num_messages)
+        for start in range(0, num_messages - size + 1, size):
+            yield order[start : start + size]

@@ -1,0 +1,168 @@
+"""Ease of learning: how fast fresh agents learn a language from its messages and meanings.
+
+Li & Bowling 2019 (arXiv 1906.02403), section 4, teach fresh listeners the language of a trained speaker and compare
+their learning curves; Chaabouni et al. 2022 use such curves of fresh listeners, too. Here the area under the curve is
+the score, from the corpus alone.
+"""
+
+import numpy as np
+
+from ecsuite.agents.message import EOS, PAD
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.devices import fixed_threads
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.statistics.counting import Ints, attribute_codes
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.grammars.words import concatenate, distinct_rows, stream
+
+VERSION = 1
+NUM_SEEDS = 5
+"""Fresh agents that learn each language."""
+TARGET = 0.9
+"""Share of attribute values, or of symbols, until which updates are counted."""
+MAX_MESSAGES = 10_000
+"""Of a larger corpus, so many messages are learnt, drawn at random."""
+MAX_LENGTH = 100
+"""Symbols of a message beyond which an agent is not trained: it would take minutes."""
+MAX_WIDTH = 4096
+"""Symbols of a vocabulary, or values of attributes together, beyond which an agent is not trained."""
+ANCHORS = ("concat", "hol")
+"""Languages of the same sizes: words of values one after the other, and random messages (Perkins 2021)."""
+
+
+def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
+    """Area under the learning curve of fresh receivers, and of fresh senders.
+
+    `ease_of_learning`: a receiver (GRU of 64 units, a layer that reads each attribute) learns what messages mean by
+    cross-entropy. Every 20 of 400 updates (Adam, learning rate 0.001, 64 messages each at most) the share of attribute
+    values that it tells right is taken, over all messages or 500 of them; the score is the mean of these shares.
+    `ease_of_speaking`: the same of a sender that learns to say the messages, with the share of symbols that it tells
+    right after the right symbols before them. Both are from 0 to 1, and higher is easier.
+
+    The score is the mean over 5 seeds of weights and order, with Student's 95 % interval over them. Chance: the same
+    messages, shuffled over the meanings. The details have the anchors: CONCAT and HOL for the same meanings, with as
+    many symbols a message (or as many more as each attribute needs for a word) and the same vocabulary.
+
+    Every message is followed by EOS. Neither names of symbols nor the order of messages changes a score. Undefined
+    without attribute values, if no attribute varies, without symbols, or for messages of more than 100 symbols.
+    """
+    from ecsuite.eval.learning.fresh_agents import Training, learning_curves
+
+    training = Training()
+    settings: dict[str, object] = {
+        "agent": f"{training.agent}{training.hidden_size}",
+        "updates": training.num_updates,
+        "lr": training.lr,
+        "batch": training.batch_size,
+        "seeds": NUM_SEEDS,
+        "seed": options.seed,
+        "eos": "strip",
+    }
+    scores = [
+        unscored("ease_of_learning", "how fast receivers learn it", VERSION, **settings),
+        unscored("ease_of_speaking", "how fast senders learn it", VERSION, **settings),
+    ]
+    messages, meanings, reason = _as_tables(corpus, options.seed)
+    if reason is not None:
+        return [score(value=None, reason=reason) for score in scores]
+    seeds = range(options.seed, options.seed + NUM_SEEDS)
+    names = ["corpus", "shuffled", *ANCHORS]
+    tables = [_languages(messages, meanings, seed) for seed in seeds]
+    num_steps = max(table.shape[1] for table in tables[0])
+    languages = np.stack([[_ended(each, num_steps + 1) for each in table] for table in tables], axis=1)
+    found = []
+    for score, learner in zip(scores, ("receiver", "sender"), strict=True):
+        options.progress(f"ease of learning: {learner}s", 0, 1)
+        with fixed_threads(1):  # sums depend on their number
+            curves = learning_curves(learner, languages, meanings, training, seeds)  # type: ignore[arg-type]
+        value, half_width = mean_and_half_width(curves.area[0].tolist())
+        chance, spread = mean_and_half_width(curves.area[1].tolist())
+        assert half_width is not None and spread is not None
+        found.append(
+            score(
+                value=value,
+                ci95=(value - half_width, value + half_width),
+                details={
+                    "null_mean": chance,
+                    "null_low": chance - spread,
+                    "null_high": chance + spread,
+                    "anchors": {name: float(curves.area[i].mean()) for i, name in enumerate(names) if i > 1},
+                    "by_seed": curves.area[0].tolist(),
+                    "updates_to_90_percent": curves.updates_to(TARGET)[0],
+                    "updates": curves.updates.tolist(),
+                    "curves": {name: curves.accuracy[i].mean(0).tolist() for i, name in enumerate(names)},
+                },
+            )
+        )
+    return found
+
+
+def _as_tables(corpus: Corpus, seed: int) -> tuple[Ints, Ints, str | None]:
+    """Messages (num_messages, max_len) with ids from 1 and `PAD`, codes of attributes that vary, and a reason if none.
+
+    Rows are in the order of their meanings, and those of one meaning in that of their messages.
+    """
+    nothing = np.zeros((0, 0), dtype=np.int64)
+    codes = attribute_codes(corpus)
+    if codes is None:
+        return nothing, nothing, "the corpus has no attribute values"
+    codes = codes[:, (codes != codes[:1]).any(0)]
+    content = corpus.content()
+    if not codes.shape[1]:
+        return nothing, nothing, "no attribute varies"
+    if not len(content.values):
+        return nothing, nothing, "the corpus has no symbols"
+    if (longest := int(content.lengths.max())) > MAX_LENGTH:
+        return nothing, nothing, f"messages of {longest} symbols: expected at most {MAX_LENGTH}"
+    if len(codes) > MAX_MESSAGES:
+        rows = np.sort(np.random.default_rng(seed).choice(len(codes), MAX_MESSAGES, replace=False))
+        codes, content = codes[rows], content.take(rows)
+    symbols = _numbered(content, codes)
+    if max(int(symbols.max()), int((codes.max(0) + 1).sum())) > MAX_WIDTH:
+        return nothing, nothing, f"more than {MAX_WIDTH:,} symbols or values"
+    table = np.full((len(codes), longest), PAD, dtype=np.int64)
+    table[np.arange(longest) < content.lengths[:, None]] = symbols
+    order = np.lexsort([*table.T[::-1], *codes.T[::-1]])
+    return table[order], codes[order], None
+
+
+def _numbered(content: Ragged, codes: Ints) -> Ints:
+    """The symbols of all messages, numbered from 1 by the meanings and positions in which they occur.
+
+    So neither their names nor the order of the messages has a say in it.
+    """
+    _, meaning = np.unique(codes, axis=0, return_inverse=True)
+    rows = np.repeat(np.arange(len(content)), content.lengths)
+    positions = np.arange(len(rows)) - np.repeat(content.offsets[:-1], content.lengths)
+    cells = meaning.ravel()[rows] * (int(content.lengths.max()) + 1) + positions
+    names, places = np.unique(content.values, return_inverse=True)
+    by_symbol = np.split(cells[np.lexsort([cells, places])], np.cumsum(np.bincount(places))[:-1])
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[sorted(range(len(names)), key=lambda symbol: by_symbol[symbol].tolist())] = np.arange(
+        1, len(names) + 1
+    )
+    numbers: Ints = rank[places]
+    return numbers
+
+
+def _languages(messages: Ints, meanings: Ints, seed: int) -> list[Ints]:
+    """The corpus, its messages shuffled over the meanings, and the anchors: content ids from 1, `PAD` after the end."""
+    num_attributes, num_values = meanings.shape[1], int(meanings.max()) + 1
+    vocab_size = max(int(messages.max()), 2)
+    word_length = -(-messages.shape[1] // num_attributes)
+    while vocab_size**word_length < num_values:
+        word_length += 1
+    rng = stream(seed, "ease of learning")
+    # A word of each value of each attribute; of one attribute they differ.
+    words = np.stack([distinct_rows(num_values, word_length, vocab_size, rng) for _ in range(num_attributes)])
+    distinct, row = np.unique(meanings, axis=0, return_inverse=True)
+    random = rng.integers(0, vocab_size, (len(distinct), num_attributes * word_length))
+    concat = concatenate(words, meanings).astype(np.int64)
+    return [messages, rng.permutation(messages), concat + 1, random[row.ravel()] + 1]
+
+
+def _ended(table: Ints, width: int) -> Ints:
+    """A table of messages with EOS after each, and `PAD` up to a width; so an empty message has a symbol, too."""
+    wide = np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=PAD)
+    wide[np.arange(len(wide)), (wide != PAD).sum(1)] = EOS
+    return wide

@@ -1,0 +1,84 @@
+"""Ease of learning: fresh agents learn words of values sooner than random messages, whatever symbols are called."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import ecsuite.eval.learning.fresh_agents as fresh_agents
+import ecsuite.eval.metrics.ease_of_learning as module
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.ease_of_learning import ease_of_learning
+from ecsuite.eval.metrics.score import Options
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import language
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Few updates and two seeds."""
+    short = partial(fresh_agents.Training, num_updates=60, every=20, lr=0.01, hidden_size=16)
+    monkeypatch.setattr(fresh_agents, "Training", short)
+    monkeypatch.setattr(module, "NUM_SEEDS", 2)
+
+
+def corpus_of(name, num_attributes=2, num_values=4):
+    """All messages of a grammar."""
+    geometry = Geometry(num_attributes=num_attributes, num_values=num_values, word_length=2, vocab_size=5)
+    return language(name, geometry, 1).corpus()
+
+
+def values(corpus):
+    """Ease of learning and of speaking."""
+    return [score.value for score in ease_of_learning(corpus, Options())]
+
+
+def test_words_of_values_are_easier_than_random_messages(few):
+    concat, hol = values(corpus_of("concat", num_attributes=3)), values(corpus_of("hol", num_attributes=3))
+    assert concat[0] > hol[0] + 0.05
+    assert concat[1] > hol[1] + 0.05
+    receiver, sender = ease_of_learning(corpus_of("concat", num_attributes=3), Options())
+    for score in (receiver, sender):
+        assert score.details["anchors"]["concat"] > score.details["anchors"]["hol"]
+        assert score.value > score.details["null_mean"]
+        assert 0 <= score.value <= 1
+        assert len(score.details["curves"]["corpus"]) == len(score.details["updates"]) == 4
+
+
+def test_neither_names_of_symbols_nor_the_order_of_messages_matter(few):
+    corpus = corpus_of("shufdet")
+    messages = [row.tolist() for row in corpus.messages]
+    order = np.random.default_rng(1).permutation(len(messages))
+    other = Corpus(
+        [[90 - 7 * symbol for symbol in messages[i]] for i in order], meanings=corpus.meanings[order]
+    )
+    assert values(other) == values(Corpus(messages, meanings=corpus.meanings))
+
+
+@pytest.mark.parametrize(
+    ("messages", "meanings", "reason"),
+    [
+        ([[1], [2]], None, "no attribute values"),
+        ([[1], [2]], [[0.5], [1.5]], "no attribute values"),
+        ([[1], [2]], [[3], [3]], "no attribute varies"),
+        ([[], []], [[0], [1]], "no symbols"),
+        ([[1] * 101, [2]], [[0], [1]], "expected at most 100"),
+    ],
+)
+def test_it_is_undefined_with_a_reason(messages, meanings, reason):
+    for score in ease_of_learning(Corpus(messages, meanings=meanings), Options()):
+        assert score.value is None
+        assert reason in score.reason
+
+
+def test_messages_of_different_lengths_are_learnt(few):
+    assert all(
+        value is not None for value in values(Corpus([[1], [2, 3], [3, 3, 1]], meanings=[[0], [1], [2]]))
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [(2, 4), (2, 6), (3, 4), (2, 10)])
+def test_concat_is_above_hol_at_every_size(sizes):
+    scores = ease_of_learning(corpus_of("concat", *sizes), Options())
+    assert all(score.details["anchors"]["concat"] > score.details["anchors"]["hol"] for score in scores)
