@@ -92,7 +92,9 @@ def test_what_a_choice_reads_are_options_of_the_command(command):
     assert names <= set(inspect.signature(getattr(module, command)).parameters)
 
 
-@pytest.mark.parametrize("name", [name for name in METRICS.parts if name not in ("ease_of_learning", "xferbench")])
+@pytest.mark.parametrize(
+    "name", [name for name in METRICS.parts if name not in ("ease_of_learning", "xferbench")]
+)
 def test_metrics_read_the_options_that_the_command_says(name):
     """Metrics with random draws read the seed; no metric but xferbench reads more."""
 

@@ -43,7 +43,7 @@ def test_random_draws_some_of_the_combinations_always_the_same(small):
 
 
 def test_a_file_of_another_kind_is_told():
-    with pytest.raises(ConfigError, match="unknown study 'disc_tiny'; choices: paper/xferbench_search"):
+    with pytest.raises(ConfigError, match="unknown study 'disc_tiny'; choices: paper/society_iterated"):
         load_study("disc_tiny")
 
 
