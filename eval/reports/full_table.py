@@ -109,16 +109,26 @@ def _figures(score: Score) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _chance_level(details: Mapping[str, Any], conclusion: Conclusion) -> Iterator[tuple[str, str, str, str]]:
-    """Table cells for the chance level, if known: mean and 95 % of the null distribution, p-value, conclusion."""
+    """Table cells for the chance level, if known: mean and 95 % of the null distribution, p-value, conclusion.
+
+    There is no p-value where chance is the mean of few trainings, with the interval of that mean.
+    """
     if "null_mean" not in details:
         return
-    of = f" of {details['null_rows']:,} messages" if "null_rows" in details else ""
-    text = f"p {details['p_value']:.3f}, {details['permutations']} shuffles{of}"
+    about = []
+    if "p_value" in details:
+        of = f" of {details['null_rows']:,} messages" if "null_rows" in details else ""
+        about.append(f"p {details['p_value']:.3f}, {details['permutations']} shuffles{of}")
     if "null_value" in details:
-        text += f"; unshuffled {_format(details['null_value'])}"
+        about.append(f"unshuffled {_format(details['null_value'])}")
     corrected = "" if conclusion.p_holm is None else f" (two-sided, Holm: p {conclusion.p_holm:.3f})"
     interval = _range(details["null_low"], details["null_high"])
-    yield "  chance level", _format(details["null_mean"]), interval, f"{text}; {conclusion.word}{corrected}"
+    yield (
+        "  chance level",
+        _format(details["null_mean"]),
+        interval,
+        "; ".join([*about, conclusion.word + corrected]),
+    )
 
 
 def _range(low: float, high: float) -> str:

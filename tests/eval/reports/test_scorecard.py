@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import METRICS, load_metric, topsim, tre
+from ecsuite.eval.metrics import METRICS, TRAINED, load_metric, topsim, tre
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import save_scores, score_corpus
 from ecsuite.jobs.graph import Runner
 
-CORPUS_METRICS = [name for name in METRICS.parts if name != "xferbench"]
+CORPUS_METRICS = [name for name in METRICS.parts if name not in TRAINED]
 
 
 def small_corpus():
@@ -124,6 +124,13 @@ def test_table_shows_the_draws_of_the_chance_level():
     )
     shown = text(replace(score_corpus(small_corpus(), []), scores=(score,)), 120)
     assert "p 0.050, 20 shuffles of 1,000 messages; unshuffled 0.2500" in shown
+
+
+def test_table_shows_a_chance_level_without_a_p_value():
+    found = {"null_mean": 0.5, "null_low": 0.4, "null_high": 0.6}
+    score = Score(name="some", value=0.1, about="a figure", signature="some|v:1", details=found)
+    rows = text(replace(score_corpus(small_corpus(), []), scores=(score,)), 120).splitlines()
+    assert ["chance", "level", "0.5000", "0.4000", "…", "0.6000"] in [row.split()[:6] for row in rows]
 
 
 def test_square_brackets_in_a_path_are_no_markup():
