@@ -44,7 +44,13 @@ GRAMMARS = ("perm", "shufdet", "hol")
 def rows(programs: Programs) -> Iterator[Row]:
     """What the program does, where it can be run; and what that changes in ICY's ratios, with ecsuite's agents."""
     if programs.has(NAME):
-        yield _row("clipping clips nothing", "norm of the step of an update that is clipped to 5", programs.run(NAME, CLIPPING, None), 5.0, True)
+        yield _row(
+            "clipping clips nothing",
+            "norm of the step of an update that is clipped to 5",
+            programs.run(NAME, CLIPPING, None),
+            5.0,
+            True,
+        )
         yield _row(
             "stopness is that of the first example",
             "receiver HU-GRU: change of the output of examples when another one changes",
@@ -70,13 +76,27 @@ def _compared(defect: str, data: str, theirs: Sequence[str], right: Sequence[str
     found = [_ratios(arguments) for arguments in (theirs, right)]
     for grammar in GRAMMARS:
         values = [each[grammar] for each in found]
-        yield _row(defect, f"{data}: updates to 80 % of {grammar.upper()}, × CONCAT", values[0], values[1], False)
+        yield _row(
+            defect, f"{data}: updates to 80 % of {grammar.upper()}, × CONCAT", values[0], values[1], False
+        )
 
 
 def _ratios(arguments: Sequence[str]) -> dict[str, str]:
     """The mean ratio of each grammar and its 95 % interval, as `ecsuite icy` prints them."""
     grammars = [each for grammar in GRAMMARS for each in ("--grammar", grammar)]
-    command = [sys.executable, "-m", "ecsuite.cli", "icy", *arguments, *grammars, *SIZES, "--seeds", str(NUM_SEEDS), "--json", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "ecsuite.cli",
+        "icy",
+        *arguments,
+        *grammars,
+        *SIZES,
+        "--seeds",
+        str(NUM_SEEDS),
+        "--json",
+        "--quiet",
+    ]
     found: dict[str, Any] = json.loads(subprocess.check_output(command, text=True))
     (row,) = found["rows"]
     return {cell["grammar"]: _shown(cell) for cell in row["cells"]}
