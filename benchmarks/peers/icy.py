@@ -56,10 +56,11 @@ def rows(programs: Programs) -> Iterator[Row]:
             "receiver HU-GRU: change of the output of examples when another one changes",
             programs.run(NAME, STOPNESS, None), 0.0, True,
         )  # fmt: skip
-    geometry = f"3 × 5, {NUM_SEEDS} seeds"
+    geometry = f"3 by 5, {NUM_SEEDS} seeds"
     for model in ("rnn", "husendz:dgsend"):
         yield from _compared(
-            "clipping clips nothing", f"sender {model}, {geometry}", ["--model", model], ["--model", model, "--clip", "5"]
+            "clipping clips nothing", f"sender {model}, {geometry}",
+            ["--model", model], ["--model", model, "--clip", "5"],
         )  # fmt: skip
     yield from _compared(
         "stopness is that of the first example", f"receiver hier:gru, {geometry}",
@@ -77,7 +78,11 @@ def _compared(defect: str, data: str, theirs: Sequence[str], right: Sequence[str
     for grammar in GRAMMARS:
         values = [each[grammar] for each in found]
         yield _row(
-            defect, f"{data}: updates to 80 % of {grammar.upper()}, × CONCAT", values[0], values[1], False
+            defect,
+            f"{data}: updates to 80 % of {grammar.upper()} as a multiple of CONCAT",
+            values[0],
+            values[1],
+            False,
         )
 
 
