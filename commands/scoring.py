@@ -8,6 +8,7 @@ from ecsuite.config import ConfigError, CorpusError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.comparison.score_files import FILES, Document
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.reports.scorecard import Scorecard, read_scores, save_scores, score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.messages import NO_ACCESS
@@ -53,7 +54,7 @@ def score_and_keep(
         keeps: Whether they are scores of all messages, and are kept. In a folder that may not be changed, as of a
             published run, they are not, which a note says.
     """
-    card = score_corpus(corpus, names, options)
+    card = score_corpus(corpus, names, options, num_processes=num_threads())
     file = scores_file(path)
     if file is not None and keeps:
         note = options.runner.note

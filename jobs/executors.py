@@ -162,7 +162,7 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, str(folder)), daemon=True)
-        with _environment(WORKER_ENVIRONMENT | ({} if gpu is None else {VISIBLE: gpu})):
+        with environment(WORKER_ENVIRONMENT | ({} if gpu is None else {VISIBLE: gpu})):
             self.process.start()
         theirs.close()  # so that the end of the process closes the connection
 
@@ -188,12 +188,7 @@ class _Worker:
 
 def _serve(connection: Connection, folder: str) -> None:
     """Compute groups until the other end is closed."""
-    # Ctrl-C, and a scheduler's request, reach all processes: the one that started this one asks it to stop.
-    for name in ("SIGINT", "SIGTERM", "SIGUSR1"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
-
+    depend_on_parent()
     one_at_a_time = threading.Lock()
 
     def report(event: Event) -> None:
@@ -218,6 +213,15 @@ def _serve(connection: Connection, folder: str) -> None:
             compute_and_report(0, group, Store(Path(folder)), report, should_stop)
 
 
+def depend_on_parent() -> None:
+    """Leave signals to the process that started this one, and end when it ends, for whatever reason."""
+    # Ctrl-C, and a scheduler's request, reach all processes.
+    for name in ("SIGINT", "SIGTERM", "SIGUSR1"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+
+
 def _exit_with_parent() -> None:
     """Terminate this process when the one that started it has ended, for any reason."""
     parent = multiprocessing.parent_process()
@@ -227,7 +231,8 @@ def _exit_with_parent() -> None:
 
 
 @contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables of the processes that are started meanwhile."""
     before = {name: os.environ[name] for name in variables if name in os.environ}
     os.environ.update(variables)
     try:

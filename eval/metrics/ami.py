@@ -84,11 +84,12 @@ def _without_recurrence(**labels: Ints) -> str | None:
 
 def labels_of_meanings(corpus: Corpus) -> tuple[str, Ints | None]:
     """A label for each whole meaning, (num_rows,), and what defines it: `attributes`, `concepts` or `none`."""
-    attributes, concepts = attribute_codes(corpus), concept_sets(corpus)
+    attributes = attribute_codes(corpus)
     if attributes is not None:
         num_rows, width = attributes.shape
         rows = Ragged.from_lengths(attributes.astype(np.int32).ravel(), np.full(num_rows, width))
         return "attributes", row_labels(rows)
+    concepts = concept_sets(corpus)
     return ("none", None) if concepts is None else ("concepts", row_labels(concepts))
 
 

@@ -1,62 +1,184 @@
-"""Metrics side by side: those of one corpus in several threads, with the same scores as one after another.
+"""Metrics side by side: those of one corpus in several processes, with the same scores as one after another.
 
-Most of the time is spent in sorting, products and solvers, which hold no lock of Python's.
+Threads gain nothing here: most metrics call numpy some thousand times for little each, which Python's lock prevents
+from running at once.
 """
 
+import multiprocessing
 import os
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
-from dataclasses import replace
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
-from ecsuite.jobs.executors import num_cores
-from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.executors import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
 from ecsuite.jobs.signals import end_as_requested
 
 MAX_SYMBOLS = 2_000_000
 """Symbols of a corpus up to which metrics are computed side by side; those of a larger one take much memory each."""
-MAX_THREADS = 4
-"""Threads beyond which nothing is gained: one metric takes a quarter of the time of all."""
+MAX_PROCESSES = 4
+"""Processes beyond which nothing is gained: one metric takes a quarter of the time of all."""
+SECONDS = 0.2
+"""Between two looks for a request to stop, while other processes compute."""
 
 
 def computed(
-    metrics: Mapping[str, Metric], corpus: Corpus, options: Options, *, alone: frozenset[str]
+    metrics: Mapping[str, Metric],
+    corpus: Corpus,
+    options: Options,
+    *,
+    num_processes: int = 1,
+    load: Callable[[str], Metric] | None = None,
+    alone: frozenset[str] = frozenset(),
 ) -> Iterator[list[Score]]:
     """The scores of each metric, in their order; progress is told of between metrics.
 
     Args:
-        metrics: By name.
+        metrics: By name, the fastest first.
         corpus: What to score.
         options: Of the metrics.
-        alone: Metrics that are computed in this thread: those that start processes, and those of users, whose code
-            may not be safe in a thread.
+        num_processes: Most processes, with this one.
+        load: A function of a module, which gives a metric by its name in another process; None: there is no other.
+        alone: Metrics that only this process computes: those that start processes, and those of users, which it alone
+            was allowed to import.
 
     Raises:
         KeyboardInterrupt, SystemExit: If the runner is asked to stop.
     """
-    width = min(num_threads(), MAX_THREADS) if len(corpus.messages.values) <= MAX_SYMBOLS else 1
-    ahead = [name for name in metrics if name not in alone] if width > 1 else []
-    quiet = replace(options, runner=Runner())
-    with ThreadPoolExecutor(width) as threads:
-        begun: dict[str, Future[list[Score]]] = {
-            # the slowest, which are named last, begin first; a context a thread, as it holds the number of draws
-            name: threads.submit(copy_context().run, metrics[name], corpus, quiet)
-            for name in reversed(ahead)
-        }
+    found: dict[str, list[Score]] = {}
+
+    def look_at_requests(now: str) -> None:
+        request = options.runner.should_stop()
+        if request is not None:
+            end_as_requested(request)
+        options.progress(now, len(found), len(metrics))
+
+    def compute(name: str) -> list[Score]:
+        look_at_requests(name)
+        if name in alone:
+            return metrics[name](corpus, options)
+        with one_thread.limit(limits=1, user_api="blas"):  # the last bits of sums depend on it
+            return metrics[name](corpus, options)
+
+    one_thread = ThreadpoolController()
+    shared = [name for name in metrics if name not in alone]
+    width = min(num_processes, MAX_PROCESSES, len(shared))
+    if load is not None and width > 1 and len(corpus.messages.values) <= MAX_SYMBOLS:
+        helpers = _Helpers(width - 1, load, shared, corpus, options)
         try:
-            for done, (name, metric) in enumerate(metrics.items()):
-                request = options.runner.should_stop()
-                if request is not None:
-                    end_as_requested(request)
-                options.progress(name, done, len(metrics))
-                yield begun[name].result() if name in begun else metric(corpus, options)
+            while (name := helpers.work.first()) is not None:
+                found[name] = compute(name)
+                found |= helpers.finished(seconds=0)
+            while helpers.connections:
+                look_at_requests("metrics")
+                found |= helpers.finished(seconds=SECONDS)
         finally:
-            threads.shutdown(wait=False, cancel_futures=True)
+            helpers.close()
+    for name in metrics:
+        if name not in found:  # also what a process that failed did not compute, which then fails here
+            found[name] = compute(name)
+        yield found[name]
 
 
 def num_threads() -> int:
-    """A thread a core, or as many as this process may have beside others: `OMP_NUM_THREADS`."""
+    """One a core, or as many as this process may have beside others: `OMP_NUM_THREADS`."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return min(num_cores(), int(asked)) if asked.isdecimal() and int(asked) else num_cores()
+
+
+class _Work:
+    """Names that several processes take, each once: from the front, where the fastest metrics are, or from the end."""
+
+    def __init__(self, context: Any, names: Sequence[str]) -> None:
+        self.names = names
+        self.bounds = context.Array("i", [0, len(names)])  # of those that nobody has taken
+
+    def first(self) -> str | None:
+        """Take the first name left; None if there is none."""
+        with self.bounds:
+            place: int = self.bounds[0]
+            if place == self.bounds[1]:
+                return None
+            self.bounds[0] += 1
+            return self.names[place]
+
+    def last(self) -> str | None:
+        """Take the last name left; None if there is none."""
+        with self.bounds:
+            end: int = self.bounds[1]
+            if end == self.bounds[0]:
+                return None
+            self.bounds[1] -= 1
+            return self.names[end - 1]
+
+
+class _Helpers:
+    """Processes that compute metrics until no name is left."""
+
+    def __init__(
+        self,
+        number: int,
+        load: Callable[[str], Metric],
+        names: Sequence[str],
+        corpus: Corpus,
+        options: Options,
+    ) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.work = _Work(context, names)
+        self.connections: list[Connection] = []
+        self.processes = []
+        plain = {each.name: getattr(options, each.name) for each in fields(Options) if each.name != "runner"}
+        for _ in range(number):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(theirs, self.work, load, plain), daemon=True)
+            with environment(WORKER_ENVIRONMENT):
+                process.start()
+            theirs.close()  # so that the end of the process closes the connection
+            self.connections.append(ours)
+            self.processes.append(process)
+            # It takes the process half a second to import all that it needs before it reads.
+            threading.Thread(target=_send, args=(ours, corpus), daemon=True).start()
+
+    def finished(self, seconds: float) -> dict[str, list[Score]]:
+        """The scores that have come by now, by metric, and those that come within some seconds if there are none."""
+        found = {}
+        for ready in connection.wait(self.connections, seconds):
+            assert isinstance(ready, Connection)
+            try:
+                name, scores = ready.recv()
+                found[name] = scores
+            except (EOFError, OSError):  # it has nothing left to do, or failed
+                self.connections.remove(ready)
+        return found
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self.processes:
+            process.kill()
+            process.join()
+
+
+def _send(connection: Connection, corpus: Corpus) -> None:
+    with suppress(OSError):
+        connection.send(corpus)
+
+
+def _serve(
+    connection: Connection, work: _Work, load: Callable[[str], Metric], options: dict[str, Any]
+) -> None:
+    """Compute metrics and send their scores until no name is left."""
+    depend_on_parent()
+    corpus = connection.recv()
+    while (name := work.last()) is not None:
+        try:
+            scores = load(name)(corpus, Options(**options))
+        except Exception:
+            return  # the other process computes it again, and fails in the same way
+        connection.send((name, scores))

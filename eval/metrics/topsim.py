@@ -59,7 +59,8 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
 
     rng = np.random.default_rng(options.seed)
     left, right = _draw_pairs(num_rows, rng) if sampled else np.triu_indices(num_rows, 1)
-    between_messages = edit_distance(corpus.content())(left, right)
+    message_distance = edit_distance(corpus.content())
+    between_messages = message_distance(left, right)
     between_meanings = meaning_distance(left, right)
     for distances, what in ((between_messages, "messages"), (between_meanings, "meanings")):
         if np.ptp(distances) == 0:
@@ -70,10 +71,7 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
     if sampled:
         drawn = np.sort(rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS])
         left, right = (drawn[side] for side in np.triu_indices(NUM_ROWS_ALL_PAIRS, 1))
-        x, y = (
-            _standard_ranks(distance(left, right))
-            for distance in (edit_distance(corpus.content()), meaning_distance)
-        )
+        x, y = (_standard_ranks(distance(left, right)) for distance in (message_distance, meaning_distance))
     null = _null(x, y, min(num_rows, NUM_ROWS_ALL_PAIRS), rng)
     details = {
         "num_pairs": NUM_SAMPLED_PAIRS if sampled else len(left),
@@ -86,13 +84,14 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
 
 def _meaning_distance(corpus: Corpus) -> tuple[str, Distance | str]:
     """The name and the function of the distance for this type of meanings, or the reason for having none."""
-    attributes, concepts = attribute_codes(corpus), concept_sets(corpus)
+    attributes = attribute_codes(corpus)
     if attributes is not None:
         return "hamming", hamming_distance(attributes)
     if corpus.meanings is not None:
         features = flat(corpus.meanings)
         is_finite = bool(np.isfinite(features).all())
         return "cosine", cosine_distance(features) if is_finite else "a feature is not finite"
+    concepts = concept_sets(corpus)
     if concepts is not None:
         return "jaccard", jaccard_distance(concepts)
     return "none", "the corpus has neither meanings nor concepts"
@@ -138,10 +137,18 @@ def _half_samples(
     """
     moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
     parts = np.full(num_draws(NUM_RESAMPLES, 0) if num_rows >= resampling.MIN_ROWS else 0, np.nan)
+    # Only rows of pairs are drawn: of a large corpus a part, whose number in a half-sample is hypergeometric.
+    is_paired = np.zeros(num_rows, bool)
+    is_paired[left] = is_paired[right] = True
+    number = np.cumsum(is_paired) - 1
+    left, right, num_paired = number[left], number[right], int(number[-1]) + 1
     has_left, has_right, weights = np.empty(len(x), bool), np.empty(len(x), bool), np.empty(len(x))
     for place in range(len(parts)):
-        is_drawn = np.zeros(num_rows, bool)
-        is_drawn[half_sample(num_rows, rng)] = True
+        size = num_rows // 2
+        if num_paired < num_rows:
+            size = int(rng.hypergeometric(num_paired, num_rows - num_paired, size))
+        is_drawn = np.zeros(num_paired, bool)
+        is_drawn[half_sample(num_paired, rng, size)] = True
         np.take(is_drawn, left, out=has_left, mode="clip")  # which copies nothing
         np.take(is_drawn, right, out=has_right, mode="clip")
         np.copyto(weights, np.logical_and(has_left, has_right, out=has_left))

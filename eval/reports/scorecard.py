@@ -17,7 +17,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, TRAINED, load_metric, metric_names
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
-from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.side_by_side import computed
 from ecsuite.eval.reports.console import print_json, write_json
 from ecsuite.eval.reports.frames import as_frame
@@ -150,7 +150,11 @@ def _as_text(table: ShortTable | Group, width: int) -> str:
 
 
 def score_corpus(
-    corpus: Corpus, names: Iterable[str] | None = None, options: Options | None = None
+    corpus: Corpus,
+    names: Iterable[str] | None = None,
+    options: Options | None = None,
+    *,
+    num_processes: int = 1,
 ) -> Scorecard:
     """Run metrics on a corpus.
 
@@ -158,15 +162,22 @@ def score_corpus(
         corpus: What to score.
         names: Names of metrics, in the order of the results, see `metric_names`; None: all that train no model.
         options: Options of the metrics; None: the defaults.
+        num_processes: Most processes that compute metrics, with this one. The others import the main module, so a
+            script needs its `if __name__ == "__main__"` then.
 
     Raises:
         ValueError: If a name is not that of a metric; nothing is computed then.
     """
     options = options or Options()
-    metrics = {name: by_speaker(name, load_metric(name)) for name in metric_names(names)}
+    metrics = {name: _load(name) for name in metric_names(names)}
     alone = frozenset(name for name in metrics if name not in METRICS.parts or name in TRAINED)
-    scores = [score for found in computed(metrics, corpus, options, alone=alone) for score in found]
+    by_metric = computed(metrics, corpus, options, num_processes=num_processes, load=_load, alone=alone)
+    scores = [score for found in by_metric for score in found]
     return Scorecard(corpus=describe(corpus), scores=tuple(scores), samples=samples_of(corpus))
+
+
+def _load(name: str) -> Metric:
+    return by_speaker(name, load_metric(name))
 
 
 def read_scores(file: Path) -> dict[str, Any]:

@@ -1,21 +1,18 @@
-"""Metrics side by side: same scores, in the order of their names, and users' code alone."""
+"""Metrics side by side: same scores, in the order of their names, and users' code in this process alone."""
 
-import threading
+import os
+from pathlib import Path
 
 import pytest
+from metrics_in_processes import load
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric, side_by_side
 from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.side_by_side import computed
 from ecsuite.grammars.making import make_corpus
 from ecsuite.jobs.graph import Runner
-
-SECONDS = 60
-
-
-@pytest.fixture(autouse=True)
-def _two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(side_by_side, "num_threads", lambda: 2)
 
 
 @pytest.fixture(scope="module")
@@ -23,48 +20,50 @@ def corpus() -> Corpus:
     return make_corpus("concat", num_attributes=2, num_values=4, word_length=2, vocab_size=4)
 
 
-def score_of(name: str) -> list[Score]:
-    return [unscored(name, "a test", 1)(value=1.0)]
+@pytest.fixture
+def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TEST_PROCESS", str(os.getpid()))
+    monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
 
 
-def test_two_metrics_run_at_once_and_their_scores_are_in_order(corpus: Corpus) -> None:
-    both = threading.Barrier(2)
-
-    def meet(corpus: Corpus, options: Options) -> list[Score]:
-        both.wait(SECONDS)  # fails if they run one after another
-        return score_of("met")
-
-    told: list[str] = []
-    options = Options(runner=Runner(progress=lambda label, done, total: told.append(label)))
-    metrics = {"a": meet, "own": lambda *_: score_of(threading.current_thread().name), "b": meet}
-    found = side_by_side.computed(metrics, corpus, options, alone=frozenset({"own"}))
-    assert [score.name for scores in found for score in scores] == [
-        "met",
-        threading.current_thread().name,
-        "met",
-    ]
-    assert told == ["a", "own", "b"]
+def processes(names: list[str], corpus: Corpus, alone: str = "") -> list[tuple[str, int]]:
+    """Each metric in the order of the results, with the process that computed it."""
+    metrics = {name: load(name) for name in names}
+    found = computed(metrics, corpus, Options(), num_processes=2, load=load, alone=frozenset({alone}))
+    return [(score.name, int(score.value or 0)) for scores in found for score in scores]
 
 
-def test_scores_are_those_of_one_after_another(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_of_two_processes_are_those_of_one(corpus: Corpus) -> None:
     metrics = {name: load_metric(name) for name in ("posdis", "topsim", "hce")}
-    together = list(side_by_side.computed(metrics, corpus, Options(), alone=frozenset()))
-    monkeypatch.setattr(side_by_side, "num_threads", lambda: 1)
-    assert together == list(side_by_side.computed(metrics, corpus, Options(), alone=frozenset()))
+    together = list(computed(metrics, corpus, Options(), num_processes=2, load=load_metric))
+    assert together == list(computed(metrics, corpus, Options()))
 
 
-def test_large_corpora_have_one_metric_at_a_time(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("_here")
+def test_another_process_takes_the_last_and_scores_are_in_order(corpus: Corpus) -> None:
+    (first, here), (own, own_place), (last, elsewhere) = processes(["first", "own", "last"], corpus, "own")
+    assert (first, own, last) == ("first", "own", "last")
+    assert here == own_place == os.getpid() != elsewhere
+
+
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize("name", ["fails", "ends"])
+def test_what_another_process_fails_to_compute_is_computed_here(name: str, corpus: Corpus) -> None:
+    assert processes(["first", name], corpus) == [("first", os.getpid()), (name, os.getpid())]
+
+
+@pytest.mark.usefixtures("_here")
+def test_large_corpora_have_one_process(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(side_by_side, "MAX_SYMBOLS", 1)
-    metrics = {"a": lambda *_: score_of(threading.current_thread().name)}
-    [[score]] = side_by_side.computed(metrics, corpus, Options(), alone=frozenset())
-    assert score.name == threading.current_thread().name
+    assert processes(["a", "last"], corpus) == [("a", os.getpid()), ("last", os.getpid())]
 
 
-def test_a_request_to_stop_ends_it_before_the_next_metric(corpus: Corpus) -> None:
-    runner = Runner(should_stop=lambda: "preempted")
-    metrics = {"a": lambda *_: score_of("a")}
+@pytest.mark.parametrize("num_processes", [1, 2])
+def test_a_request_to_stop_ends_it_before_the_next_metric(num_processes: int, corpus: Corpus) -> None:
+    options = Options(runner=Runner(should_stop=lambda: "preempted"))
+    metrics = {name: load(name) for name in ("a", "b")}
     with pytest.raises(SystemExit, match="75"):
-        list(side_by_side.computed(metrics, corpus, Options(runner=runner), alone=frozenset()))
+        list(computed(metrics, corpus, options, num_processes=num_processes, load=load))
 
 
 def test_the_error_of_a_metric_is_raised(corpus: Corpus) -> None:
@@ -72,4 +71,14 @@ def test_the_error_of_a_metric_is_raised(corpus: Corpus) -> None:
         raise ValueError("of the metric")
 
     with pytest.raises(ValueError, match="of the metric"):
-        list(side_by_side.computed({"a": fails}, corpus, Options(), alone=frozenset()))
+        list(computed({"a": fails}, corpus, Options()))
+
+
+def test_products_have_one_thread_whatever_the_machine_has(corpus: Corpus) -> None:
+    def threads(corpus: Corpus, options: Options) -> list[Score]:
+        numbers = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+        return [unscored("threads", "most threads of a product", 1)(value=max(numbers))]
+
+    with threadpool_limits(2, "blas"):
+        [[score]] = computed({"a": threads}, corpus, Options())
+    assert score.value == 1

@@ -1,0 +1,32 @@
+"""Metrics that say in which process they ran, for tests: a module that other processes can import."""
+
+import os
+import time
+from pathlib import Path
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.score import Metric, Options, Score, unscored
+
+SECONDS = 60
+
+
+def load(name: str) -> Metric:
+    """`first` waits until `last` began in another process; `fails` and `ends` do so in other processes alone."""
+
+    def metric(corpus: Corpus, options: Options) -> list[Score]:
+        folder = Path(os.environ["TEST_FOLDER"])
+        is_here = os.environ["TEST_PROCESS"] == str(os.getpid())
+        if is_here and name == "first":
+            deadline = time.monotonic() + SECONDS
+            while not any(folder.iterdir()):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        if not is_here:
+            (folder / name).touch()
+            if name == "fails":
+                raise ValueError("of the metric")
+            if name == "ends":
+                os._exit(3)
+        return [unscored(name, "the process that computed it", 1)(value=os.getpid())]
+
+    return metric
