@@ -223,3 +223,14 @@ def test_p_values_of_random_languages_are_uniform(all_draws, monkeypatch):
     p_values = [posdis(noisy_corpus(rng, 40, 1.0), Options())[0].details["p_value"] for _ in range(50)]
     assert 0.4 < np.mean(p_values) < 0.6
     assert 1 <= sum(p <= 0.1 for p in p_values) <= 11
+
+
+def test_draws_of_a_large_corpus_have_fewer_messages(monkeypatch):
+    monkeypatch.setattr(resampling, "MAX_ROWS", 100)
+    rows = half_sample(1_000, np.random.default_rng(0), 100)
+    assert len(rows) == 100 and (np.diff(rows) > 0).all() and rows[-1] < 1_000
+    often = sum(
+        np.isin(np.arange(1_000), half_sample(1_000, rng, 100))
+        for rng in map(np.random.default_rng, range(99))
+    )
+    assert 3 < np.percentile(often, 5) < np.percentile(often, 95) < 17  # 9.9 times each
