@@ -58,6 +58,11 @@ COMMANDS = {
         "Evaluate trained agents without training, also on other objects.",
         ("runs/disc_small --set task.num_distractors=20", "runs/objects --objects other.csv --json"),
     ),
+    "cross-play": Entry(
+        TRAIN,
+        "Let every sender of some runs talk to every receiver.",
+        ("runs/a runs/b --plot cross_play.svg", "runs/society --json"),
+    ),
     "plot": Entry(
         TRAIN,
         "Draw learning curves of runs, and pictures of sweeps.",

@@ -82,11 +82,17 @@ def score(
     picture_folder: Annotated[
         Path | None, advanced(metavar="FOLDER", help="Draw pictures into this folder.")
     ] = None,
+    trust_code: Annotated[
+        bool,
+        advanced(
+            "--trust-code", help="Import the foreign parts of the runs, for metrics that ask their agents."
+        ),
+    ] = False,
     *,
     options: StudyOptions,
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
-    from ecsuite.commands.scoring import prepare_scores, read, score_and_keep
+    from ecsuite.commands.scoring import asked_run, prepare_scores, read, score_and_keep
     from ecsuite.eval.metrics import METRICS, load_metric, metric_names
     from ecsuite.foreign import trust
 
@@ -117,10 +123,13 @@ def score(
         require_matplotlib()
     prepare_scores(corpora)
     messages = [read(path, split) for path in corpora]
+    runs = [asked_run(path, names, trust_code=trust_code) for path in corpora]
     scorecards = options.run(
         lambda runner: [
-            score_and_keep(path, each, names, replace(of_metrics, runner=runner), keeps=split is None)
-            for path, each in zip(corpora, messages, strict=True)
+            score_and_keep(
+                path, each, names, replace(of_metrics, runner=runner), run=run, keeps=split is None
+            )
+            for path, each, run in zip(corpora, messages, runs, strict=True)
         ]
     )
     if len(scorecards) > 1:

@@ -1,17 +1,23 @@
 """Scoring corpora for a command: reading them, keeping the scores of runs, and documents to compare."""
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ecsuite.config import ConfigError, CorpusError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.comparison.score_files import FILES, Document
+from ecsuite.eval.metrics import asks_agents, load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.reports.scorecard import Scorecard, read_scores, save_scores, score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.messages import NO_ACCESS
+
+if TYPE_CHECKING:
+    from ecsuite.games.runs import Run
 
 
 def read(path: Path, split: str | None = None) -> Corpus:
@@ -34,6 +40,26 @@ def scores_file(path: Path) -> Path | None:
     return folder / "scores.json" if is_folder else None
 
 
+def asked_run(path: Path, names: Sequence[str], *, trust_code: bool) -> "Run | None":
+    """The run of a corpus, if a metric asks its agents.
+
+    Raises:
+        ConfigError: If it is not of a run, or its run has no checkpoint.
+        UntrustedError: If its config names foreign parts, and these are not trusted.
+    """
+    asking = [name for name in names if asks_agents(name, load_metric(name))]
+    if not asking:
+        return None
+    from ecsuite.games.runs import load_run
+
+    folder = path if path.is_dir() else path.parent
+    if not (folder / "config.yaml").is_file():
+        raise ConfigError(f"{path}: metric {asking[0]} asks the agents of a run: expected a run folder")
+    run = load_run(folder, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
+    run.game  # noqa: B018 - read now, so that damaged files are refused before anything is computed
+    return run
+
+
 def prepare_scores(paths: Sequence[Path]) -> None:
     """Refuse scores files that cannot be read before anything is computed."""
     for file in map(scores_file, paths):
@@ -42,7 +68,13 @@ def prepare_scores(paths: Sequence[Path]) -> None:
 
 
 def score_and_keep(
-    path: Path, corpus: Corpus, names: Sequence[str] | None, options: Options, *, keeps: bool = True
+    path: Path,
+    corpus: Corpus,
+    names: Sequence[str] | None,
+    options: Options,
+    *,
+    run: "Run | None" = None,
+    keeps: bool = True,
 ) -> Scorecard:
     """Score a corpus; a run folder keeps the scores.
 
@@ -51,10 +83,11 @@ def score_and_keep(
         corpus: What it holds.
         names: See `score_corpus`.
         options: Of the metrics.
+        run: See `score_corpus`.
         keeps: Whether they are scores of all messages, and are kept. In a folder that may not be changed, as of a
             published run, they are not, which a note says.
     """
-    card = score_corpus(corpus, names, options, num_processes=num_threads())
+    card = score_corpus(corpus, names, options, run=run, num_processes=num_threads())
     file = scores_file(path)
     if file is not None and keeps:
         note = options.runner.note

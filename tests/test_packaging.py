@@ -110,6 +110,7 @@ FLOORS = [
     "eval.metrics",
     "eval.comparison",
     "eval.reports",
+    "eval.run_metrics",
     "downloads",
     "eval.sweeps eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
     "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme people",

@@ -1,4 +1,4 @@
-"""Metrics of a corpus. Each metric is a pure function `(corpus, options) -> list[Score]`.
+"""Metrics of a corpus. Each metric is a pure function `(corpus, options) -> list[Score]`; some are called with a run.
 
 To add one, write the function in a new module, add a line to the registry below, and its scores to `SCORES`.
 """
@@ -40,6 +40,12 @@ LINES = {
         "entropy of the attributes that remains under the best assignment of positions"
     ),
     "metrics.tre:tre7": "tree reconstruction error: are messages sums of one part per attribute value?",
+    "run_metrics.generalisation:generalisation": (
+        "how well agents understand each other about what was held out of training (of a run)"
+    ),
+    "run_metrics.rsa:rsa": "do sender and receiver see objects alike, and as they are (of a run)",
+    "run_metrics.transfer:transfer": "attributes that linear models read from the agents' vectors (of a run)",
+    "run_metrics.cross_play:cross_play": "do senders and receivers that never met understand each other (of a run)",
     "metrics.ease_of_learning:ease_of_learning": (
         "how fast fresh receivers, and fresh senders, learn the language (trains; asked for by name)"
     ),
@@ -53,6 +59,7 @@ QUESTIONS: "Mapping[Question, str]" = {
     "consistent": "Does a whole message tell its meaning?",
     "natural": "Is it natural-like (lengths, segments)?",
     "transfer": "Does it help learn human languages?",
+    "agents": "What do its agents know?",
     "other": "Further scores",
     "sizes": "Sizes and entropies",
 }
@@ -74,6 +81,13 @@ SCORES: "Mapping[str, tuple[Question, Direction | None]]" = {
     "ami": ("consistent", "higher"),
     "ami_arithmetic": ("consistent", "higher"),
     "ncnpmi": ("consistent", "higher"),
+    "generalisation": ("agents", "higher"),
+    "cross_play": ("agents", "higher"),
+    "rsa": ("agents", "higher"),
+    "rsa_sender": ("agents", "higher"),
+    "rsa_receiver": ("agents", "higher"),
+    "transfer": ("agents", "higher"),
+    "transfer_sender": ("agents", "higher"),
     "ease_of_learning": ("compositional", "higher"),
     "ease_of_speaking": ("compositional", "higher"),
     "zla_messages": ("natural", "lower"),
@@ -98,6 +112,10 @@ SCORES: "Mapping[str, tuple[Question, Direction | None]]" = {
 
 TRAINED = ("ease_of_learning", "xferbench")
 """Metrics that train models: computed only if they are named."""
+OF_RUNS = ("generalisation", "rsa", "transfer", "cross_play")
+"""Metrics that ask the agents of a run, and are called with it: computed only if they are named."""
+ASKED_FOR = (*TRAINED, *OF_RUNS)
+"""Metrics that are computed only if they are named."""
 
 METRICS = Registry(
     word="metric",
@@ -122,13 +140,18 @@ def metric_names(names: Iterable[str] | None) -> list[str]:
         names: Names of metrics, or `./mine.py:my_metric`; `all` is every one that trains no model, and `+xferbench` is
             these and one more; None: all.
     """
-    untrained = [name for name in METRICS.parts if name not in TRAINED]
+    untrained = [name for name in METRICS.parts if name not in ASKED_FOR]
     if names is None:
         return untrained
     chosen: list[str] = []
     for name in names:
         chosen += untrained if name == "all" else [*untrained, name[1:]] if name.startswith("+") else [name]
     return list(dict.fromkeys(chosen))
+
+
+def asks_agents(name: str, metric: "Metric") -> bool:
+    """Whether a metric is called with a run instead of a corpus: one of `OF_RUNS`, or a user's own `my_metric(run)`."""
+    return name in OF_RUNS or getattr(metric, "asks_agents", False)
 
 
 def load_metric(name: str) -> "Metric":

@@ -1,4 +1,4 @@
-"""A user's own function or class as a metric: it gets a corpus, and returns a number, None, or scores."""
+"""A user's own function or class as a metric: it gets a corpus, or a run, and returns a number, None, or scores."""
 
 import inspect
 import math
@@ -23,7 +23,7 @@ def as_metric(function: Callable[..., Any], kind: str, options: Mapping[str, Any
     comparable.
 
     Args:
-        function: Called as `function(corpus)` or `function(corpus, options)`.
+        function: Called as `function(corpus)` or `function(corpus, options)`; a run if its first parameter is `run`.
         kind: Its name, with the options that the user gave: `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
         options: All its own options.
     """
@@ -39,6 +39,7 @@ def as_metric(function: Callable[..., Any], kind: str, options: Mapping[str, Any
         return [replace(score, signature=f"{score.signature}|{more}") for score in scores]
 
     vars(metric)["bounds"] = getattr(function, "bounds", None)
+    vars(metric)["asks_agents"] = next(iter(inspect.signature(function).parameters), "") == "run"
     return metric
 
 

@@ -16,7 +16,9 @@ from ecsuite.jobs.graph import Runner
 
 Direction = Literal["higher", "lower"]
 """Which way is better."""
-Question = Literal["compositional", "concepts", "consistent", "natural", "transfer", "sizes", "other"]
+Question = Literal[
+    "compositional", "concepts", "consistent", "natural", "transfer", "agents", "sizes", "other"
+]
 """What a score answers, see `QUESTIONS` of `ecsuite.eval.metrics`."""
 
 

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from html import escape
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console, Group
 
 from ecsuite.atomic_files import remove_abandoned
 from ecsuite.checksums import CHECKSUM, sealed
+from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRICS, TRAINED, load_metric, metric_names
+from ecsuite.eval.metrics import ASKED_FOR, METRICS, asks_agents, load_metric, metric_names
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Metric, Options, Score
@@ -28,6 +29,9 @@ from ecsuite.eval.statistics.counting import attribute_codes, concept_sets, flat
 from ecsuite.file_formats import with_format, without_format
 from ecsuite.formats.strict_json import read_json
 from ecsuite.locks import Lock
+
+if TYPE_CHECKING:
+    from ecsuite.games.runs import Run
 
 _PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
 """Keys of the metadata that identify a corpus."""
@@ -154,6 +158,7 @@ def score_corpus(
     names: Iterable[str] | None = None,
     options: Options | None = None,
     *,
+    run: "Run | None" = None,
     num_processes: int = 1,
 ) -> Scorecard:
     """Run metrics on a corpus.
@@ -162,22 +167,38 @@ def score_corpus(
         corpus: What to score.
         names: Names of metrics, in the order of the results, see `metric_names`; None: all that train no model.
         options: Options of the metrics; None: the defaults.
+        run: The run whose corpus it is, for metrics that ask its agents.
         num_processes: Most processes that compute metrics, with this one. The others import the main module, so a
             script needs its `if __name__ == "__main__"` then.
 
     Raises:
-        ValueError: If a name is not that of a metric; nothing is computed then.
+        ValueError: If a name is not that of a metric, or of one that asks the agents of a run, and there is none;
+        nothing
+            is computed then.
     """
     options = options or Options()
     metrics = {name: _load(name) for name in metric_names(names)}
-    alone = frozenset(name for name in metrics if name not in METRICS.parts or name in TRAINED)
+    alone = frozenset(name for name in metrics if name not in METRICS.parts or name in ASKED_FOR)
+    for name, metric in metrics.items():
+        if asks_agents(name, metric):
+            metrics[name] = _asking(name, metric, run)
     by_metric = computed(metrics, corpus, options, num_processes=num_processes, load=_load, alone=alone)
     scores = [score for found in by_metric for score in found]
     return Scorecard(corpus=describe(corpus), scores=tuple(scores), samples=samples_of(corpus))
 
 
 def _load(name: str) -> Metric:
-    return by_speaker(name, load_metric(name))
+    metric = load_metric(name)
+    return metric if asks_agents(name, metric) else by_speaker(name, metric)
+
+
+def _asking(name: str, metric: Metric, run: "Run | None") -> Metric:
+    """A metric of a run as one of its corpus."""
+    if run is None:
+        raise ConfigError(
+            f"metric {name} asks the agents of a run: expected a run folder, as of train-game --out"
+        )
+    return lambda _, options: metric(run, options)  # type: ignore[arg-type]
 
 
 def read_scores(file: Path) -> dict[str, Any]:

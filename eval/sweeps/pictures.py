@@ -11,13 +11,13 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import (
     COLOURS,
     FONT_SIZE,
-    TITLE_SIZE,
     format_curves,
     label,
     new_figure,
     save,
     text_width,
 )
+from ecsuite.eval.reports.heat_map import draw_table
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
 from ecsuite.eval.sweeps.records import Record
 from ecsuite.eval.sweeps.tables import Table, make_table
@@ -131,29 +131,14 @@ def draw_heat_map(records: Sequence[Record], score: str, keys: Sequence[str], *p
     for row in table.rows:
         mean = row.cells[0].mean
         values[rows.index(row.settings[0]), columns.index(row.settings[1])] = np.nan if mean is None else mean
-    widest = max(0.5, *(text_width(label(value)) + 0.15 for value in columns))
-    left = max(text_width(label(value)) for value in rows) + 0.6
-    width, height = left + widest * len(columns) + 0.2, 0.34 * len(rows) + 1.0
-    title = f"{label(score)}, means over all runs"
-    width = max(width, text_width(title, TITLE_SIZE) + 0.3)
-    figure = new_figure(width, height)
-    box = (left / width, 0.6 / height, widest * len(columns) / width, 0.34 * len(rows) / height)
-    axes = figure.add_axes(box)
-    axes.imshow(values, cmap="cividis", aspect="auto")
-    low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
-    for place, value in np.ndenumerate(values):
-        share = (value - low) / (high - low) if high > low else 0.5
-        text = "-" if np.isnan(value) else f"{value:.3g}"
-        ink = "black" if np.isnan(value) or share > 0.55 else "white"
-        axes.text(place[1], place[0], text, ha="center", va="center", fontsize=FONT_SIZE, color=ink)
-    axes.set_xticks(range(len(columns)), [label(value) for value in columns], fontsize=FONT_SIZE)
-    axes.set_yticks(range(len(rows)), [label(value) for value in rows], fontsize=FONT_SIZE)
-    axes.set_xlabel(label(keys[1]), fontsize=FONT_SIZE)
-    axes.set_ylabel(label(keys[0]), fontsize=FONT_SIZE)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    figure.text(0.1 / width, 1 - 0.2 / height, title, fontsize=TITLE_SIZE, va="center")
-    save(figure, *paths)
+    draw_table(
+        values,
+        [label(value) for value in rows],
+        [label(value) for value in columns],
+        *paths,
+        title=f"{label(score)}, means over all runs",
+        names=(label(keys[0]), label(keys[1])),
+    )
 
 
 def draw_parallel(records: Sequence[Record], score: str, *paths: Path, direction: str | None = None) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from languages import corpus_of, grid
 
-from ecsuite.eval.metrics import METRICS, QUESTIONS, SCORES, TRAINED, load_metric, metric_names
+from ecsuite.eval.metrics import ASKED_FOR, METRICS, QUESTIONS, SCORES, load_metric, metric_names
 from ecsuite.eval.metrics.conclusions import conclusions, p_value, place_of
 from ecsuite.eval.metrics.score import Options, Score
 
@@ -50,13 +50,22 @@ def test_shuffles_that_reach_the_score_count():
 def test_every_score_has_a_question_and_a_direction_is_known():
     corpus = corpus_of(grid(4, 4).tolist() * 3, grid(4, 4).tolist() * 3)
     found = {each.name: name for name in metric_names(None) for each in load_metric(name)(corpus, Options())}
-    assert set(SCORES) == {*found, "ease_of_learning", "ease_of_speaking", "xferbench"}
-    assert set(found.values()) == set(METRICS.parts) - set(TRAINED)
+    of_runs = {
+        "generalisation",
+        "cross_play",
+        "rsa",
+        "rsa_sender",
+        "rsa_receiver",
+        "transfer",
+        "transfer_sender",
+    }
+    assert set(SCORES) == {*found, *of_runs, "ease_of_learning", "ease_of_speaking", "xferbench"}
+    assert set(found.values()) == set(METRICS.parts) - set(ASKED_FOR)
     assert {question for question, _ in SCORES.values()} | {"other"} == set(QUESTIONS)
 
 
 def test_names_of_metrics():
-    every = [name for name in METRICS.parts if name not in TRAINED]
+    every = [name for name in METRICS.parts if name not in ASKED_FOR]
     assert metric_names(None) == metric_names(["all"]) == every
     assert metric_names(["+xferbench"]) == metric_names(["all", "xferbench"]) == [*every, "xferbench"]
     assert metric_names(["cbm", "topsim", "cbm"]) == ["cbm", "topsim"]

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from languages import corpus_of, grid
 
-from ecsuite.eval.metrics import METRICS, TRAINED, load_metric
+from ecsuite.eval.metrics import ASKED_FOR, METRICS, load_metric
 from ecsuite.eval.metrics.score import Options
 
 MEANINGS = np.tile(grid(4, 4), (6, 1))
 PERFECT = np.add(MEANINGS, [10, 20])
 UNDEFINED = None
-OF_CORPORA = [name for name in METRICS.parts if name not in TRAINED]
+OF_CORPORA = [name for name in METRICS.parts if name not in ASKED_FOR]
 
 ANSWERS = {
     # name: (metric, perfect code, constant message)

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import METRICS, TRAINED, load_metric, topsim, tre
+from ecsuite.eval.metrics import ASKED_FOR, METRICS, load_metric, topsim, tre
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import save_scores, score_corpus
 from ecsuite.jobs.graph import Runner
 
-CORPUS_METRICS = [name for name in METRICS.parts if name not in TRAINED]
+CORPUS_METRICS = [name for name in METRICS.parts if name not in ASKED_FOR]
 
 
 def small_corpus():

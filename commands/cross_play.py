@@ -1,0 +1,36 @@
+"""`ecsuite cross-play`: every sender of some runs with every receiver."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import Json, Out, Plot
+from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.eval.reports.console import prepare_output_file
+
+
+def cross_play(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders of one game.", show_default=False)],
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Import the foreign parts of the runs.")
+    ] = False,
+    out: Out = None,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Let every sender of some runs talk to every receiver, without learning: who understands strangers?"""
+    from ecsuite.eval.run_metrics.cross_play_report import report
+    from ecsuite.eval.run_metrics.pairings import every_pairing
+    from ecsuite.games.runs import load_run
+
+    if plot is not None:
+        prepare_picture(plot)
+    if out is not None:
+        prepare_output_file(out)
+    opened = [
+        load_run(folder, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
+        for folder in runs
+    ]
+    report(every_pairing(opened)).publish(out=out, picture=plot, as_json=as_json)

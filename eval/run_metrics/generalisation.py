@@ -1,0 +1,86 @@
+"""Generalisation: how well agents understand each other about what was kept out of training."""
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.run_metrics.rounds import Rounds, played
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.games.runs import Run
+from ecsuite.games.worlds.attributes import AttributeWorld
+
+VERSION = 1
+
+
+def generalisation(run: Run, options: Options) -> list[Score]:
+    """Accuracy on combinations of values that were held out of training.
+
+    Chaabouni et al. (2020), https://arxiv.org/abs/2004.09124: each value is seen in training, but not these
+    combinations of values (`world.held_out`). The score is the mean over held-out meanings of the accuracy in the
+    rounds of evaluation about each, with Student's 95 % interval over meanings; of a society, over all pairs that
+    meet, too.
+
+    The details have the same of meanings that were seen in training (`seen`), where the world evaluates them, the
+    `gap` between both, and the chance level. In worlds of attributes `by_unseen_pairs` has the accuracy by the number
+    of pairs of values of the meaning that no object of training has both; with two attributes it is always one.
+
+    Undefined if nothing was held out.
+    """
+    score = unscored(
+        "generalisation",
+        "accuracy on held-out meanings",
+        VERSION,
+        task=run.experiment.task.kind,
+        mode=run.experiment.evaluation.mode,
+    )
+    rounds = played(run)
+    if not rounds.is_held_out.any():
+        return [score(value=None, reason="nothing was held out of training: set world.held_out")]
+    value, half_width, number = _by_meaning(rounds, rounds.is_held_out)
+    chance = run.players.chance()["accuracy"]
+    details: dict[str, object] = {
+        "null_mean": chance,
+        "null_low": chance,
+        "null_high": chance,
+        "held_out_meanings": number,
+        "held_out_rounds": int(rounds.is_held_out.sum()),
+    }
+    if not rounds.is_held_out.all():
+        seen, _, _ = _by_meaning(rounds, ~rounds.is_held_out)
+        details |= {"seen": seen, "gap": seen - value}
+    if isinstance(world := run.game.world, AttributeWorld):
+        unseen = unseen_pairs(world.attributes(world.objects_of_split["train"]), rounds.meanings)
+        details["by_unseen_pairs"] = {
+            str(count): _by_meaning(rounds, rounds.is_held_out & (unseen == count))[0]
+            for count in np.unique(unseen[rounds.is_held_out]).tolist()
+        }
+    ci95 = None if half_width is None else (max(0.0, value - half_width), min(1.0, value + half_width))
+    return [score(value=value, ci95=ci95, details=details)]
+
+
+def unseen_pairs(trained: NDArray[np.int64], meanings: NDArray[np.generic]) -> NDArray[np.int64]:
+    """The number of pairs of values of each meaning that no meaning of training has both.
+
+    Args:
+        trained: Attribute values, (num_trained, num_attributes).
+        meanings: Attribute values, (num_meanings, num_attributes).
+
+    Returns:
+        Shape (num_meanings,).
+    """
+    values, size = meanings.astype(np.int64), int(trained.max(initial=0)) + 1
+    unseen = np.zeros(len(values), np.int64)
+    for first, second in combinations(range(values.shape[1]), 2):
+        both = trained[:, first] * size + trained[:, second]
+        unseen += ~np.isin(values[:, first] * size + values[:, second], both)
+    return unseen
+
+
+def _by_meaning(rounds: Rounds, chosen: NDArray[np.bool_]) -> tuple[float, float | None, int]:
+    """Mean accuracy over the meanings of some rounds, its half-width, and the number of meanings."""
+    _, meaning = np.unique(rounds.meanings[chosen], axis=0, return_inverse=True)
+    meaning = meaning.ravel()
+    means = np.bincount(meaning, rounds.accuracy[chosen]) / np.bincount(meaning)
+    return *mean_and_half_width(means.tolist()), len(means)

@@ -1,0 +1,227 @@
+"""Senders and receivers of several runs in any pairing: what each receiver understands of each sender."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.config import ConfigError
+from ecsuite.games.game import Game
+from ecsuite.games.noise import noise_generator
+from ecsuite.games.runs import Run
+from ecsuite.games.sections import ROLES, Role
+from ecsuite.games.society.society import Society
+
+Table = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Player:
+    """A sender or a receiver."""
+
+    name: str
+    """Its run, where there are several, and its number, where the run has several."""
+    run: int
+    """The number of its run."""
+    game: Game
+    """A game that it plays in its run, with a partner that it meets."""
+    met: frozenset[int]
+    """The numbers of its partners in its run."""
+    number: int
+    """Its own number in its run."""
+    does_both: bool = False
+    """Whether the sender and the receiver of a number are one agent."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pairings:
+    """Every sender with every receiver."""
+
+    senders: Sequence[Player]
+    receivers: Sequence[Player]
+    accuracy: Table
+    """Mean over rounds, (num_senders, num_receivers)."""
+    relabelled: Table
+    """The same after the symbols of each sender were renamed to those of the receiver's partner; NaN for agents of one
+    run, which need no other names."""
+    num_rounds: int
+    """Rounds that each pair played."""
+    chance: float
+    """Accuracy of guesses."""
+
+    def where(self, which: str) -> NDArray[np.bool_]:
+        """Some pairs, as a mask of shape (num_senders, num_receivers).
+
+        Args:
+            which: `met` in training; `strangers`, two agents of one run that did not; `across`, of two runs.
+        """
+        pairs = [[(one, other) for other in self.receivers] for one in self.senders]
+        same = np.array([[one.run == other.run for one, other in row] for row in pairs])
+        met = np.array([[other.number in one.met for one, other in row] for row in pairs]) & same
+        itself = np.array(
+            [[one.does_both and one.number == other.number for one, other in row] for row in pairs]
+        )
+        found: dict[str, NDArray[np.bool_]] = {
+            "met": met,
+            "strangers": same & ~met & ~itself,
+            "across": ~same,
+        }
+        return found[which]
+
+
+def require_same_game(runs: Sequence[Run]) -> None:
+    """Raise `ConfigError` if agents of these runs can't play with each other."""
+    first = runs[0]
+    for run in runs[1:]:
+        for what, one, other in (
+            ("world", first.experiment.world, run.experiment.world),
+            ("task", first.experiment.task, run.experiment.task),
+            ("vocabulary size", first.game.channel.symbol_size, run.game.channel.symbol_size),
+            ("longest message", first.game.channel.max_len, run.game.channel.max_len),
+            ("end of messages", first.game.channel.has_eos, run.game.channel.has_eos),
+            ("kind of words", first.game.channel.num_levels, run.game.channel.num_levels),
+        ):
+            if one != other:
+                raise ConfigError(
+                    f"{run.folder} and {first.folder} play different games: another {what}; expected runs that differ "
+                    "in their agents, training or seed only"
+                )
+
+
+def agents_of(runs: Sequence[Run]) -> tuple[list[Player], list[Player]]:
+    """The senders and the receivers of runs, in their order."""
+    senders, receivers = [], []
+    short = [run.folder.name for run in runs]
+    for index, run in enumerate(runs):
+        name = short[index] if short.count(short[index]) == 1 else str(run.folder)
+        players = run.players.eval()
+        if not isinstance(players, Society):
+            agent = Player(name=name, run=index, game=players, met=frozenset([0]), number=0)
+            senders.append(agent)
+            receivers.append(agent)
+            continue
+        does_both = run.experiment.society.agents is not None
+        met: dict[Role, dict[int, list[int]]] = {"sender": defaultdict(list), "receiver": defaultdict(list)}
+        for pair in players.schedule.pairs:
+            met["sender"][pair.sender].append(pair.receiver)
+            met["receiver"][pair.receiver].append(pair.sender)
+        for role, found in zip(ROLES, (senders, receivers), strict=True):
+            for number, partners in sorted(met[role].items()):
+                ends = (number, min(partners)) if role == "sender" else (min(partners), number)
+                found.append(
+                    Player(
+                        name=f"{name} {number}" if len(runs) > 1 else str(number),
+                        run=index,
+                        game=players.pair(*ends),
+                        met=frozenset(partners),
+                        number=number,
+                        does_both=does_both,
+                    )
+                )
+    return senders, receivers
+
+
+@torch.inference_mode()
+def every_pairing(runs: Sequence[Run]) -> Pairings:
+    """Let every sender of some runs play the rounds of evaluation of the first run with every receiver.
+
+    Nobody learns from it (zero-shot). A sender's symbols are also renamed, so that what it says of the meanings of the
+    corpus has most symbols, position by position, in common with what the receiver's partner says: the assignment of
+    symbols to symbols with the highest number of these.
+
+    Args:
+        runs: Of one game.
+
+    Raises:
+        ConfigError: If they are of different games.
+    """
+    require_same_game(runs)
+    senders, receivers = agents_of(runs)
+    world, experiment = runs[0].game.world, runs[0].experiment
+    said = [_corpus_symbols(each.game, experiment.evaluation.corpus_size, world) for each in senders]
+    understood = [_corpus_symbols(each.game, experiment.evaluation.corpus_size, world) for each in receivers]
+    can_rename = runs[0].game.channel.num_levels is None
+    shape = (len(senders), len(receivers))
+    accuracy, relabelled = np.zeros(shape), np.full(shape, np.nan)
+    is_other = np.array([[one.run != other.run for other in receivers] for one in senders]) & can_rename
+    relabelled[is_other] = 0.0
+    names = {
+        (i, j): best_names(said[i], understood[j], runs[0].game.channel.symbol_size)
+        for i, j in np.argwhere(is_other).tolist()
+    }
+    size, num_rounds = world.sizes.evaluation_batch_size, world.num_valid
+    for number in range(-(-num_rounds // size)):
+        batch = world.batch("valid", number)
+        noise = noise_generator(experiment.training.seed, "valid", number * size, torch.device("cpu"))
+        for i, sender in enumerate(senders):
+            message = sender.game.generate_message(batch, experiment.evaluation.mode, noise)
+            for j, receiver in enumerate(receivers):
+                accuracy[i, j] += _understood(receiver.game, message, batch)
+                if (i, j) in names:
+                    renamed = _renamed(message, names[i, j])
+                    relabelled[i, j] += _understood(receiver.game, renamed, batch)
+    return Pairings(
+        senders=senders,
+        receivers=receivers,
+        accuracy=accuracy / num_rounds,
+        relabelled=relabelled / num_rounds,
+        num_rounds=num_rounds,
+        chance=runs[0].players.chance()["accuracy"],
+    )
+
+
+def best_names(said: NDArray[np.int64], understood: NDArray[np.int64], num_symbols: int) -> NDArray[np.int64]:
+    """The one-to-one names of symbols under which two languages have most symbols in common.
+
+    Args:
+        said: Symbols of a language about some meanings, (num_meanings, max_len), `PAD` after the end.
+        understood: The same of the other language.
+        num_symbols: Symbols, with EOS.
+
+    Returns:
+        The name of each symbol in the other language, (num_symbols,); EOS and `PAD` keep theirs.
+    """
+    width = min(said.shape[1], understood.shape[1])
+    one, other = said[:, :width].ravel(), understood[:, :width].ravel()
+    both = (one != PAD) & (other != PAD) & (one != EOS) & (other != EOS)
+    table = np.bincount(one[both] * num_symbols + other[both], minlength=num_symbols**2)
+    counts = table.reshape(num_symbols, num_symbols)
+    free = np.array([symbol for symbol in range(num_symbols) if symbol != EOS])
+    rows, columns = linear_sum_assignment(counts[np.ix_(free, free)], maximize=True)
+    names = np.arange(num_symbols)
+    names[free[rows]] = free[columns]
+    return names
+
+
+def _corpus_symbols(game: Game, number: int, world: Any) -> NDArray[np.int64]:
+    """The most likely symbols of a sender about the meanings of the corpus, (num_meanings, max_len), then `PAD`."""
+    rows = []
+    for batch in world.corpus_batches(number):
+        symbols = game.generate_message(batch, "greedy").symbols
+        if symbols.ndim > 2:  # words of values have no symbols
+            return np.zeros((0, 0), np.int64)
+        found = np.full((symbols.shape[1], game.channel.max_len + 1), PAD)
+        found[:, : len(symbols)] = symbols.t().cpu().numpy()
+        rows.append(found)
+    return np.concatenate(rows)
+
+
+def _renamed(message: Message, names: NDArray[np.int64]) -> Message:
+    """A message with other symbols."""
+    symbols = message.symbols
+    is_symbol = symbols != PAD
+    named = torch.from_numpy(names)[torch.where(is_symbol, symbols, torch.zeros_like(symbols))]
+    return Message(symbols=torch.where(is_symbol, named, symbols), ends=message.ends, length=message.length)
+
+
+def _understood(game: Game, message: Message, batch: Any) -> float:
+    """The number of rounds of a batch in which the receiver of a game is right."""
+    candidates, truth = game.round_parts(batch)
+    outcome = game.understand(message, candidates, truth, mode="greedy")
+    return float(outcome.measures["accuracy"].double().sum())

@@ -1,0 +1,82 @@
+"""What the agents of a run make of objects: vectors, to compare with each other or to read attributes from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ecsuite.agents.autocast import call_receiver
+from ecsuite.games.game import Game
+from ecsuite.games.views import View
+from ecsuite.games.worlds.world import World
+
+Vectors = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Objects:
+    """Some objects of a world, each once."""
+
+    features: Tensor
+    """As the agents get them, (num_objects, *object_shape)."""
+    meanings: NDArray[np.generic]
+    """What the world says of them, (num_objects, num_attributes)."""
+
+
+def objects_of(world: World, most: int, seed: int) -> Objects | None:
+    """At most so many objects of the corpus, drawn at random; None if the sender sees several at once."""
+    if world.rounds.sender_sees_all or world.rounds.num_targets > 1:
+        return None
+    objects, meanings = [], []
+    for batch in world.corpus_batches(4 * most):  # some may be there several times
+        objects.append(batch.objects[batch.shown[:, 0]])
+        meanings.append(world.describe(batch).meanings)
+    found, described = np.concatenate(objects), np.concatenate(meanings)
+    flat = np.ascontiguousarray(found).reshape(len(found), -1)
+    _, first = np.unique(flat, axis=0, return_index=True)
+    rows = np.sort(first)
+    if len(rows) > most:
+        rows = np.sort(np.random.default_rng([seed, *b"objects"]).choice(rows, most, replace=False))
+    features = world.features(torch.from_numpy(np.ascontiguousarray(found[rows])), torch.float32)
+    return Objects(features=features, meanings=described[rows].reshape(len(rows), -1))
+
+
+@torch.inference_mode()
+def inputs(objects: Objects) -> Vectors:
+    """The objects themselves, (num_objects, num_features)."""
+    return _vectors(objects.features)
+
+
+@torch.inference_mode()
+def of_sender(game: Game, objects: Objects) -> Vectors:
+    """What the sender speaks about: the output of its perception, (num_objects, size)."""
+    return _vectors(game.meanings(_view(objects), 1))
+
+
+@torch.inference_mode()
+def of_receiver(game: Game, objects: Objects) -> Vectors:
+    """What the receiver makes of the objects as candidates, (num_objects, size).
+
+    A receiver that sees no candidates has no such vectors: those are its states after the messages about the objects.
+    """
+    if game.receiver_perception is None:
+        return after_messages(game, objects)
+    return _vectors(game.receiver_perception(objects.features))
+
+
+@torch.inference_mode()
+def after_messages(game: Game, objects: Objects) -> Vectors:
+    """The states of the receiver after the most likely messages about the objects, (num_objects, state_size)."""
+    message = game.message(_view(objects), 1, "greedy", None, 0)
+    states, ends = call_receiver(game.receiver, message, torch.float32)
+    return _vectors((ends[..., None] * states).sum(0))
+
+
+def _view(objects: Objects) -> View:
+    return View(features=objects.features, num_seen=1, indices=None)
+
+
+def _vectors(tensor: Tensor) -> Vectors:
+    return tensor.reshape(len(tensor), -1).double().numpy()

@@ -1,0 +1,61 @@
+"""Rounds of evaluation as a run metric needs them: what each was about, and whether it was understood."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ecsuite.games.noise import noise_generator
+from ecsuite.games.runs import Run
+from ecsuite.games.worlds.world import Description
+
+HELD_OUT = "held_out"
+"""The value of the column `split` of what was kept out of training."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rounds:
+    """Rounds of the evaluations of a run, one after the other."""
+
+    meanings: NDArray[np.generic]
+    """What each was about, (num_rounds, num_attributes)."""
+    is_held_out: NDArray[np.bool_]
+    """Whether that was kept out of training, (num_rounds,)."""
+    accuracy: NDArray[np.float64]
+    """The share of pairs of agents that understood each other, (num_rounds,)."""
+
+
+@torch.inference_mode()
+def played(run: Run) -> Rounds:
+    """Play the rounds of all evaluations of a run, each with every pair of its agents that meets."""
+    players, experiment = run.players, run.experiment
+    pairs = [game.eval() for _, game in players.games()]
+    world = pairs[0].world
+    described: list[Description] = []
+    accuracy: list[NDArray[np.float64]] = []
+    for place, split in [(world, "valid"), *world.extra_evaluations().values()]:
+        size = place.sizes.evaluation_batch_size
+        for number in range(-(-place.num_valid // size)):
+            batch = place.batch(split, number)
+            noise = noise_generator(experiment.training.seed, split, number * size, pairs[0].device)
+            state, found = noise.get_state(), []
+            for game in pairs:
+                noise.set_state(state)
+                outputs = game.play_views(
+                    game.rounds(batch), mode=experiment.evaluation.mode, generator=noise
+                )
+                found.append(outputs.measures["accuracy"].double().cpu().numpy())
+            described.append(place.describe(batch))
+            accuracy.append(np.mean(found, axis=0))
+    none = [np.zeros(len(each.meanings), bool) for each in described]
+    return Rounds(
+        meanings=np.concatenate([each.meanings.reshape(len(each.meanings), -1) for each in described]),
+        is_held_out=np.concatenate(
+            [
+                each.columns["split"] == HELD_OUT if "split" in each.columns else nothing
+                for each, nothing in zip(described, none, strict=True)
+            ]
+        ),
+        accuracy=np.concatenate(accuracy),
+    )

@@ -1,0 +1,197 @@
+"""Metrics of runs: agents with known abilities, agents that know nothing, and games that a metric can't measure."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics import METRICS, OF_RUNS, load_metric
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.run_metrics import generalisation as generalisations
+from ecsuite.eval.run_metrics import rsa as similarities
+from ecsuite.eval.run_metrics.cross_play_report import report
+from ecsuite.eval.run_metrics.generalisation import unseen_pairs
+from ecsuite.eval.run_metrics.pairings import best_names, every_pairing
+from ecsuite.eval.run_metrics.rounds import Rounds
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.runs import Run, load_run
+from ecsuite.games.training import train
+
+
+def ignore(*_: object) -> None:
+    """Tell nobody."""
+
+
+WORLD = ["world.num_values=5", "training.num_examples=1024", "evaluation.num_valid=64"]
+HELD_OUT = "world.held_out=0.2"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    """A trained pair that saw four fifths of the objects, one that is not trained, and a society in a ring."""
+    folder = tmp_path_factory.mktemp("runs")
+    found = {}
+    for name, changes in {
+        "trained": [HELD_OUT, "training.num_epochs=20"],
+        "untrained": [HELD_OUT, "training.num_epochs=1", "optimizer.lr=1e-12", "training.seed=2"],
+        "society": [
+            *("society.senders=4", "society.receivers=4", "society.meets=ring"),
+            "training.num_epochs=1",
+        ],
+        "reconstruction": ["task=reconstruction", "training.num_epochs=1"],
+        "quantized": ["channel=quantized", "training.num_epochs=1"],
+    }.items():
+        train(
+            load_experiment("disc_tiny", [*WORLD, *changes]),
+            folder / name,
+            device="cpu",
+            progress=ignore,
+            note=ignore,
+        )
+        found[name] = load_run(folder / name)
+    return found
+
+
+def scores(run: Run, name: str) -> dict[str, object]:
+    return {score.name: score for score in load_metric(name)(run, Options())}  # type: ignore[arg-type]
+
+
+def test_every_metric_of_a_run_is_asked_for_by_name(runs):
+    assert set(OF_RUNS) <= set(METRICS.parts)
+    names = [
+        score.name for score in score_corpus(runs["trained"].corpus, OF_RUNS, run=runs["trained"]).scores
+    ]
+    assert names[:4] == ["generalisation", "rsa", "rsa_sender", "rsa_receiver"]
+    with pytest.raises(ConfigError, match="metric rsa asks the agents of a run"):
+        score_corpus(Corpus([[1], [2]]), ["rsa"])
+
+
+def test_trained_agents_understand_new_combinations_better_than_untrained_ones(runs):
+    trained, untrained = (
+        scores(runs[name], "generalisation")["generalisation"] for name in ("trained", "untrained")
+    )
+    assert trained.value > untrained.value and trained.details["null_mean"] == 0.25
+    assert untrained.value == pytest.approx(0.25, abs=0.2)
+    assert trained.details["held_out_meanings"] == 5 and trained.details["by_unseen_pairs"].keys() == {"1"}
+    assert trained.details["gap"] == pytest.approx(trained.details["seen"] - trained.value)
+    nothing = scores(runs["society"], "generalisation")["generalisation"]
+    assert nothing.reason == "nothing was held out of training: set world.held_out"
+
+
+def test_the_score_is_a_mean_over_meanings(monkeypatch):
+    """Two held-out meanings, one understood in one round of one, one in one round of three; the others are seen."""
+    meanings = np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1]])
+    rounds = Rounds(
+        meanings=meanings,
+        is_held_out=np.array([True, True, True, True, False]),
+        accuracy=np.array([1.0, 1, 0, 0, 0.5]),
+    )
+    monkeypatch.setattr(generalisations, "played", lambda run: rounds)
+    run = SimpleNamespace(
+        experiment=SimpleNamespace(
+            task=SimpleNamespace(kind="discrimination"), evaluation=SimpleNamespace(mode="greedy")
+        ),
+        players=SimpleNamespace(chance=lambda: {"accuracy": 0.25}),
+        game=SimpleNamespace(world=None),
+    )
+    [score] = generalisations.generalisation(run, Options())
+    assert score.value == pytest.approx(2 / 3)
+    assert score.details["seen"] == 0.5 and score.details["held_out_rounds"] == 4
+
+
+def test_unseen_pairs():
+    trained = np.array([[0, 0, 0], [0, 1, 1], [1, 1, 0]])
+    asked = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 1], [0, 1, 0]])
+    assert unseen_pairs(trained, asked).tolist() == [0, 1, 3, 0]
+
+
+def test_similarities_of_vectors_with_a_known_answer(runs, monkeypatch):
+    """The receiver's vectors are a rotation of the sender's; the input is unrelated noise."""
+    rng = np.random.default_rng(0)
+    seen, rotation = rng.normal(size=(25, 6)), np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    noise = rng.normal(size=(25, 6))
+    for name, vectors in {"of_sender": seen, "of_receiver": 3 * seen @ rotation}.items():
+        monkeypatch.setattr(similarities, name, lambda game, objects, vectors=vectors: vectors)
+    monkeypatch.setattr(similarities, "inputs", lambda objects: noise)
+    found = scores(runs["trained"], "rsa")
+    assert found["rsa"].value == pytest.approx(1) and found["rsa"].details["p_value"] <= 0.1
+    low, high = (found["rsa_sender"].details[key] for key in ("null_low", "null_high"))
+    assert low < found["rsa_sender"].value < high
+    monkeypatch.setattr(similarities, "of_sender", lambda game, objects: np.ones((25, 3)))
+    assert scores(runs["trained"], "rsa")["rsa"].reason == "all objects are equally similar for the sender"
+
+
+def test_a_sender_that_sees_objects_as_they_are(runs):
+    found = scores(runs["trained"], "rsa")
+    assert found["rsa_sender"].value == pytest.approx(1)
+    assert "objects:25" in found["rsa"].signature
+
+
+def test_attributes_are_read_from_trained_receivers(runs):
+    trained, untrained = (scores(runs[name], "transfer") for name in ("trained", "untrained"))
+    assert trained["transfer"].value > trained["transfer"].details["null_mean"] + 0.1
+    assert trained["transfer"].value > trained["transfer"].details["untrained"]
+    assert trained["transfer_sender"].value > 0.9  # its perception of one-hot values loses nothing
+    assert untrained["transfer"].value == pytest.approx(untrained["transfer"].details["untrained"], abs=0.15)
+
+
+@pytest.mark.parametrize("name", ["reconstruction", "quantized", "society"])
+def test_other_games_have_values_or_reasons(runs, name):
+    card = score_corpus(runs[name].corpus, OF_RUNS, run=runs[name])
+    for score in card.scores:
+        assert (score.value is None) == (score.reason is not None)
+    assert {score.name for score in card.scores if score.value is not None} >= {"rsa", "transfer"}
+
+
+def test_strangers_of_a_ring(runs):
+    found = scores(runs["society"], "cross_play")["cross_play"]
+    assert found.details["pairs"] == 4 and len(found.details["matrix"]) == 4
+    pairings = every_pairing([runs["society"]])
+    assert pairings.where("met").sum() == 12 and not pairings.where("across").any()
+    assert scores(runs["trained"], "cross_play")["cross_play"].reason == "every sender met every receiver"
+
+
+def test_a_run_beside_its_copy_with_other_names_of_symbols(runs):
+    """The copy is the same pair with symbols renamed: strangers at chance, friends as soon as symbols are renamed."""
+    trained = runs["trained"]
+    renamed = load_run(trained.folder)
+    order = np.array([0, 4, 5, 1, 2, 3])
+    game = renamed.game
+    with torch.no_grad():
+        sender = game.sender.state_dict()
+        receiver = game.receiver.state_dict()
+        num_symbols = game.channel.symbol_size
+        for state in (sender, receiver):
+            for name, tensor in state.items():
+                sizes = [axis for axis, size in enumerate(tensor.shape) if size == num_symbols]
+                for axis in sizes:
+                    state[name] = tensor.index_select(axis, torch.from_numpy(np.argsort(order)))
+        game.sender.load_state_dict(sender)
+        game.receiver.load_state_dict(receiver)
+    pairings = every_pairing([trained, renamed])
+    own, other = pairings.accuracy[0, 0], pairings.accuracy[0, 1]
+    assert pairings.accuracy[1, 1] == pytest.approx(own) and own > 0.5
+    assert other < own - 0.2
+    assert pairings.relabelled[0, 1] == pytest.approx(own) == pairings.relabelled[1, 0]
+    data = report(pairings).data
+    assert data["groups"]["across"]["pairs"] == 2 and data["relabelled"][0][0] is None
+
+
+def test_names_of_symbols():
+    said = np.array([[1, 2, 0], [2, 2, 0], [3, 0, -1]])
+    heard = np.array([[3, 1, 0], [1, 1, 0], [2, 0, -1]])
+    assert best_names(said, heard, 4).tolist() == [0, 3, 1, 2]
+
+
+def test_runs_of_different_games_do_not_play(runs):
+    for name, what in (("society", "world"), ("reconstruction", "world")):
+        with pytest.raises(ConfigError, match=f"play different games: another {what}"):
+            every_pairing([runs["trained"], runs[name]])
+    with pytest.raises(ConfigError, match="another task"):
+        every_pairing([runs["society"], runs["reconstruction"]])
+    with pytest.raises(ConfigError, match="another end of messages"):
+        every_pairing([runs["society"], runs["quantized"]])
