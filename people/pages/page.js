@@ -12,7 +12,7 @@ class ServerScreen {
       ServerScreen.state = next;
       this.jsPsych.finishTrial({ stage: state.stage });
     });
-    const first = display.querySelector("[data-focus], h1");
+    const first = display.querySelector("[data-focus]") || display.querySelector("h1");
     if (first) first.focus();
     window.scrollTo(0, 0);
   }

@@ -1,0 +1,232 @@
+"""The pages in a real browser: whole games, what goes wrong on the way, and who can use them."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from people.browser import CHROMIUM, Player, Server
+
+from ecsuite.people.codes_game import CodesGame
+
+pytest.importorskip("starlette", reason="the extra `people` is not installed")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium in /usr/bin"),
+]
+STUDY = """
+grammars: [concat]
+datasets: [synth]
+participants: 50
+platform: prolific
+completion_code: CODE17
+return_url: https://app.prolific.com/submissions/complete?cc=CODE17
+"""
+AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def study(tmp_path):
+    (tmp_path / "study.yaml").write_text(STUDY)
+    server = Server(tmp_path, "serve", "study.yaml")
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def player(chromium):
+    context = chromium.new_context()
+    yield Player(context.new_page())
+    context.close()
+
+
+def rows(server, statement):
+    with sqlite3.connect(server.folder / "runs" / "study" / "people.db") as connection:
+        return connection.execute(statement).fetchall()
+
+
+@pytest.mark.parametrize("grammar", ["concat", "perm", "proj", "rot", "shufdet"])
+def test_a_whole_game(chromium, tmp_path, grammar):
+    """By keyboard, with names of objects on; held-out objects are answered wrong, everything else right."""
+    server = Server(tmp_path, "try", grammar)
+    context = chromium.new_context()
+    try:
+        player = Player(context.new_page())
+        player.page.goto(server.url)
+        player.page.get_by_role("button", name="I agree: begin").click()
+        player.page.get_by_label("Name colours and shapes in words").check()
+        player.page.get_by_role("button", name="Go on").click()
+        player.quiz("its size", "nowhere", "one")
+        player.page.get_by_text("Not everything was right").wait_for()
+        player.quiz("its colour and its shape", "under Training", "four")
+        player.page.locator("#typed").wait_for()
+        player.play()
+        player.page.get_by_label("How did you work out codes").fill("<script>alert(1)</script>")
+        player.page.get_by_label("no", exact=True).check()
+        player.page.get_by_role("button", name="Finish").click()
+        player.page.get_by_text("Your score").wait_for()
+        assert int(player.page.locator("p.big").inner_text().split()[2]) >= 100
+        assert player.faults == []
+        assert server.stop() == 0
+    finally:
+        context.close()
+        if server.process.poll() is None:
+            server.kill()
+
+
+def test_a_reload_and_the_back_button_lose_nothing(study, player):
+    player.begin(f"{study.url}?PROLIFIC_PID=abc123")
+    player.answer("abcd")
+    assert player.example == 2
+    picture = player.page.locator("section img").get_attribute("src")
+    player.page.reload()
+    player.page.locator("#typed").wait_for()
+    assert player.example == 2 and player.page.locator("section img").first.get_attribute("src") == picture
+    player.answer("abcd")
+    player.page.goto("about:blank")
+    player.page.go_back()
+    player.page.locator("#typed").wait_for()
+    assert player.example == 3
+    assert rows(study, "SELECT step FROM answers") == [(0,), (1,)]
+    assert player.faults == []
+
+
+def test_two_tabs_count_an_example_once(study, player):
+    player.begin(study.url)
+    other = Player(player.page.context.new_page())
+    other.page.goto(study.url)
+    other.page.locator("#typed").wait_for()
+    player.answer("aaaa")
+    other.answer("bbbb")
+    assert "answered in another window" in other.page.locator(".result").inner_text()
+    assert player.example == other.example == 2
+    assert rows(study, "SELECT step, typed FROM answers") == [(0, "aaaa")]
+
+
+def test_a_lost_connection_and_a_killed_server_lose_nothing(study, player):
+    player.begin(study.url)
+    player.answer("aaaa")
+    player.page.context.set_offline(True)
+    player.page.locator("#typed").evaluate("element => element.setAttribute('data-old', '')")
+    player.page.keyboard.type("bbbb")
+    player.page.keyboard.press("Enter")
+    player.page.get_by_text("Nothing is lost: trying again").wait_for()
+    assert rows(study, "SELECT typed FROM answers") == [("aaaa",)]
+    player.page.context.set_offline(False)
+    player.page.locator("#typed[data-old]").wait_for(state="detached")
+    assert player.example == 3 and not player.page.locator("#connection").inner_text()
+    study.kill()
+    player.page.locator("#typed").evaluate("element => element.setAttribute('data-old', '')")
+    player.page.keyboard.type("cccc")
+    player.page.keyboard.press("Enter")
+    player.page.get_by_text("Nothing is lost: trying again").wait_for()
+    study.start()
+    player.page.locator("#typed[data-old]").wait_for(state="detached")
+    assert player.example == 4
+    assert [typed for (typed,) in rows(study, "SELECT typed FROM answers")] == ["aaaa", "bbbb", "cccc"]
+    assert rows(study, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_the_panel_the_points_and_withdrawing(study, player):
+    player.begin(study.url)
+    player.page.get_by_role("tab", name="Training (2)").click()
+    player.page.get_by_role("button", name="Add an object").click()
+    player.page.get_by_role("tab", name="Training (3)").wait_for()
+    assert len(player.codes()) == 3
+    player.page.get_by_role("button", name="Remove an object").click()
+    player.page.get_by_role("tab", name="Training (2)").wait_for()
+    assert player.page.get_by_role("button", name="Remove an object").is_disabled()
+    ((dataset, grammar, protocol, seed, thing),) = rows(
+        study, "SELECT dataset, grammar, protocol, seed, thing FROM participants"
+    )
+    game = CodesGame(dataset=dataset, grammar=grammar, protocol=protocol, seed=seed)
+    player.page.get_by_role("tab", name="Test").click()
+    player.page.locator("#typed").focus()
+    player.answer(game.codes.texts[thing].upper())
+    assert player.score == 1 and "Right! 1 point more." in player.page.locator(".result").inner_text()
+    player.page.once("dialog", lambda dialog: dialog.accept())
+    player.page.get_by_role("button", name="Withdraw").click()
+    player.page.get_by_text("You have withdrawn").wait_for()
+    assert rows(study, "SELECT COUNT(*) FROM participants UNION ALL SELECT COUNT(*) FROM answers") == [
+        (0,),
+        (0,),
+    ]
+    assert player.faults == []
+
+
+def test_the_last_page_has_the_code_and_the_way_back(study, player):
+    player.begin(f"{study.url}?PROLIFIC_PID=abc123")
+    player.play()
+    player.page.get_by_label("no", exact=True).check()
+    player.page.get_by_role("button", name="Finish").click()
+    assert player.page.locator("#completion").inner_text() == "CODE17"
+    assert "prolific.com" in player.page.get_by_text("Return to the platform").get_attribute("href")
+    again = Player(player.page.context.browser.new_context().new_page())
+    again.page.goto(f"{study.url}?PROLIFIC_PID=abc123")
+    again.page.get_by_role("button", name="I agree: begin").click()
+    again.page.get_by_text("You have already begun this study").wait_for()
+    again.page.context.close()
+    (worker,) = rows(study, "SELECT worker FROM participants")[0]
+    assert len(worker) == 64
+
+
+@pytest.mark.parametrize(
+    "size", [{"width": 1000, "height": 800}, {"width": 320, "height": 640}], ids=["wide", "phone"]
+)
+def test_every_screen_is_accessible(chromium, study, size):
+    """By axe-core's rules of WCAG 2.1 A and AA; and at the width of a small phone nothing is cut off."""
+    context = chromium.new_context(viewport=size)
+    player, seen = Player(context.new_page()), []
+
+    def check(name):
+        player.page.wait_for_load_state("networkidle")
+        player.page.evaluate(AXE + ";0")
+        found = player.page.evaluate("() => axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
+        faults = [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]]
+        assert faults == [], name
+        assert player.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"), name
+        seen.append(name)
+
+    player.page.goto(study.url)
+    player.page.get_by_role("button", name="I agree: begin").wait_for()
+    check("consent")
+    player.page.get_by_role("button", name="I agree: begin").click()
+    player.page.get_by_role("button", name="Go on").wait_for()
+    check("instructions")
+    player.page.get_by_label("Name colours and shapes in words").check()
+    player.page.get_by_role("button", name="Go on").click()
+    player.page.get_by_text("Three questions first").wait_for()
+    check("quiz")
+    player.quiz("its size", "nowhere", "one")
+    player.page.get_by_text("Not everything was right").wait_for()
+    check("quiz, wrong")
+    player.quiz("its colour and its shape", "under Training", "four")
+    player.page.locator("#typed").wait_for()
+    check("game")
+    player.page.get_by_role("tab", name="Training (2)").click()
+    check("training")
+    player.page.get_by_role("tab", name="Test").click()
+    player.page.locator("#typed").focus()
+    player.answer("zz")
+    check("wrong answer")
+    while not player.is_attention:
+        player.play(until=player.example + 1)
+    check("attention check")
+    player.play()
+    player.page.get_by_text("Three last questions").wait_for()
+    check("questions")
+    player.page.get_by_label("no", exact=True).check()
+    player.page.get_by_role("button", name="Finish").click()
+    player.page.get_by_text("Your score").wait_for()
+    check("last page")
+    assert len(seen) == 10 and player.faults == []
+    context.close()
