@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from people.simulated import Memorizer, play
+from simulated_participants import Memorizer, play
 
 from ecsuite.people.opening import make_database
 from ecsuite.people.session import Sessions

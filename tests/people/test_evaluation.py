@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from people.simulated import Composer, Memorizer, RandomTypist, play
+from simulated_participants import Composer, Memorizer, RandomTypist, play
 
 from ecsuite.people.export import PARTICIPANT_WORDS, TRIAL_WORDS, as_csv, export
 from ecsuite.people.findings import find, permutation_p

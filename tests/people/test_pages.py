@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from people.browser import CHROMIUM, Player, Server
+from browser_participant import CHROMIUM, Player, Server
 
 from ecsuite.people.codes_game import CodesGame
 
@@ -87,7 +87,7 @@ def test_a_reload_and_the_back_button_lose_nothing(study, player):
     player.begin(f"{study.url}?PROLIFIC_PID=abc123")
     player.answer("abcd")
     assert player.example == 2
-    picture = player.page.locator("section img").get_attribute("src")
+    picture = player.page.locator("section img").first.get_attribute("src")
     player.page.reload()
     player.page.locator("#typed").wait_for()
     assert player.example == 2 and player.page.locator("section img").first.get_attribute("src") == picture

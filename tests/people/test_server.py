@@ -5,7 +5,7 @@ import re
 import pytest
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
-from people.simulated import Memorizer, play
+from simulated_participants import Memorizer, play
 from starlette.testclient import TestClient
 
 from ecsuite.people.server import MAX_BODY, People

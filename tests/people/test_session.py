@@ -1,7 +1,7 @@
 """A whole game: what is judged, stored once, and what a participant can do twice without harm."""
 
 import pytest
-from people.simulated import Composer, Memorizer, RandomTypist, play
+from simulated_participants import Composer, Memorizer, RandomTypist, play
 
 from ecsuite.people.session import RefusedError
 

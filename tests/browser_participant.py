@@ -13,8 +13,8 @@ import ecsuite
 CHROMIUM = next(
     (path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if os.path.exists(path)), None
 )
-WAIT = 6_000
-"""Milliseconds that anything may take on a loaded machine."""
+WAIT = 30_000
+"""Milliseconds that anything may take, on a loaded machine."""
 
 
 class Server:
