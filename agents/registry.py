@@ -29,6 +29,10 @@ SENDERS = Registry(
             "ecsuite.agents.transformer:TransformerSender",
             "a transformer decoder; transformer-2l: two layers; init=copied: equal initial weights",
         ),
+        "scripted": (
+            "ecsuite.agents.scripted:ScriptedSender",
+            "a fixed language that is not trained (Kharitonov & Baroni 2020)",
+        ),
     },
     read_name="ecsuite.agents.spec:sender_section",
     short_options=SHORT_OPTIONS,

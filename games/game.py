@@ -281,6 +281,7 @@ class Game(nn.Module):
             values = self._on_device(batch.values[batch.shown[:, 0]])
             if (seen := getattr(self.task, "seen_values", lambda _: None)(values)) is not None:
                 candidates = View(features=seen, num_seen=1, indices=None)
+            values = getattr(self.task, "asked_values", lambda same: same)(values)
         return candidates, Truth(labels=self._on_device(np.array(batch.labels)), values=values)
 
     def generate_message(

@@ -9,6 +9,10 @@ WORLDS = Registry(
             "ecsuite.games.worlds.attributes:AttributeWorld",
             "objects with attribute values, drawn at random; one target per round",
         ),
+        "unequal_attributes": (
+            "ecsuite.games.worlds.unequal_attributes:UnequalAttributesWorld",
+            "objects whose attributes differ in numbers and frequencies of values (Dessì et al. 2019)",
+        ),
         "text": (
             "ecsuite.games.worlds.text_files:TextWorld",
             "objects with attribute values, read from your text files in EGG's formats",

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, logsigmoid
 
 from ecsuite.agents.linear import Linear
+from ecsuite.agents.scripted import require_pairs, sums_and_differences
 from ecsuite.config import ConfigError, Count, Natural, Positive
 from ecsuite.games.noise import Noise, exponential
 from ecsuite.games.worlds.world import RoundSpec, Variant, World, one_hot
@@ -193,6 +194,14 @@ class Reconstruction(nn.Module):
 
         num_known: Natural = 0
         """The receiver sees so many attributes of the target, the last ones, beside the message."""
+        asked: Literal["values", "sums"] = "values"
+        """values: the receiver names the values. sums: of the two values a and b, it names a + b and a - b, modulo the
+        number of values (Kharitonov & Baroni 2020, arXiv 2004.03420)."""
+
+        def __post_init__(self) -> None:
+            """Check that what is seen is a part of what is asked; `ConfigError` if not."""
+            if self.num_known and self.asked == "sums":
+                raise ConfigError("num_known: expected 0 where sums are asked")
 
     scores_candidates: ClassVar[bool] = False
 
@@ -209,7 +218,11 @@ class Reconstruction(nn.Module):
                 f"task.num_known: expected fewer than the {self.num_attributes} attributes of an object, "
                 f"got {options.num_known}"
             )
-        self.num_known, self.most = options.num_known, most
+        self.num_known, self.most, self.asked = options.num_known, most, options.asked
+        if self.asked == "sums":
+            require_pairs("task.asked", self.num_attributes, most)
+            if min(world.num_values) < most:
+                raise ConfigError("task.asked: sums are of attributes with equal numbers of values")
         self.decode = Linear(state_size + self.num_known * most, self.num_attributes * most)
         # Attributes may have different numbers of values; there is no value beyond an attribute's own.
         missing = torch.arange(most) >= torch.tensor(world.num_values)[:, None]
@@ -233,6 +246,10 @@ class Reconstruction(nn.Module):
         return TaskOutput(
             loss=loss, measures={"accuracy": correct.amin(-1), "attribute_accuracy": correct.mean(-1)}
         )
+
+    def asked_values(self, values: Tensor) -> Tensor:
+        """What is right for attribute values, both (batch, num_attributes)."""
+        return values if self.asked == "values" else sums_and_differences(values, self.most)
 
     def seen_values(self, values: Tensor) -> Tensor | None:
         """What the receiver sees beside the message, (batch, width), of attribute values (batch, num_attributes)."""

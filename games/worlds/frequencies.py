@@ -105,3 +105,30 @@ def drawn(probabilities: Floats, words: NDArray[np.uint64]) -> Integers:
     cumulative = probabilities.cumsum()
     places: Integers = np.searchsorted(cumulative, words / 2.0**64 * cumulative[-1], side="right")
     return places.clip(max=len(cumulative) - 1)
+
+
+def distinct_by_frequency(probabilities: Floats, words: NDArray[np.uint64]) -> Integers:
+    """Distinct objects for random words, (batch, number), one after the other by the probabilities of those left.
+
+    Args:
+        probabilities: Of each object, (num_objects,), up to a factor.
+        words: Random words, (batch, number), with `number` at most the number of objects.
+    """
+    starts = np.concatenate([[0.0], probabilities.cumsum()])
+    chosen = np.empty(words.shape, dtype=np.int64)
+    for column in range(words.shape[1]):
+        taken = np.sort(chosen[:, :column], axis=1)
+        shares = probabilities[taken]
+        place = words[:, column] / 2.0**64 * (starts[-1] - shares.sum(1))
+        for each, share in zip(taken.T, shares.T, strict=True):  # those taken are left out of the line
+            place += np.where(place >= starts[each], share, 0.0)
+        found = np.searchsorted(starts, place, side="right") - 1
+        chosen[:, column] = _next_left(found.clip(0, len(probabilities) - 1), taken, len(probabilities))
+    return chosen
+
+
+def _next_left(found: Integers, taken: Integers, total: int) -> Integers:
+    """Objects that are not taken: where rounding found one that is, (batch,), the next of `total` in a circle."""
+    while (again := (taken == found[:, None]).any(1)).any():
+        found = np.where(again, (found + 1) % total, found)
+    return found

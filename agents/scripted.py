@@ -1,0 +1,75 @@
+"""A sender that is not trained: it says the values of an object in a fixed language, so that receivers can be compared.
+
+The languages are those of Kharitonov & Baroni (2020, arXiv 2004.03420, section 3).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from ecsuite.agents.message import Message
+from ecsuite.agents.options import AgentOptions
+from ecsuite.agents.senders import MessageBuilder, build_message
+from ecsuite.config import ConfigError
+
+CERTAIN = 100.0
+"""The logit of the symbol that is said; those of the others are 0, which no noise of a channel makes up for."""
+
+
+def sums_and_differences(values: Tensor, num_values: int) -> Tensor:
+    """Pairs (a, b), (..., 2), to (a + b, a - b) modulo the number of values, of the same shape."""
+    first, second = values.unbind(-1)
+    return torch.stack([first + second, first - second], dim=-1) % num_values
+
+
+def require_pairs(place: str, num_attributes: int, num_values: int) -> None:
+    """Raise `ConfigError` if sums and differences of the values do not say which pair it was."""
+    if num_attributes != 2:
+        raise ConfigError(f"{place}: sums are of 2 attributes, and the objects have {num_attributes}")
+    if num_values % 2 == 0:
+        raise ConfigError(
+            f"{place}: with {num_values} values two pairs may have the same sum and difference: expected an odd "
+            f"world.num_values, such as {num_values + 1}"
+        )
+
+
+class ScriptedSender(nn.Module):
+    """Says one symbol for each attribute; it has no weights, and sees one-hot values as they are.
+
+    Raises:
+        ConfigError: If the channel's messages do not have a symbol for each attribute, or too few symbols.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of the language."""
+
+        language: Literal["values", "sums"] = "values"
+        """values: the symbol at a position is the value of one attribute. sums: for the values a and b, the symbols are
+        a + b and a - b, modulo the number of values, so that each depends on both."""
+
+    def __init__(self, options: Options, *, num_features: int, vocab_size: int, max_len: int) -> None:
+        super().__init__()
+        if options.perception.kind != "identity":
+            raise ConfigError(
+                f"sender.perception: expected identity, since the sender says values, got {options.perception.kind}"
+            )
+        self.language, self.vocab_size, self.max_len = options.language, vocab_size, max_len
+        self.num_values = num_features // max_len
+        if num_features % max_len or self.num_values > vocab_size:
+            raise ConfigError(
+                "sender scripted: expected channel.max_len to be world.num_attributes and at least world.num_values "
+                f"symbols, got {max_len} of {vocab_size} symbols for {num_features} features"
+            )
+        if self.language == "sums":
+            require_pairs("sender.language", max_len, self.num_values)
+
+    def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
+        """Say a message for each meaning, (batch, num_attributes * num_values), one-hot."""
+        values = meanings.unflatten(-1, (self.max_len, self.num_values)).argmax(-1)  # (batch, max_len)
+        if self.language == "sums":
+            values = sums_and_differences(values, self.num_values)
+        logits = nn.functional.one_hot(values + 1, self.vocab_size + 1).float() * CERTAIN
+        return build_message(builder, logits.transpose(0, 1))
