@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS
 from ecsuite.components import Part
-from ecsuite.config import ConfigError, Count, Share, look_up
+from ecsuite.config import ConfigError, Count, Natural, Share, Weight, look_up
 
 Style = Literal["egg", "icy"]
 """Initialisation and inputs of agents.
@@ -22,6 +22,12 @@ class PerceptionOptions:
 
     dropout: Share = 0.0
     """Dropout rate in training: of the sender's mean over its objects, or of the receiver's encoded candidates."""
+    noise: Weight = 0.0
+    """In training the agent sees objects with normal noise of this standard deviation; pixels are from 0 to 1."""
+    shift: Natural = 0
+    """In training the agent sees images moved by up to so many pixels in both directions, around their edges."""
+    brightness: Share = 0.0
+    """In training the agent sees each object multiplied by a factor that differs from 1 by up to this share."""
 
 
 IDENTITY = Part("identity", PerceptionOptions())

@@ -26,6 +26,7 @@ from ecsuite.config import ConfigError
 from ecsuite.devices import sent
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.noise import Noise, noise_generator, uniform
+from ecsuite.games.perturbations import Perturbation
 from ecsuite.games.registry import CHANNELS, LOSSES, TASKS
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.tasks import Task, Truth, choose
@@ -102,6 +103,10 @@ class Game(nn.Module):
         )
         self.receiver = RECEIVERS.make(receiver, **sizes)
         self.sender_perception = sender_perception
+        self.perturbations: dict[Role, Perturbation] = {
+            role: Perturbation(role, getattr(experiment, role).options.perception.options, world.object_shape)
+            for role in ROLES
+        }
         self.sender_dropout = sender.options.perception.options.dropout
         self.receiver_dropout = receiver.options.perception.options.dropout
         self.receiver_perception: nn.Module | None = None
@@ -273,16 +278,20 @@ class Game(nn.Module):
 
     def round_parts(self, batch: Batch) -> tuple[View | None, Truth]:
         """What the receiver sees in the rounds of a batch (None: nothing) and what is right in them."""
-        candidates = values = None
+        candidates = values = features = None
         if self.task.scores_candidates:
             candidates = self.candidates(batch)
+        elif getattr(self.task, "asks_features", False):
+            targets = self._on_device(batch.objects[batch.shown[:, 0]])
+            features = self.world.features(targets, torch.float32).flatten(1)
         else:
             assert batch.values is not None
             values = self._on_device(batch.values[batch.shown[:, 0]])
             if (seen := getattr(self.task, "seen_values", lambda _: None)(values)) is not None:
                 candidates = View(features=seen, num_seen=1, indices=None)
             values = getattr(self.task, "asked_values", lambda same: same)(values)
-        return candidates, Truth(labels=self._on_device(np.array(batch.labels)), values=values)
+        labels = self._on_device(np.array(batch.labels))
+        return candidates, Truth(labels=labels, values=values, features=features)
 
     def generate_message(
         self, batch: Batch, mode: Mode, generator: Noise | None = None, epoch: int = 0
@@ -300,7 +309,8 @@ class Game(nn.Module):
 
     def meanings(self, shown: View, num_positive: int, generator: Noise | None = None) -> Tensor:
         """What the sender speaks about, (batch, num_features)."""
-        vectors = shown.of_rounds(self.sender_perception(shown.features))
+        seen = self._perturbed("sender", shown.features, generator)
+        vectors = shown.of_rounds(self.sender_perception(seen))
         meaning = _mean(vectors[:, :num_positive])
         if self.world.rounds.sender_sees_all:
             meaning = torch.cat([meaning, _mean(vectors[:, num_positive:])], dim=1)
@@ -309,9 +319,8 @@ class Game(nn.Module):
     def scores(self, states: Tensor, candidates: View, generator: Noise | None) -> Tensor:
         """Scores of the candidates, (num_ends, batch, num_candidates), for states (num_ends, batch, state_size)."""
         assert self.receiver_perception is not None
-        vectors = self._dropout(
-            self.receiver_perception(candidates.features), self.receiver_dropout, generator
-        )
+        seen = self._perturbed("receiver", candidates.features, generator)
+        vectors = self._dropout(self.receiver_perception(seen), self.receiver_dropout, generator)
         queries = states if self.receiver_projection is None else self.receiver_projection(states)
         if getattr(self.task, "scores_are_cosines", False):
             queries, vectors = normalize(queries.float(), dim=-1), normalize(vectors.float(), dim=-1)
@@ -357,6 +366,13 @@ class Game(nn.Module):
     def _on_device(self, array: NDArray[Any]) -> Tensor:
         """An array on the device of the parameters."""
         return sent(torch.from_numpy(array), self.device)
+
+    def _perturbed(self, role: Role, objects: Tensor, generator: Noise | None) -> Tensor:
+        """Objects as an agent sees them: in training perturbed, unless the agent is not trained."""
+        perturbation = self.perturbations[role]
+        if not perturbation.is_on or not self.training or role in self.frozen_roles:
+            return objects
+        return perturbation(objects, generator)
 
     def _dropout(self, vectors: Tensor, share: float, generator: Noise | None) -> Tensor:
         """Inverted dropout, in training only; by the generator of the step, so a resumed run drops the same values."""

@@ -83,6 +83,10 @@ def intervene(game: Game, world: World, names: list[Intervention], seed: int) ->
     """
     if game.channel.num_levels is not None:
         raise ConfigError("--intervene: the words of this channel are values, expected a channel of symbols")
+    if "replace" in names and not hasattr(game.task, "choices"):
+        raise ConfigError(
+            "--intervene: replace compares answers that are chosen, expected permute, drop or noise"
+        )
     rounds = _Rounds(game, world)
     generator = torch.Generator().manual_seed(seed)
     vocabulary = range(1, game.channel.vocab_size + 1)

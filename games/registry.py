@@ -68,6 +68,10 @@ TASKS = Registry(
             "ecsuite.games.tasks:Reconstruction",
             "predict every attribute of the sender's object",
         ),
+        "autoencoding": (
+            "ecsuite.games.autoencoding:Autoencoding",
+            "rebuild every pixel or feature of the sender's object",
+        ),
         "concept": (
             "ecsuite.games.tasks:Concept",
             "classify which candidates satisfy the rule that the sender's targets satisfy",

@@ -25,6 +25,7 @@ from ecsuite.games.initial_weights import agent_weights, set_agent_weights
 from ecsuite.games.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.interventions import Row, chosen_interventions, intervene
 from ecsuite.games.loggers import flat_figures
+from ecsuite.games.noise_objects import evaluations_of
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.games.sections import Experiment
@@ -139,7 +140,7 @@ class Run:
             ConfigError: If a change is not valid, or the agents do not fit to what it makes.
         """
         experiment, world, game = self._changed(changes, assignments, receiver_from, device)
-        others = {"valid": (world, "valid")} | world.extra_evaluations()
+        others = {"valid": (world, "valid"), **evaluations_of(world, experiment)}
         with unrounded_products(game.device):
             return {name: evaluate(game, other, experiment, split) for name, (other, split) in others.items()}
 
@@ -179,7 +180,7 @@ class Run:
             if kept is not None and (PROBABILITIES in kept.column_names or not probabilities):
                 return kept
         experiment, world, game = self._changed(changes, assigned, receiver_from, device)
-        evaluations = {"valid": (world, "valid")} | world.extra_evaluations()
+        evaluations = {"valid": (world, "valid"), **evaluations_of(world, experiment)}
         with unrounded_products(game.device):
             return record_interactions(game, evaluations, experiment, probabilities=probabilities)
 

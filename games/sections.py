@@ -96,6 +96,8 @@ class EvaluationOptions:
     """Metrics of the language at each evaluation, such as [topsim], without intervals and chance levels."""
     metrics_corpus_size: Count = 500
     """Messages that these metrics are of, at most; their time grows with it."""
+    noise_objects: bool = False
+    """At the end the agents also play rounds about objects of noise, images or vectors: a control."""
     keep: tuple[str, ...] = ()
     """interactions: what was seen, said and answered in the last evaluation, as interactions.parquet in the run folder;
     probabilities: the same with the probabilities of the answers."""

@@ -30,6 +30,8 @@ class Truth:
     """Which candidates are targets, (batch, num_candidates)."""
     values: Tensor | None
     """Attribute values of the first target, (batch, num_attributes); None where a task does not ask for them."""
+    features: Tensor | None = None
+    """Features of the target, (batch, num_features); None where a task does not ask for them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -33,6 +33,7 @@ from ecsuite.games.language_metrics import LanguageMetrics, LanguageScores
 from ecsuite.games.loggers import Logger, started
 from ecsuite.games.needed_resources import require_resources, require_weights
 from ecsuite.games.noise import noise_generator
+from ecsuite.games.noise_objects import evaluations_of
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.run_folder import (
@@ -317,7 +318,7 @@ def _train(
                     game.load_state_dict(read_best(folder, best_step))
                     valid, language = finite_evaluation(), measure_language(game)
                 kept = {"best_step": best_step, SINCE_BEST: best.num_since}
-            others = world.extra_evaluations()
+            others = evaluations_of(world, experiment)
             extra = {
                 name: evaluate(game, other, experiment, split) for name, (other, split) in others.items()
             }

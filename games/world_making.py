@@ -1,6 +1,7 @@
 """The world of an experiment, made for what its task asks."""
 
 from ecsuite.config import ConfigError
+from ecsuite.games.noise_objects import require_seen
 from ecsuite.games.registry import TASKS, WORLDS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import RunSizes, World
@@ -34,7 +35,11 @@ def make_world(experiment: Experiment, trained: World | None = None) -> World:
         batch_size=training.batch_size,
         evaluation_batch_size=evaluation.batch_size or training.batch_size,
     )
+    world: World
     if trained is not None:
-        return trained.remade(world_class, experiment.world.options, spec, sizes)
-    world: World = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
+        world = trained.remade(world_class, experiment.world.options, spec, sizes)
+    else:
+        world = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
+    if evaluation.noise_objects:
+        require_seen(world)
     return world

@@ -148,7 +148,7 @@ def _tensors(rounds: Sequence[SeenRounds]) -> tuple[Weights, SeenRounds]:
             for name in ("features", "indices", "present") if view is not None else ():
                 if (tensor := getattr(view, name)) is not None:
                     found.setdefault(f"{role}.{name}", []).append(tensor)
-        for name in ("labels", "values"):
+        for name in ("labels", "values", "features"):
             if (tensor := getattr(each.truth, name)) is not None:
                 found.setdefault(f"truth.{name}", []).append(tensor)
     return {name: torch.stack(_of_one_size(tensors)) for name, tensors in found.items()}, rounds[0]
@@ -178,6 +178,10 @@ def _rounds(tensors: Weights, form: SeenRounds) -> SeenRounds:
     return SeenRounds(
         shown=view("shown", form.shown),
         candidates=None if form.candidates is None else view("candidates", form.candidates),
-        truth=Truth(labels=tensors["truth.labels"], values=tensors.get("truth.values")),
+        truth=Truth(
+            labels=tensors["truth.labels"],
+            values=tensors.get("truth.values"),
+            features=tensors.get("truth.features"),
+        ),
         num_positive=form.num_positive,
     )

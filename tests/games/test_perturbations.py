@@ -1,0 +1,73 @@
+"""Each agent's own view of objects in training, and the control with objects of noise."""
+
+import pytest
+import torch
+
+from ecsuite.config import ConfigError
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.game import Game
+from ecsuite.games.noise_objects import NOISE, evaluations_of
+from ecsuite.games.perturbations import shifted
+from ecsuite.games.world_making import make_world
+
+DIGITS = ("training.batch_size=4", "sender.hidden_size=8", "receiver.hidden_size=8")
+
+
+def game_of(name, *overrides):
+    experiment = load_experiment(name, overrides)
+    world = make_world(experiment)
+    return Game(experiment, world), world, experiment
+
+
+def test_shifted_images_come_in_at_the_other_side():
+    images = torch.zeros(3, 6, 6, 3)
+    images[:, 0, 1] = 1.0
+    moved = shifted(images, torch.tensor([[0.5, 0.99, 0.0], [0.5, 0.5, 0.99]]), 2)
+    assert [each[..., 0].nonzero().tolist() for each in moved] == [[[0, 1]], [[2, 1]], [[4, 3]]]
+
+
+@pytest.mark.parametrize("option", ["noise=0.5", "brightness=0.5"])
+def test_objects_are_perturbed_in_training_only_and_for_each_agent_anew(option):
+    both = [f"{role}.perception.{option}" for role in ("sender", "receiver")]
+    game, world, _ = game_of("digits", *DIGITS, *both)
+    view = game.rounds(world.batch("train", 0)).shown
+    seen = [
+        game._perturbed(role, view.features, torch.Generator().manual_seed(seed))
+        for role, seed in (("sender", 0), ("sender", 0), ("receiver", 1))
+    ]
+    assert torch.equal(seen[0], seen[1]) and not torch.equal(seen[0], seen[2])
+    assert not torch.equal(seen[0], view.features) and seen[0].shape == view.features.shape
+    if option.startswith("brightness"):
+        is_lit = view.features > 0
+        factors = (seen[0] / view.features)[is_lit]
+        assert 0.5 <= factors.min() < 0.9 < factors.max() <= 1.5
+    game.eval()
+    assert game._perturbed("sender", view.features, None) is view.features
+
+
+def test_a_frozen_agent_sees_objects_as_they_are():
+    game, world, _ = game_of("digits", *DIGITS, "sender.perception.noise=1", "training.freeze_sender=true")
+    features = game.rounds(world.batch("train", 0)).shown.features
+    assert game._perturbed("sender", features, None) is features
+
+
+def test_the_control_has_the_same_rounds_about_noise():
+    _, world, experiment = game_of("digits", *DIGITS, "evaluation.noise_objects=true")
+    noisy, split = evaluations_of(world, experiment)[NOISE]
+    real, noise = world.batch(split, 1), noisy.batch(split, 1)
+    assert (real.labels == noise.labels).all() and real.objects.shape == noise.objects.shape
+    assert abs(noise.objects.mean() - 0.5) < 0.1 and (noise.objects == noisy.batch(split, 1).objects).all()
+    assert not (noise.objects == noisy.batch(split, 2).objects[: len(noise.objects)]).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "override", "message"),
+    [
+        ("digits", "sender.perception.shift=2", "sender.perception.shift: only images can be shifted"),
+        ("self_supervised", "receiver.perception.shift=64", "expected fewer pixels than the 64 of an image"),
+        ("disc_tiny", "evaluation.noise_objects=true", "the objects of this world are attribute values"),
+    ],
+)
+def test_what_does_not_fit_is_refused(name, override, message):
+    with pytest.raises(ConfigError, match=message):
+        game_of(name, override)
