@@ -27,17 +27,23 @@ SEEN = ("sender.perception_size=8", "receiver.perception_size=12")
 SETS = (*SEEN, "game.num_targets=3", "game.num_distractors=4")
 
 REDUCTIONS: dict[str, tuple[str, ...]] = {
+    "autoencoder": ("sender.kind=gru", "receiver.kind=gru"),
     "channel": (),
+    "compo_vs_generalization": ("sender.kind=gru", "receiver.kind=gru"),
     "digits": SEEN,
     "disc_large": ("channel.max_len=8",),
     "disc_small": (),
     "disc_tiny": (),
+    "fixed_language": ("sender.kind=gru", "world.num_values=5"),
     "guess_number": ("sender.kind=gru", "receiver.kind=gru"),
+    "image_factors": ("sender.kind=gru", "receiver.kind=gru", "sender.perception.size=8"),
     "mu_cub": (*SETS, "world.features=features.npz"),
     "mu_shapeworld": (*SETS, "world.images_per_world=3"),
     "mu_shapeworld_ref": (*SETS, "world.images_per_world=2"),
     "mu_shapeworld_setref": (*SETS, "world.images_per_world=2"),
+    "objects_game": (),
     "recon_large": ("channel.max_len=8",),
+    "self_supervised": ("sender.kind=gru", "receiver.kind=gru", *SEEN),
     **dict.fromkeys(("shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4"), (*SETS, "world.pool=16")),
     **dict.fromkeys(("thing_gs", "thing_gs_l4", "thing_qt", "thing_qt_l4"), SETS),
     "yao": (*SEEN, "game.num_distractors=15", "channel.vocab_size=50", "world.features=features.npz"),
