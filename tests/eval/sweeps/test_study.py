@@ -43,7 +43,7 @@ def test_random_draws_some_of_the_combinations_always_the_same(small):
 
 
 def test_a_file_of_another_kind_is_told():
-    with pytest.raises(ConfigError, match="unknown study 'disc_tiny'; choices: paper/society_iterated"):
+    with pytest.raises(ConfigError, match="unknown study 'disc_tiny'; choices: paper/society"):
         load_study("disc_tiny")
 
 
@@ -59,7 +59,7 @@ def test_the_shipped_studies_of_games_have_three_seeds():
     assert len(names) >= 3
     for name in names:
         study = load_study(name, device="cpu")
-        assert len(study.seeds) == 3 and len(study.variants) >= 3 and study.metrics, name
+        assert len(study.seeds) == 3 and len(study.variants) >= 2 and study.metrics, name
 
 
 def test_numbers_are_numbers_and_seeds_may_be_listed(small, tmp_path):
