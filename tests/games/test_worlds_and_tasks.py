@@ -142,7 +142,7 @@ def test_the_game_is_that_of_the_world():
 
 
 MISTAKES = {
-    ("world.kind=think",): r"--set: unknown world 'think'; did you mean 'thing'\? choices: thing, attributes, text, shape, ",
+    ("world.kind=think",): r"--set: unknown world 'think'; did you mean 'thing'\? choices: thing, attributes, text, ",
     ("task.kind=concepts",): r"--set: unknown task 'concepts'; did you mean 'concept'\? choices: discrimination, in_b",
     ("task.kind=concept",): r"task concept: world attributes has no rules; worlds with rules: text, thing, shape, s",
     ("world.kind=features",): r"--set: world.features: expected an npz file of feature vectors, got null$",
