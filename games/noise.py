@@ -1,4 +1,7 @@
-"""The noise of a batch: of a pair of agents from its generator; of pairs that play side by side, from one for each."""
+"""The noise of a batch: of a pair of agents from its generator; of pairs that play side by side, from one for each.
+
+Where several processes play shares of a batch, each draws the noise of the whole batch and takes its own part.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +24,19 @@ class ReplicaNoise:
     """The number of the pair, a single value under vmap."""
 
 
-Noise = torch.Generator | ReplicaNoise
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProcessNoise:
+    """The noise of one process's share of a batch: the same values that one process alone has for these rounds."""
+
+    generator: torch.Generator
+    """That of the whole batch."""
+    rank: int
+    """The number of the process."""
+    num_processes: int
+    """Each has an equal share of the rounds."""
+
+
+Noise = torch.Generator | ReplicaNoise | ProcessNoise
 """Where noise comes from."""
 
 
@@ -32,31 +47,53 @@ def noise_generator(seed: int, purpose: str, index: int, device: torch.device) -
 
 
 def exponential(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
-    """Draws from the exponential distribution of rate 1; without a generator, from torch's global one."""
-    return _drawn(lambda each: torch.empty(shape, device=device).exponential_(generator=each), noise)
+    """Draws from the exponential distribution of rate 1, (batch, ...); without a generator, from torch's global one."""
+
+    def draw(shape: Sequence[int], each: torch.Generator | None) -> Tensor:
+        return torch.empty(shape, device=device).exponential_(generator=each)
+
+    return _drawn(draw, shape, noise)
 
 
 def gumbel(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
-    """Draws from the standard Gumbel distribution."""
+    """Draws from the standard Gumbel distribution, (max_len, batch, ...)."""
     tiny = torch.finfo(torch.float32).tiny
 
-    def draw(each: torch.Generator | None) -> Tensor:
+    def draw(shape: Sequence[int], each: torch.Generator | None) -> Tensor:
         return torch.empty(shape, device=device).exponential_(generator=each).clamp_(min=tiny).log_().neg_()
 
-    return _drawn(draw, noise)
+    return _drawn(draw, shape, noise, of_batch=1)
 
 
 def normal(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
-    """Draws from the standard normal distribution."""
-    return _drawn(lambda each: torch.randn(shape, generator=each, device=device), noise)
+    """Draws from the standard normal distribution, (max_len, batch, ...)."""
+
+    def draw(shape: Sequence[int], each: torch.Generator | None) -> Tensor:
+        return torch.randn(shape, generator=each, device=device)
+
+    return _drawn(draw, shape, noise, of_batch=1)
 
 
 def uniform(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
-    """Draws from the uniform distribution from 0 to 1."""
-    return _drawn(lambda each: torch.rand(shape, generator=each, device=device), noise)
+    """Draws from the uniform distribution from 0 to 1, (batch, ...)."""
+
+    def draw(shape: Sequence[int], each: torch.Generator | None) -> Tensor:
+        return torch.rand(shape, generator=each, device=device)
+
+    return _drawn(draw, shape, noise)
 
 
-def _drawn(draw: Callable[[torch.Generator | None], Tensor], noise: Noise | None) -> Tensor:
+def _drawn(
+    draw: Callable[[Sequence[int], torch.Generator | None], Tensor],
+    shape: Sequence[int],
+    noise: Noise | None,
+    of_batch: int = 0,
+) -> Tensor:
+    """Draw noise of a shape, of which one dimension is that of the rounds of the batch."""
     if isinstance(noise, ReplicaNoise):
-        return torch.stack([draw(each) for each in noise.generators])[noise.replica]
-    return draw(noise)
+        return torch.stack([draw(shape, each) for each in noise.generators])[noise.replica]
+    if isinstance(noise, ProcessNoise):
+        whole, size = list(shape), shape[of_batch]
+        whole[of_batch] = size * noise.num_processes
+        return draw(whole, noise.generator).narrow(of_batch, noise.rank * size, size).contiguous()
+    return draw(shape, noise)

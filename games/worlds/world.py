@@ -98,19 +98,24 @@ class Batch:
 
     def cut(self, size: int) -> "Batch":
         """The first `size` rounds."""
-        if size >= len(self):
-            return self
-        by_place = slice(size * self.labels.shape[1]) if self.candidates is None else slice(None)
+        return self if size >= len(self) else self.part(0, size)
+
+    def part(self, start: int, stop: int) -> "Batch":
+        """The rounds from one number to before another."""
+        rounds, first, by_place = slice(start, stop), 0, slice(None)
+        if self.candidates is None:  # the objects are laid out by place
+            width = self.labels.shape[1]
+            first, by_place = start * width, slice(start * width, stop * width)
         return replace(
             self,
             objects=self.objects[by_place],
             values=None if self.values is None else self.values[by_place],
             ids=None if self.ids is None else self.ids[by_place],
-            shown=self.shown[:size],
-            candidates=None if self.candidates is None else self.candidates[:size],
-            labels=self.labels[:size],
-            present=None if self.present is None else self.present[:size],
-            rules=None if self.rules is None else self.rules[:size],
+            shown=self.shown[rounds] - first if first else self.shown[rounds],
+            candidates=None if self.candidates is None else self.candidates[rounds],
+            labels=self.labels[rounds],
+            present=None if self.present is None else self.present[rounds],
+            rules=None if self.rules is None else self.rules[rounds],
         )
 
     def take(self, rows: Integers) -> "Batch":
