@@ -38,6 +38,7 @@ def test_no_stray_module_at_the_root():
     """Every Python file at the root ships as a module of the package."""
     assert {file.name for file in ROOT.glob("*.py")} == {
         "__init__.py",
+        "__main__.py",
         "api.py",
         "atomic_files.py",
         "checksums.py",
@@ -118,6 +119,7 @@ FLOORS = [
     "api",
     "commands",
     "cli",
+    "__main__",
 ]
 """Parts by floor, from the ground up. A file imports from its own part and from floors below; within a floor, parts
 import each other in one direction."""
