@@ -1,0 +1,43 @@
+"""The file of answers: what is refused, and what a full disk leaves."""
+
+import sqlite3
+
+import pytest
+
+from ecsuite.checksums import DamagedError
+from ecsuite.config import ConfigError
+from ecsuite.people.database import FILE, Database
+
+
+def test_a_database_of_another_version_is_refused_by_name(tmp_path, ecsuite):
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(ConfigError, match="expected a database of format 1, got 99"):
+        Database(tmp_path / FILE)
+    code, _, err = ecsuite("people", "status", str(tmp_path))
+    assert code == 2 and len(err.splitlines()) == 1
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
+    (tmp_path / FILE).write_bytes(b"not a database" * 100)
+    with pytest.raises(DamagedError, match="restore a copy"):
+        Database(tmp_path / FILE)
+    assert (tmp_path / FILE).read_bytes() == b"not a database" * 100
+
+
+def test_a_full_disk_loses_nothing_and_the_answer_can_be_sent_again(sessions):
+    """SQLite's limit of pages fails as a full disk does."""
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    database = study.database
+    study.begin("token")
+    row = study.required("token")
+    pages = database._run("PRAGMA page_count").fetchone()[0]
+    database._run(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        for number in range(1000):
+            study.begin(f"token{number}")
+    assert study.required("token") == row
+    counted = len(database.participants())
+    database._run(f"PRAGMA max_page_count = {pages + 100}")
+    study.begin("later")
+    assert len(database.participants()) == counted + 1
