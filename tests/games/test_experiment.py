@@ -133,7 +133,7 @@ def test_flags_have_precedence_over_assignments_and_these_over_changes():
 MISTAKES = {
     "channel.temprature=2": "unknown key 'channel.temprature'; did you mean 'channel.temperature'? choices: ",
     "temperature=2": "unknown key 'temperature'; did you mean 'channel.temperature'? choices: ",
-    "world=3": "--set: unknown world '3'; choices: attributes, text, ",
+    "world=3": "--set: unknown world '3'; choices: ",
     "world={num_values: 3, pol: 4}": "unknown key 'world.pol'",
     "training=3": "training: expected a section with keys, got 3",
     "channel.temperature": "--set channel.temperature: expected key=value, such as channel.temperature=2",
@@ -199,7 +199,7 @@ FILES = {
     "world: {num_valus: 3}": "unknown key 'world.num_valus'; did you mean 'world.num_values'? choices: ",
     "world:": "world: expected a name or a section with keys, got None",
     "world: {kind: }": "world.kind: expected a name, got null",
-    "world: things": "unknown world 'things'; did you mean 'thing'? choices: attributes, ",
+    "world: things": "unknown world 'things'; did you mean 'thing'? choices: thing, ",
     "world: {num_values: two}": "world.num_values: expected int, got 'two'",
     "training: 3": "training: expected a section with keys, got 3",
     "training: {sed: 3}": "unknown key 'training.sed'; did you mean 'training.seed'? choices: ",
