@@ -116,7 +116,7 @@ def started(number, out, *arguments):
         "-m",
         "torch.distributed.run",
         f"--nproc-per-node={number}",
-        "--master-port=0",
+        "--standalone",
         "-m",
     ]
     program = launcher if number > 1 else [sys.executable, "-m"]
