@@ -28,8 +28,8 @@ def scripted(monkeypatch):
         evaluate, save = training.evaluate, training.save_best
         calls = {"number": 0, "saved": []}
 
-        def told(game, world, experiment, split="valid"):
-            found = evaluate(game, world, experiment, split)
+        def told(game, world, experiment, split="valid", **processes):
+            found = evaluate(game, world, experiment, split, **processes)
             key = float(sum(parameter.detach().double().sum() for parameter in game.parameters()))
             known = told.by_weights
             if key not in known:

@@ -174,8 +174,8 @@ def test_the_corpus_of_fewer_steps_stays_whole(tmp_path, small, run, poison, log
 def test_an_evaluation_that_is_not_finite_is_not_used(tmp_path, small, run, monkeypatch, log_of):
     evaluate, count = training.evaluate, itertools.count(1)
 
-    def broken(*arguments):
-        found = evaluate(*arguments)
+    def broken(*arguments, **processes):
+        found = evaluate(*arguments, **processes)
         return found | {"loss": float("inf")} if next(count) == 2 else found
 
     monkeypatch.setattr(training, "evaluate", broken)

@@ -67,10 +67,11 @@ def test_a_perception_is_a_part_of_an_agent():
     mlp = load_experiment(
         "disc_tiny", [*things, "sender.perception=mlp,size=8", "receiver.perception.size=9"]
     )
-    assert to_tree(mlp.sender.options.perception) == {"kind": "mlp", "dropout": 0.0, "size": 8}
-    assert to_tree(mlp.receiver.options.perception) == {"kind": "linear", "dropout": 0.0, "size": 9}
+    usual = {"dropout": 0.0, "noise": 0.0, "shift": 0, "brightness": 0.0}
+    assert to_tree(mlp.sender.options.perception) == {"kind": "mlp", **usual, "size": 8}
+    assert to_tree(mlp.receiver.options.perception) == {"kind": "linear", **usual, "size": 9}
     nested = override(mlp, ["receiver={perception: {kind: tanh, size: 4}}"])
-    assert to_tree(nested.receiver.options.perception) == {"kind": "tanh", "dropout": 0.0, "size": 4}
+    assert to_tree(nested.receiver.options.perception) == {"kind": "tanh", **usual, "size": 4}
 
 
 def test_the_world_sets_the_perceptions_that_a_config_leaves_open():

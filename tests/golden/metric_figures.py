@@ -15,8 +15,8 @@ from comparison import Bound, Case
 from corpora import CORPORA
 
 BOUND = Bound(relative=1e-9, absolute=1e-9)
-TRAINS = ("ease_of_learning", "xferbench")
-"""Metrics with figures of their own, in `learning_figures`."""
+ASKED_FOR = ("ease_of_learning", "xferbench", "generalisation", "rsa", "transfer", "cross_play")
+"""Metrics that train, with figures of their own in `learning_figures`, and those that ask the agents of a run."""
 
 
 def names(folder: Path) -> Any:
@@ -26,7 +26,7 @@ def names(folder: Path) -> Any:
 
 def scores(folder: Path, corpus: str) -> dict[str, Any]:
     """What each metric says of a corpus, by the name of the score."""
-    metrics = [name for name in as_json("list", folder=folder)["metrics"] if name not in TRAINS]
+    metrics = [name for name in as_json("list", folder=folder)["metrics"] if name not in ASKED_FOR]
     path = CORPORA[corpus](folder)
     found = as_json("score", path, "--metrics", ",".join(metrics), folder=folder)["scores"]
     figures: dict[str, Any] = {}

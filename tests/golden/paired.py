@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from comparison import differences
+from metric_figures import ASKED_FOR
 
 ROOT = Path(__file__).resolve().parents[2]
 CALL = """
@@ -94,9 +95,7 @@ class Version:
 def disc_tiny(version: Version) -> dict[str, Any]:
     """A game of four epochs, and all metrics of what is said."""
     version.run("train-game", "disc_tiny", "--epochs", "4", *FP32, "--out", "disc")
-    metrics = [
-        name for name in version.as_json("list")["metrics"] if name not in ("ease_of_learning", "xferbench")
-    ]
+    metrics = [name for name in version.as_json("list")["metrics"] if name not in ASKED_FOR]
     scores = version.as_json("score", "disc/corpus.jsonl", "--metrics", ",".join(metrics))
     return {**run_folder(version.work / "disc"), "scores": scores["scores"]}
 
