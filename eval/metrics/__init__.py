@@ -49,6 +49,12 @@ LINES = {
     "metrics.ease_of_learning:ease_of_learning": (
         "how fast fresh receivers, and fresh senders, learn the language (trains; asked for by name)"
     ),
+    "metrics.morphemes:morphemes": (
+        "morphemes: how much of what is meant is said by recurring forms (CSAR; asked for by name)"
+    ),
+    "metrics.language_similarity:language_similarity": (
+        "how alike the speakers of a society name the same meanings (asked for by name)"
+    ),
     "xferbench.metric:xferbench": "transfer of a language model pretrained on the corpus to other languages",
 }
 """A line for people by the place of the function, whose name is that of the metric; the fastest first."""
@@ -90,6 +96,10 @@ SCORES: "Mapping[str, tuple[Question, Direction | None]]" = {
     "transfer_sender": ("agents", "higher"),
     "ease_of_learning": ("compositional", "higher"),
     "ease_of_speaking": ("compositional", "higher"),
+    "morphemes": ("compositional", "higher"),
+    "language_similarity": ("consistent", "higher"),
+    "language_ami": ("consistent", "higher"),
+    "language_topsim": ("consistent", "higher"),
     "zla_messages": ("natural", "lower"),
     "has": ("natural", None),
     "zla_segments": ("natural", "lower"),
@@ -114,8 +124,8 @@ TRAINED = ("ease_of_learning", "xferbench")
 """Metrics that train models: computed only if they are named."""
 OF_RUNS = ("generalisation", "rsa", "transfer", "cross_play")
 """Metrics that ask the agents of a run, and are called with it: computed only if they are named."""
-ASKED_FOR = (*TRAINED, *OF_RUNS)
-"""Metrics that are computed only if they are named."""
+ASKED_FOR = (*TRAINED, *OF_RUNS, "morphemes", "language_similarity")
+"""Metrics that are computed only if they are named: also those that need more messages, or several speakers."""
 
 METRICS = Registry(
     word="metric",
@@ -137,8 +147,8 @@ def metric_names(names: Iterable[str] | None) -> list[str]:
     """The metrics that a user asks for, each once.
 
     Args:
-        names: Names of metrics, or `./mine.py:my_metric`; `all` is every one that trains no model, and `+xferbench` is
-            these and one more; None: all.
+        names: Names of metrics, or `./mine.py:my_metric`; `all` is every one but `ASKED_FOR`, and `+xferbench` is these
+            and one more; None: all.
     """
     untrained = [name for name in METRICS.parts if name not in ASKED_FOR]
     if names is None:

@@ -51,11 +51,11 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
         return [score(value=None, reason=NO_CONCEPTS if meaning is None else reason) for score in scores]
     num_rows = len(message)
     expected = expected_information(np.bincount(message), np.bincount(meaning))
-    values = _adjusted(message, meaning, expected)
+    values = adjusted_information(message, meaning, expected)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         is_whole = len(rows) == num_rows  # E I is then that of the corpus
-        return _adjusted(message[rows], meaning[partners], expected if is_whole else None)
+        return adjusted_information(message[rows], meaning[partners], expected if is_whole else None)
 
     found = resample(
         statistic,
@@ -129,7 +129,7 @@ def expected_information(first: Ints, second: Ints) -> float:
     return expected
 
 
-def _adjusted(message: Ints, meaning: Ints, expected: float | None) -> Floats:
+def adjusted_information(message: Ints, meaning: Ints, expected: float | None) -> Floats:
     """AMI of two labellings, each (num_rows,), by both normalisers; NaN if every permutation has the same score."""
     num_rows, num_meanings = len(message), int(meaning.max()) + 1
     of_message, of_meaning = np.bincount(message), np.bincount(meaning)

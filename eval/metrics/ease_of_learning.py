@@ -8,10 +8,10 @@ the score, from the corpus alone.
 import numpy as np
 
 from ecsuite.agents.message import EOS, PAD
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.devices import fixed_threads
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.statistics.counting import Ints, attribute_codes
+from ecsuite.eval.statistics.counting import Ints, attribute_codes, numbered_by_use
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.grammars.words import concatenate, distinct_rows, stream
 
@@ -117,32 +117,13 @@ def _as_tables(corpus: Corpus, seed: int) -> tuple[Ints, Ints, str | None]:
     if len(codes) > MAX_MESSAGES:
         rows = np.sort(np.random.default_rng(seed).choice(len(codes), MAX_MESSAGES, replace=False))
         codes, content = codes[rows], content.take(rows)
-    symbols = _numbered(content, codes)
+    symbols = 1 + numbered_by_use(content, np.unique(codes, axis=0, return_inverse=True)[1].ravel())
     if max(int(symbols.max()), int((codes.max(0) + 1).sum())) > MAX_WIDTH:
         return nothing, nothing, f"more than {MAX_WIDTH:,} symbols or values"
     table = np.full((len(codes), longest), PAD, dtype=np.int64)
     table[np.arange(longest) < content.lengths[:, None]] = symbols
     order = np.lexsort([*table.T[::-1], *codes.T[::-1]])
     return table[order], codes[order], None
-
-
-def _numbered(content: Ragged, codes: Ints) -> Ints:
-    """The symbols of all messages, numbered from 1 by the meanings and positions in which they occur.
-
-    So neither their names nor the order of the messages has a say in it.
-    """
-    _, meaning = np.unique(codes, axis=0, return_inverse=True)
-    rows = np.repeat(np.arange(len(content)), content.lengths)
-    positions = np.arange(len(rows)) - np.repeat(content.offsets[:-1], content.lengths)
-    cells = meaning.ravel()[rows] * (int(content.lengths.max()) + 1) + positions
-    names, places = np.unique(content.values, return_inverse=True)
-    by_symbol = np.split(cells[np.lexsort([cells, places])], np.cumsum(np.bincount(places))[:-1])
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[sorted(range(len(names)), key=lambda symbol: by_symbol[symbol].tolist())] = np.arange(
-        1, len(names) + 1
-    )
-    numbers: Ints = rank[places]
-    return numbers
 
 
 def _languages(messages: Ints, meanings: Ints, seed: int) -> list[Ints]:

@@ -3,6 +3,12 @@
 from collections.abc import Mapping
 
 WORDS: Mapping[str, str] = {
+    "covered_symbols": "share of symbols that belong to a morpheme",
+    "form_length": "mean symbols of a morpheme",
+    "least_weight": "bits that a pair had to exceed",
+    "meaning_size": "mean concepts of a morpheme",
+    "morphemes.synonymy": "mean bits of the form, given a meaning",
+    "morphemes.polysemy": "mean bits of the meaning, given a form",
     "above_half": "share of messages with an NPMI above 0.5",
     "ambiguity": "words whose matched concept is absent",
     "by_tokens": "with words counted by occurrence, not by message",

@@ -11,6 +11,7 @@ from rich.text import Text
 from ecsuite.eval.metrics.conclusions import Conclusion
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.reports.detail_words import COUNTS, words_about
+from ecsuite.eval.reports.inventory_table import inventory_tables
 from ecsuite.eval.reports.short_table import ARROWS
 
 _NULL = ("null_mean", "null_low", "null_high", "p_value", "null_value")
@@ -57,7 +58,8 @@ def full_table(
     ]
     signatures = dict.fromkeys(score.signature for score in scores)
     heading = [Text("\nSignatures (scores with equal signatures are comparable):")] if signatures else []
-    return Group(Text(_title(corpus)), table, *notes, *heading, *map(_Folded, signatures))
+    inventories = [part for score in scores for part in inventory_tables(score.details)]
+    return Group(Text(_title(corpus)), table, *inventories, *notes, *heading, *map(_Folded, signatures))
 
 
 def _title(corpus: Mapping[str, Any]) -> str:

@@ -97,6 +97,25 @@ def _codes(column: NDArray[Any]) -> Ints:
     return np.unique(column, return_inverse=True)[1]
 
 
+def numbered_by_use(rows: Ragged, meaning: Ints) -> Ints:
+    """The values of all rows, numbered from 0 by the meanings and positions in which they occur, (num_values,).
+
+    So neither the names of values nor the order of rows has a say in it.
+
+    Args:
+        rows: Such as messages.
+        meaning: The number of each row's meaning, (num_rows,).
+    """
+    positions = np.arange(len(rows.values)) - np.repeat(rows.offsets[:-1], rows.lengths)
+    cells = meaning[row_of(rows)] * (int(rows.lengths.max(initial=0)) + 1) + positions
+    names, places = np.unique(rows.values, return_inverse=True)
+    by_value = np.split(cells[np.lexsort([cells, places])], np.cumsum(np.bincount(places))[:-1])
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[sorted(range(len(names)), key=lambda value: by_value[value].tolist())] = np.arange(len(names))
+    numbers: Ints = rank[places]
+    return numbers
+
+
 def concept_sets(corpus: Corpus) -> Ragged | None:
     """The concepts of each message as ascending ids without repetition; None if the corpus has no concepts."""
     if corpus.concepts is None or not corpus.concepts.values.size:

@@ -20,8 +20,8 @@ NUM_MESSAGES = 24
 """Messages of the made-up language."""
 NUM_ATTRIBUTES = 3
 """Most attributes of its meanings: the time of some metrics grows fast with them."""
-UNTRIED = ("ease_of_learning", "xferbench")
-"""Metrics that score any corpus and train a model for it."""
+UNTRIED = ("ease_of_learning", "language_similarity", "morphemes", "xferbench")
+"""Metrics that score any corpus and train a model for it, and those that need more messages or speakers."""
 
 
 def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], source: str) -> None:

@@ -15,8 +15,11 @@ from comparison import Bound, Case
 from corpora import CORPORA
 
 BOUND = Bound(relative=1e-9, absolute=1e-9)
-ASKED_FOR = ("ease_of_learning", "xferbench", "generalisation", "rsa", "transfer", "cross_play")
-"""Metrics that train, with figures of their own in `learning_figures`, and those that ask the agents of a run."""
+ASKED_FOR = (
+    *("ease_of_learning", "xferbench", "generalisation", "rsa", "transfer", "cross_play"),
+    *("language_similarity", "morphemes"),
+)
+"""Metrics with tests or figures of their own: those that train, ask the agents of a run, or need certain corpora."""
 
 
 def names(folder: Path) -> Any:

@@ -1,0 +1,222 @@
+"""Similarity of languages: how alike two speakers, or two generations, say the same meanings."""
+
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+from scipy.stats import rankdata
+
+from ecsuite.config import CorpusError
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.ami import adjusted_information, expected_information
+from ecsuite.eval.metrics.by_speaker import SPEAKER, speakers_of
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.statistics.counting import Floats, Ints, flat, numbered_by_use, row_labels
+from ecsuite.eval.statistics.resampling import describe_null
+
+VERSION = 1
+MAX_MEANINGS = 500
+"""Of more meanings that both say, so many are compared, drawn at random."""
+MAX_PAIRS = 66
+"""Of more pairs of speakers, so many are compared, drawn at random: all of 12 speakers."""
+NUM_PERMUTATIONS = 100
+"""Permutations of the meanings of one of two speakers."""
+
+
+def language_similarity(corpus: Corpus, options: Options) -> list[Score]:
+    """How alike the speakers of a corpus say the same meanings: means over pairs of speakers.
+
+    Of each pair of speakers the meanings that both say are compared, each with its most used message of either
+    speaker. `language_similarity`: 1 minus the edit distance of the two messages, divided by the longer length
+    (Levenshtein 1966; between agents as in Chaabouni et al. 2022), mean over meanings; 1: the same messages.
+    `language_ami`: adjusted mutual information of the messages of the two (Vinh et al. 2009, by the larger entropy); 1:
+    the same meanings share a message, whatever the message is. `language_topsim`: Spearman's correlation, over pairs
+    of meanings, of the edit distances of one speaker's messages with those of the other's; 1: what is said alike by one
+    is said alike by the other, with whatever symbols.
+
+    Chance: the meanings of one speaker are permuted. Symbols are without EOS. Renaming symbols for all speakers, or
+    for a single one in `language_ami` and `language_topsim`, changes nothing, nor does the order of messages.
+    Undefined for one speaker, without meanings, and if no pair of speakers shares three meanings; `language_ami` also
+    if no message of a speaker recurs, and `language_topsim` if all distances of a speaker are equal.
+    """
+    kinds = {
+        "language_similarity": "speakers say meanings with like messages",
+        "language_ami": "speakers merge the same meanings",
+        "language_topsim": "speakers' messages are alike in like ways",
+    }
+    settings: dict[str, Any] = {
+        "message": "mode",
+        "meanings": MAX_MEANINGS,
+        "seed": options.seed,
+        "eos": "strip",
+    }
+    scores = [unscored(name, about, VERSION, **settings) for name, about in kinds.items()]
+    speakers = speakers_of(corpus)
+    whole = _whole_meanings(corpus)
+    reason = None
+    if len(speakers) < 2:
+        reason = "fewer than two speakers (the column `speaker` of the corpus)"
+    elif whole is None:
+        reason = "the corpus has neither meanings nor concepts"
+    if reason is not None or whole is None:
+        return [score(value=None, reason=reason) for score in scores]
+    rng = np.random.default_rng(options.seed)
+    pairs = list(combinations(range(len(speakers)), 2))
+    if len(pairs) > MAX_PAIRS:
+        pairs = [pairs[place] for place in np.sort(rng.choice(len(pairs), MAX_PAIRS, replace=False))]
+    messages = [_most_used(corpus, whole, corpus.columns[SPEAKER] == speaker) for speaker in speakers]
+    names = [f"{speakers[first]}-{speakers[second]}" for first, second in pairs]
+    found = [_compared(messages[first], messages[second], rng) for first, second in pairs]
+    return [
+        _mean(score, dict(zip(names, [each[kind] for each in found], strict=True)), options.seed)
+        for kind, score in enumerate(scores)
+    ]
+
+
+def joined(first: Corpus, second: Corpus) -> Corpus:
+    """Two corpora as one with the column `speaker`: `first` and `second`.
+
+    Symbols are the same where their names are, or without names their numbers.
+
+    Raises:
+        CorpusError: If only one has names of symbols, or their meanings are of different kinds.
+    """
+    if (first.symbol_names is None) != (second.symbol_names is None):
+        raise CorpusError("one corpus has names of symbols, the other has not: expected both or neither")
+    contents = [each.content() for each in (first, second)]
+    names = tuple(dict.fromkeys([*(first.symbol_names or ()), *(second.symbol_names or ())]))
+    number = {name: place for place, name in enumerate(names)}
+    values = [
+        content.values
+        if each.symbol_names is None
+        else np.array([number[name] for name in each.symbol_names], np.int32)[content.values]
+        for each, content in zip((first, second), contents, strict=True)
+    ]
+    keys = [_keys(each) for each in (first, second)]
+    if None in keys:
+        raise CorpusError(
+            "a corpus has neither meanings nor concepts: there is nothing to compare messages by"
+        )
+    ids: dict[Any, int] = {}
+    numbered = [[ids.setdefault(key, len(ids)) for key in each or ()] for each in keys]
+    return Corpus(
+        Ragged.from_lengths(np.concatenate(values), np.concatenate([each.lengths for each in contents])),
+        symbol_names=names or None,
+        meanings=np.array([*numbered[0], *numbered[1]])[:, None],
+        columns={SPEAKER: np.repeat(["first", "second"], [len(each) for each in contents])},
+    )
+
+
+def _keys(corpus: Corpus) -> list[Any] | None:
+    """What each message is about, the same in every corpus: values of attributes, or names of concepts."""
+    if corpus.meanings is not None:
+        return [tuple(row) for row in flat(corpus.meanings).tolist()]
+    if corpus.concepts is None:
+        return None
+    names = corpus.concept_names
+    return [
+        frozenset(names[each] if names else str(each) for each in corpus.concepts[row].tolist())
+        for row in range(len(corpus.concepts))
+    ]
+
+
+def _whole_meanings(corpus: Corpus) -> Ints | None:
+    """The number of each message's meaning, whatever the order of messages, (num_messages,)."""
+    if corpus.meanings is not None:
+        return np.asarray(np.unique(flat(corpus.meanings), axis=0, return_inverse=True)[1].ravel())
+    if corpus.concepts is None:
+        return None
+    sets = [tuple(sorted(set(corpus.concepts[row].tolist()))) for row in range(len(corpus.concepts))]
+    number = {each: place for place, each in enumerate(sorted(set(sets)))}
+    return np.array([number[each] for each in sets])
+
+
+def _most_used(corpus: Corpus, whole: Ints, is_spoken: NDArray[np.bool_]) -> dict[int, str]:
+    """The most used message of each meaning, as a string; of equally used ones the first by how symbols are used."""
+    rows = np.flatnonzero(is_spoken)
+    content = corpus.content().take(rows)
+    numbers = Ragged(numbered_by_use(content, whole[rows]).astype(np.int32), content.offsets)
+    uses: dict[int, Counter[tuple[tuple[int, ...], str]]] = {}
+    for place, row in enumerate(rows.tolist()):
+        text = "".join(map(chr, content[place].tolist()))
+        uses.setdefault(int(whole[row]), Counter())[tuple(numbers[place].tolist()), text] += 1
+    return {
+        meaning: min(counts, key=lambda each: (-counts[each], each[0]))[1] for meaning, counts in uses.items()
+    }
+
+
+def _compared(
+    first: dict[int, str], second: dict[int, str], rng: np.random.Generator
+) -> list[tuple[float | None, Floats]]:
+    """Similarity, AMI and topsim of two languages, each with its values after permutations (num_permutations,)."""
+    nothing: tuple[float | None, Floats] = (None, np.zeros(0))
+    shared = sorted(first.keys() & second.keys())
+    if len(shared) < 3:
+        return [nothing] * 3
+    if len(shared) > MAX_MEANINGS:
+        shared = [shared[place] for place in np.sort(rng.choice(len(shared), MAX_MEANINGS, replace=False))]
+    one, other = [first[meaning] for meaning in shared], [second[meaning] for meaning in shared]
+    orders = [rng.permutation(len(shared)) for _ in range(NUM_PERMUTATIONS)]
+    here = np.arange(len(shared))
+    between = 1 - _distances(one, other)
+    similarity = (
+        float(between[here, here].mean()),
+        np.array([between[here, order].mean() for order in orders]),
+    )
+    within = [_standard_ranks(_distances(each, each)) for each in (one, other)]
+    topsim = nothing
+    if within[0] is not None and within[1] is not None:
+        left, right = within
+        assert left is not None and right is not None
+        value = float(np.clip(np.vdot(left, right), -1, 1))
+        topsim = value, np.array([np.vdot(left, right[np.ix_(order, order)]) for order in orders])
+    return [similarity, _ami(one, other, orders, nothing), topsim]
+
+
+def _distances(one: list[str], other: list[str]) -> Floats:
+    """Edit distances of all messages with all, divided by the longer length, (num_messages, num_messages)."""
+    return np.asarray(process.cdist(one, other, scorer=Levenshtein.normalized_distance, dtype=np.float64))
+
+
+def _standard_ranks(distances: Floats) -> Floats | None:
+    """Ranks of the distances above the diagonal, with mean 0 and length 1, as a table; None if all are equal."""
+    above = np.triu_indices(len(distances), 1)
+    ranks = rankdata(distances[above].round(9))
+    ranks -= ranks.mean()
+    if not (length := np.sqrt(2 * ranks @ ranks)):
+        return None
+    table = np.zeros_like(distances)
+    table[above] = ranks / length
+    return table + table.T
+
+
+def _ami(
+    one: list[str], other: list[str], orders: list[Ints], nothing: tuple[float | None, Floats]
+) -> tuple[float | None, Floats]:
+    """Adjusted mutual information of the messages of two speakers, and with permuted meanings."""
+    left, right = (
+        row_labels(Ragged.from_rows([[*map(ord, text)] for text in texts])) for texts in (one, other)
+    )
+    expected = expected_information(np.bincount(left), np.bincount(right))
+    value = float(adjusted_information(left, right, expected)[0])
+    if np.isnan(value):
+        return nothing
+    return value, np.array([adjusted_information(left, right[order], expected)[0] for order in orders])
+
+
+def _mean(score: Any, by_pair: dict[str, tuple[float | None, Floats]], seed: int) -> Score:
+    """The mean over the pairs for which a score is defined, with its chance level."""
+    values = {name: value for name, (value, _) in by_pair.items()}
+    known = [(value, draws) for value, draws in by_pair.values() if value is not None]
+    if not known:
+        reason = "no two speakers share three meanings, or their messages are all equal or all different"
+        return score(value=None, reason=reason)  # type: ignore[no-any-return]
+    value = float(np.mean([each for each, _ in known]))
+    null = np.mean([draws for _, draws in known], axis=0)
+    details = {"by_pair": values, **describe_null(value, null, "high", (-1.0, 1.0))}
+    details |= {"permutations": len(null), "seed": seed}
+    return score(value=value, details=details)  # type: ignore[no-any-return]

@@ -1,0 +1,182 @@
+"""Morphemes: how much of what is meant is said by forms that recur with it, and which forms these are."""
+
+from typing import Any
+
+import numpy as np
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.morpheme_induction import MAX_FORM, MAX_MEANING, Inventory, induce
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.statistics.contingency import entropy
+from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
+from ecsuite.eval.statistics.counting import (
+    Floats,
+    Ints,
+    attribute_codes,
+    concept_sets,
+    flat,
+    num_labels,
+    numbered_by_use,
+    row_labels,
+)
+
+VERSION = 1
+NUM_SHUFFLES = 20
+"""Exchanges of whole meanings; with 20, no pair of a language without morphemes is selected in 95 % of corpora."""
+NUM_SEGMENTED = 10
+"""Messages that are shown cut into morphemes."""
+
+
+def morphemes(corpus: Corpus, options: Options) -> list[Score]:
+    """Coverage of meanings by morphemes that CSAR finds: Boldt & Mortensen 2025, arXiv 2510.03439.
+
+    A morpheme is a pair of a form (1 to 6 symbols in a row) and a meaning (one concept or two; without concepts,
+    attribute values), see `morpheme_induction` for how they are found and where that differs from the paper. The
+    score is the share of the concepts of all messages that some morpheme in the message expresses, from 0 to 1. Chance
+    is 0 by construction: a pair counts only if its weight exceeds that of every pair in 20 corpora in which whole
+    meanings were exchanged with each other, which a pair of a language without morphemes does in 5 % of corpora.
+
+    Details: `inventory` (form, meaning, weight in bits, number of messages), `segmented` (some messages),
+    `covered_symbols` (the share of symbols that belong to a morpheme), `synonymy` and `polysemy` (mean bits of the
+    form of a meaning, and of the meaning of a form, weighted by uses; 0: one each), `form_length` and `meaning_size`
+    (mean symbols, and concepts, of a morpheme of the inventory), `least_weight`.
+
+    Symbols are without EOS. Neither names of symbols nor the order of messages changes a score. Undefined without
+    concepts and attribute values, if none varies, and without symbols.
+    """
+    names, concepts = _concepts(corpus)
+    score = unscored(
+        "morphemes",
+        "meanings are said by recurring forms",
+        VERSION,
+        form=MAX_FORM,
+        meaning=MAX_MEANING,
+        stop=f"exchanged{NUM_SHUFFLES}",
+        seed=options.seed,
+        label="none" if concepts is None else "attributes" if corpus.concepts is None else "concepts",
+        eos="strip",
+    )
+    content = corpus.content()
+    if concepts is None:
+        return [score(value=None, reason=NO_CONCEPTS)]
+    if not len(concepts.values):
+        return [score(value=None, reason="no meaning differs from another")]
+    if not len(content.values):
+        return [score(value=None, reason="the corpus has no symbols")]
+    whole = _sorted_labels(concepts)
+    numbers = Ragged(numbered_by_use(content, whole).astype(np.int32), content.offsets)
+    found = induce(numbers, concepts, whole, np.random.default_rng(options.seed), NUM_SHUFFLES)
+    coverage = float((found.of_concept >= 0).mean())
+    shown = np.zeros(int(numbers.values.max()) + 1, np.int64)
+    shown[numbers.values] = content.values
+    details: dict[str, Any] = {
+        "null_mean": 0.0,
+        "null_low": 0.0,
+        "null_high": 0.0,
+        "p_value": 1 / (1 + NUM_SHUFFLES) if found.morphemes else 1.0,
+        "permutations": NUM_SHUFFLES,
+        "covered_symbols": float((found.of_symbol >= 0).mean()),
+        "num_morphemes": len(found.morphemes),
+        **_ambiguity(found),
+        "least_weight": found.least_weight,
+        "inventory": [
+            {
+                "form": [_symbol(corpus, shown[symbol]) for symbol in each.form],
+                "meaning": [names[concept] for concept in each.meaning],
+                "weight": each.weight,
+                "num_messages": each.num_messages,
+            }
+            for each in found.morphemes
+        ],
+        "segmented": _segmented(corpus, content, concepts, whole, names, found),
+    }
+    return [score(value=coverage, details=details)]
+
+
+def _concepts(corpus: Corpus) -> tuple[list[str], Ragged | None]:
+    """Names of the concepts, or attribute values, that some messages are about and others not, and those of each."""
+    concepts, names = concept_sets(corpus), list(corpus.concept_names)
+    codes = attribute_codes(corpus)
+    if concepts is None and codes is not None:
+        assert corpus.meanings is not None
+        values = flat(corpus.meanings)
+        num_values = codes.max(0, initial=0) + 1
+        starts = np.cumsum(num_values) - num_values
+        names = [
+            f"attribute{place}={value}"
+            for place in range(codes.shape[1])
+            for value in np.unique(values[:, place]).tolist()
+        ]
+        concepts = Ragged.from_lengths(
+            (codes + starts).astype(np.int32).ravel(), np.full(len(codes), codes.shape[1])
+        )
+    if concepts is None:
+        return names, None
+    varies = np.bincount(concepts.values) < len(concepts)
+    kept = varies[concepts.values]
+    lengths = np.add.reduceat(np.append(kept, False).astype(np.int64), concepts.offsets[:-1])
+    lengths[concepts.lengths == 0] = 0
+    concepts = Ragged.from_lengths(concepts.values[kept], lengths)
+    return names or [str(number) for number in range(len(varies))], concepts
+
+
+def _sorted_labels(concepts: Ragged) -> Ints:
+    """The number of each whole meaning in the order of their concepts, whatever the order of messages."""
+    label = row_labels(concepts)
+    first = np.unique(label, return_index=True)[1].tolist()
+    order = sorted(range(num_labels(label)), key=lambda number: concepts[first[number]].tolist())
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return np.asarray(rank[label])
+
+
+def _ambiguity(found: Inventory) -> dict[str, float]:
+    """Bits of forms per meaning and of meanings per form, and mean sizes; 0 without morphemes."""
+    uses = np.array([each.num_messages for each in found.morphemes], float)
+    figures = {
+        name: _conditional(uses, [getattr(each, of) for each in found.morphemes])
+        for name, of in (("synonymy", "meaning"), ("polysemy", "form"))
+    }
+    for name, of in (("form_length", "form"), ("meaning_size", "meaning")):
+        sizes = [len(getattr(each, of)) for each in found.morphemes]
+        figures[name] = float(np.mean(sizes)) if sizes else 0.0
+    return figures
+
+
+def _conditional(uses: Floats, groups: list[tuple[int, ...]]) -> float:
+    """Mean entropy in bits of the uses within groups, weighted by uses."""
+    members: dict[tuple[int, ...], list[float]] = {}
+    for use, group in zip(uses.tolist(), groups, strict=True):
+        members.setdefault(group, []).append(use)
+    bits = sum(sum(each) * entropy(np.array(each)) for each in members.values())
+    return float(bits / uses.sum()) if len(uses) else 0.0
+
+
+def _segmented(
+    corpus: Corpus, content: Ragged, concepts: Ragged, whole: Ints, names: list[str], found: Inventory
+) -> list[dict[str, str]]:
+    """Messages of different meanings with a bracket around each morpheme, and what they and the morphemes mean."""
+    rows = np.unique(whole, return_index=True)[1]
+    rows = rows[np.unique(np.linspace(0, len(rows) - 1, NUM_SEGMENTED).astype(int))]
+    texts = []
+    for row in rows.tolist():
+        begin, end = content.offsets[row], content.offsets[row + 1]
+        text: list[str] = []
+        place = begin
+        while place < end:
+            number = found.of_symbol[place]
+            size = len(found.morphemes[number].form) if number >= 0 else 1
+            symbols = " ".join(_symbol(corpus, each) for each in content.values[place : place + size])
+            if number >= 0:
+                meaning = " ".join(names[each] for each in found.morphemes[number].meaning)
+                symbols = f"[{symbols}: {meaning}]"
+            text.append(symbols)
+            place += size
+        about = " ".join(names[each] for each in concepts[row])
+        texts.append({"message": " ".join(text), "meaning": about})
+    return texts
+
+
+def _symbol(corpus: Corpus, symbol: int) -> str:
+    """The name of a symbol, or its number."""
+    return corpus.symbol_names[symbol] if corpus.symbol_names else str(symbol)

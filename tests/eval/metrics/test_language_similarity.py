@@ -1,0 +1,104 @@
+"""Similarity of speakers: the same languages, renamed ones, unrelated ones, and what cannot be compared."""
+
+import numpy as np
+import pytest
+
+from ecsuite.config import CorpusError
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.language_similarity import joined, language_similarity
+from ecsuite.eval.metrics.score import Options
+
+MEANINGS = [[a, b] for a in range(4) for b in range(4)]
+WORDS = [[a, 4 + b] for a, b in MEANINGS]
+
+
+def scores_of(*languages, meanings=MEANINGS):
+    """The three scores of speakers who say the same meanings."""
+    corpus = Corpus(
+        [message for language in languages for message in language],
+        meanings=[meaning for _ in languages for meaning in meanings],
+        columns={"speaker": np.repeat(range(len(languages)), len(meanings))},
+    )
+    return language_similarity(corpus, Options())
+
+
+def test_the_same_language_is_alike():
+    similarity, ami, topsim = scores_of(WORDS, WORDS, WORDS)
+    assert similarity.value == topsim.value == pytest.approx(1)
+    assert ami.value is None  # no message recurs
+    assert set(similarity.details["by_pair"]) == {"0-1", "0-2", "1-2"}
+    assert similarity.details["null_mean"] < 0.5
+    assert similarity.details["p_value"] == topsim.details["p_value"] == 1 / 101
+
+
+def test_other_symbols_for_the_same_are_alike_in_structure_only():
+    similarity, _, topsim = scores_of(WORDS, [[90 - each for each in row] for row in WORDS])
+    assert similarity.value == 0
+    assert topsim.value == pytest.approx(1)
+
+
+def test_speakers_who_merge_the_same_meanings():
+    merged = [[a] for a, _ in MEANINGS]
+    _, same, _ = scores_of(merged, [[9 - a] for a, _ in MEANINGS])
+    _, other, _ = scores_of(merged, [[b] for _, b in MEANINGS])
+    assert same.value == pytest.approx(1)
+    assert other.value < 0.01
+
+
+def test_random_messages_are_at_chance():
+    rng = np.random.default_rng(0)
+    for score in scores_of(rng.integers(0, 5, (16, 2)).tolist(), rng.integers(0, 5, (16, 2)).tolist()):
+        assert score.details["p_value"] > 0.01
+        assert abs(score.value - score.details["null_mean"]) < 0.3
+
+
+def test_the_most_used_message_is_compared():
+    often = [[1, 1]] * 3 + [[2, 2]], [[1, 1]] * 2 + [[3, 3]] * 2
+    messages = [row for speaker in often for _ in range(3) for row in speaker]
+    meanings = [[value] for _ in often for value in range(3) for _ in range(4)]
+    corpus = Corpus(messages, meanings=meanings, columns={"speaker": [0] * 12 + [1] * 12})
+    assert language_similarity(corpus, Options())[0].value == 1
+
+
+def test_neither_the_order_of_messages_nor_names_of_symbols_matter():
+    rng = np.random.default_rng(3)
+    messages = rng.integers(0, 3, (32, 2))
+    meanings, speaker = np.array(MEANINGS * 2), np.repeat([0, 1], 16)
+    order = rng.permutation(32)
+    first, second = (
+        language_similarity(Corpus(rows.tolist(), meanings=about, columns={"speaker": who}), Options())
+        for rows, about, who in (
+            (messages, meanings, speaker),
+            (50 - 7 * messages[order], meanings[order], speaker[order]),
+        )
+    )
+    assert [score.value for score in first] == [score.value for score in second]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "reason"),
+    [
+        (Corpus(WORDS, meanings=MEANINGS), "fewer than two speakers"),
+        (Corpus([[1], [2]], columns={"speaker": [0, 1]}), "neither meanings nor concepts"),
+        (
+            Corpus([[1], [2]], meanings=[[0], [1]], columns={"speaker": [0, 1]}),
+            "share three meanings",
+        ),
+    ],
+)
+def test_it_is_undefined_with_a_reason(corpus, reason):
+    for score in language_similarity(corpus, Options()):
+        assert score.value is None
+        assert reason in score.reason
+
+
+def test_two_corpora_are_joined_by_their_meanings():
+    whole = joined(
+        Corpus.from_strings(["a b", "a c", "d c"], [[0, 0], [0, 1], [1, 1]]),
+        Corpus.from_strings(["d c", "a b", "a c"], [[1, 1], [0, 0], [0, 1]]),
+    )
+    assert language_similarity(whole, Options())[0].value == 1
+    with pytest.raises(CorpusError, match="names of symbols"):
+        joined(Corpus([[1]], meanings=[[0]]), Corpus.from_strings(["a"], [[0]]))
+    with pytest.raises(CorpusError, match="neither meanings nor concepts"):
+        joined(Corpus([[1]]), Corpus([[1]], meanings=[[0]]))

@@ -1,0 +1,108 @@
+"""Morphemes: known ones are found, languages without any have none, whatever symbols are called."""
+
+import numpy as np
+import pytest
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.morphemes import morphemes
+from ecsuite.eval.metrics.score import Options
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import language
+
+MEANINGS = np.stack(np.meshgrid(range(5), range(5), indexing="ij"), axis=-1).reshape(-1, 2)
+
+
+def found_in(messages, meanings=MEANINGS):
+    """The score, and its inventory as a set of forms with meanings."""
+    score = morphemes(Corpus(messages, meanings=meanings), Options())[0]
+    pairs = {
+        (tuple(map(int, each["form"])), tuple(each["meaning"])) for each in score.details.get("inventory", ())
+    }
+    return score, pairs
+
+
+def corpus_of(name, num_attributes=2, num_values=6):
+    geometry = Geometry(num_attributes=num_attributes, num_values=num_values, word_length=2, vocab_size=6)
+    return language(name, geometry, 1).corpus()
+
+
+def test_words_of_values_are_its_morphemes():
+    words = [[0], [1, 2], [3, 4, 5], [6, 6], [7]], [[8, 9], [10], [11, 12], [13], [14, 15]]
+    score, pairs = found_in([words[0][a] + words[1][b] for a, b in MEANINGS])
+    assert pairs == {
+        (tuple(word), (f"attribute{place}={value}",))
+        for place, attribute in enumerate(words)
+        for value, word in enumerate(attribute)
+    }
+    assert score.value == score.details["covered_symbols"] == 1
+    assert score.details["synonymy"] == score.details["polysemy"] == 0
+    assert score.details["form_length"] == 1.7
+    assert score.details["p_value"] < 0.05
+    assert score.details["segmented"][0]["message"] == "[0: attribute0=0] [8 9: attribute1=0]"
+
+
+def test_concat_has_a_morpheme_for_each_value_and_a_holistic_language_none():
+    concat, holistic = (morphemes(corpus_of(name), Options())[0] for name in ("concat", "hol"))
+    assert concat.value == 1
+    assert concat.details["num_morphemes"] == 12
+    assert holistic.value == 0
+    assert holistic.details["p_value"] == 1
+    assert holistic.details["inventory"] == []
+
+
+def test_two_forms_of_a_meaning_are_synonyms():
+    twice = np.concatenate([MEANINGS] * 4)
+    rng = np.random.default_rng(0)
+    said = [[a + 5 * int(rng.integers(2)), 20 + b] for a, b in twice]
+    score, pairs = found_in(said, twice)
+    assert len(pairs) == 15
+    assert score.value == 1
+    assert 0.45 < score.details["synonymy"] <= 0.5
+    assert score.details["polysemy"] == 0
+
+
+def test_a_form_of_two_attributes_is_polysemous():
+    score, pairs = found_in([[a, b] for a, b in MEANINGS if a != b], [m for m in MEANINGS if m[0] != m[1]])
+    assert {form for form, _ in pairs} == {(value,) for value in range(5)}
+    assert len(pairs) == 10
+    assert score.details["polysemy"] == pytest.approx(1, abs=0.05)
+
+
+def test_a_meaning_of_two_values_is_found():
+    names = {(a, b): 10 + a * 2 + b for a in range(2) for b in range(2)}
+    meanings = np.stack(np.meshgrid(range(2), range(2), range(8), indexing="ij"), -1).reshape(-1, 3)
+    _, pairs = found_in([[names[a, b], 30 + c] for a, b, c in meanings], meanings)
+    assert ((10,), ("attribute0=0", "attribute1=0")) in pairs
+    assert len(pairs) == 12
+
+
+def test_neither_names_of_symbols_nor_the_order_of_messages_matter():
+    corpus = corpus_of("rot")
+    messages = [row.tolist() for row in corpus.messages]
+    order = np.random.default_rng(1).permutation(len(messages))
+    renamed = [[90 - 7 * symbol for symbol in messages[i]] for i in order]
+    first, pairs = found_in(messages, corpus.meanings)
+    second, others = found_in(renamed, corpus.meanings[order])
+    assert 0 < first.value == second.value < 1
+    assert {(tuple(90 - 7 * symbol for symbol in form), meaning) for form, meaning in pairs} == others
+
+
+@pytest.mark.parametrize(
+    ("messages", "meanings", "reason"),
+    [
+        ([[1], [2]], None, "neither attribute values nor concepts"),
+        ([[1], [2]], [[0.5], [1.5]], "neither attribute values nor concepts"),
+        ([[1], [2]], [[3], [3]], "no meaning differs"),
+        ([[], []], [[0], [1]], "no symbols"),
+    ],
+)
+def test_it_is_undefined_with_a_reason(messages, meanings, reason):
+    (score,) = morphemes(Corpus(messages, meanings=meanings), Options())
+    assert score.value is None
+    assert reason in score.reason
+
+
+def test_a_single_message_has_no_morphemes():
+    score, pairs = found_in([[1, 2], [3]], [[0, 1], [1, 1]])
+    assert score.value == 0
+    assert not pairs
