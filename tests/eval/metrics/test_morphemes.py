@@ -11,6 +11,8 @@ from ecsuite.grammars.icy import language
 
 MEANINGS = np.stack(np.meshgrid(range(5), range(5), indexing="ij"), axis=-1).reshape(-1, 2)
 
+MANY = np.stack(np.meshgrid(range(10), range(10), indexing="ij"), axis=-1).reshape(-1, 2)
+
 
 def found_in(messages, meanings=MEANINGS):
     """The score, and its inventory as a set of forms with meanings."""
@@ -51,20 +53,18 @@ def test_concat_has_a_morpheme_for_each_value_and_a_holistic_language_none():
 
 
 def test_two_forms_of_a_meaning_are_synonyms():
-    twice = np.concatenate([MEANINGS] * 4)
-    rng = np.random.default_rng(0)
-    said = [[a + 5 * int(rng.integers(2)), 20 + b] for a, b in twice]
-    score, pairs = found_in(said, twice)
-    assert len(pairs) == 15
+    score, pairs = found_in([[a + 10 * (b % 2), 30 + b] for a, b in MANY], MANY)
+    assert len(pairs) == 30
     assert score.value == 1
     assert 0.45 < score.details["synonymy"] <= 0.5
     assert score.details["polysemy"] == 0
 
 
 def test_a_form_of_two_attributes_is_polysemous():
-    score, pairs = found_in([[a, b] for a, b in MEANINGS if a != b], [m for m in MEANINGS if m[0] != m[1]])
-    assert {form for form, _ in pairs} == {(value,) for value in range(5)}
-    assert len(pairs) == 10
+    different = MANY[MANY[:, 0] != MANY[:, 1]]
+    score, pairs = found_in(different.tolist(), different)
+    assert {form for form, _ in pairs} == {(value,) for value in range(10)}
+    assert len(pairs) == 20
     assert score.details["polysemy"] == pytest.approx(1, abs=0.05)
 
 
