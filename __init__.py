@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 from ecsuite.version import __version__
 
 if TYPE_CHECKING:
-    from ecsuite.api import compare, icy, list_parts, load_run, report, results, score, sweep, train
+    from ecsuite.api import (
+        compare,
+        icy,
+        language_similarity,
+        list_parts,
+        load_run,
+        report,
+        results,
+        score,
+        sweep,
+        train,
+    )
     from ecsuite.corpus import Corpus, CorpusError, Ragged
     from ecsuite.formats import read_corpus, write_corpus
 
@@ -22,6 +33,7 @@ _PLACES = {
     "Ragged": "corpus",
     "compare": "api",
     "icy": "api",
+    "language_similarity": "api",
     "list_parts": "api",
     "load_run": "api",
     "read_corpus": "formats",
@@ -41,6 +53,7 @@ __all__ = [
     "__version__",
     "compare",
     "icy",
+    "language_similarity",
     "list_parts",
     "load_run",
     "read_corpus",

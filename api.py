@@ -141,6 +141,41 @@ def score(
     return score_corpus(found, names, Options(**options))
 
 
+def language_similarity(
+    first: "Corpus | Run | str | Path", second: "Corpus | Run | str | Path", seed: int = 0
+) -> "Scorecard":
+    """How alike two languages say the same meanings, such as those of two generations.
+
+    Args:
+        first: A corpus, a run, or a path that `read_corpus` reads.
+        second: Another.
+        seed: Of random draws.
+
+    Returns:
+        `language_similarity`, `language_ami` and `language_topsim`, see `help` of the metric.
+
+    Raises:
+        CorpusError: If a corpus can't be read, or their messages are not about meanings of one kind.
+    """
+    from ecsuite.corpus import Corpus
+    from ecsuite.eval.metrics.language_similarity import joined
+    from ecsuite.formats import read_corpus
+    from ecsuite.games.runs import Run
+
+    what = "a Corpus, a Run or a path"
+    for name, corpus in (("first", first), ("second", second)):
+        _require(name, corpus, (Corpus, Run, str, Path), what)
+    found = [
+        each.corpus
+        if isinstance(each, Run)
+        else each
+        if isinstance(each, Corpus)
+        else read_corpus(Path(each))
+        for each in (first, second)
+    ]
+    return score(joined(*found), "language_similarity", seed=seed)
+
+
 def compare(
     *sources: "Run | Corpus | Scorecard | str | Path | Mapping[str, Any]",
     metric: str | None = None,

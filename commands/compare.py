@@ -34,6 +34,8 @@ def compare(
     from ecsuite.eval.comparison.score_files import documents, gather_from
     from ecsuite.eval.metrics.score import Options
 
+    if metric == "language_similarity":
+        return _between(results, out, as_json)
     if plot is not None:
         check_picture(plot)
     found = []
@@ -66,3 +68,16 @@ def compare(
     if out is not None:
         prepare_output_file(out)
     shown.publish(out=out, picture=plot, as_json=as_json)
+
+
+def _between(results: Results, out: Out, as_json: Json) -> None:
+    """Print how alike two languages say the same meanings."""
+    from ecsuite.api import language_similarity
+    from ecsuite.commands.scoring import read
+    from ecsuite.config import ConfigError
+
+    if len(results) != 2:
+        raise ConfigError(f"language_similarity compares 2 languages, got {len(results)} results")
+    if out is not None:
+        prepare_output_file(out)
+    language_similarity(*(read(path) for path in results)).publish(out=out, as_json=as_json)

@@ -8,7 +8,9 @@ import typer
 
 def convert(
     corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
-    out: Annotated[Path, typer.Argument(help="The file to write; for hf a folder.")],
+    out: Annotated[
+        Path, typer.Argument(help="The file to write; for hf, and elcc of several speakers, a folder.")
+    ],
     to: Annotated[
         str, typer.Option(help="elcc (JSON lines of symbols), hf (save_to_disk), egg (tensors) or csv.")
     ],

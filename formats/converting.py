@@ -72,9 +72,19 @@ def _lost(corpus: Corpus, *, keeps_meanings: bool, keeps_eos: bool) -> list[str]
 
 
 def _write_elcc(corpus: Corpus, out: Path) -> list[str]:
+    """A file; for several speakers a folder with a file of each, since a language of ELCC is one file."""
     rows = _named(corpus, corpus.messages)
-    write_atomically(out, (json.dumps(row).encode() + b"\n" for row in rows))
-    return _lost(corpus, keeps_meanings=False, keeps_eos=True)
+    speakers = corpus.columns.get("speaker", np.zeros(0))
+    lost = _lost(corpus, keeps_meanings=False, keeps_eos=True)
+    if len(names := np.unique(speakers).tolist()) < 2:
+        write_atomically(out, (json.dumps(row).encode() + b"\n" for row in rows))
+        return lost
+    out.mkdir()
+    for place, name in enumerate(names):
+        spoken = np.flatnonzero(speakers == name).tolist()
+        file = out / f"speaker-{name if isinstance(name, int) else place}.jsonl"  # a text may be no file name
+        write_atomically(file, (json.dumps(rows[row]).encode() + b"\n" for row in spoken))
+    return [each for each in lost if each != "the column speaker"]
 
 
 def _write_csv(corpus: Corpus, out: Path) -> list[str]:
@@ -119,7 +129,7 @@ def _write_hf(corpus: Corpus, out: Path) -> list[str]:
 
 
 FORMS: dict[str, tuple[Callable[[Corpus, Path], list[str]], str]] = {
-    "elcc": (_write_elcc, "a JSON array of symbols a line, as ELCC and XferBench have it"),
+    "elcc": (_write_elcc, "a JSON array of symbols a line, as ELCC and XferBench have it; a file a speaker"),
     "hf": (_write_hf, "a data set saved with Hugging Face's `save_to_disk`"),
     "egg": (_write_egg, "the fields of EGG's `Interaction` as tensors, in a safetensors file"),
     "csv": (_write_csv, "a column of messages and one of each attribute"),

@@ -102,11 +102,15 @@ def joined(first: Corpus, second: Corpus) -> Corpus:
             "a corpus has neither meanings nor concepts: there is nothing to compare messages by"
         )
     ids: dict[Any, int] = {}
-    numbered = [[ids.setdefault(key, len(ids)) for key in each or ()] for each in keys]
+    meanings = np.array([[ids.setdefault(key, len(ids))] for each in keys for key in each or ()])
+    if first.meanings is not None and second.meanings is not None:
+        vectors = flat(first.meanings), flat(second.meanings)
+        if vectors[0].shape[1] == vectors[1].shape[1]:
+            meanings = np.concatenate(vectors)
     return Corpus(
         Ragged.from_lengths(np.concatenate(values), np.concatenate([each.lengths for each in contents])),
         symbol_names=names or None,
-        meanings=np.array([*numbered[0], *numbered[1]])[:, None],
+        meanings=meanings,
         columns={SPEAKER: np.repeat(["first", "second"], [len(each) for each in contents])},
     )
 

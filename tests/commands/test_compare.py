@@ -6,9 +6,11 @@ import pytest
 from compared_sources import paper_results
 
 from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF
 from ecsuite.eval.xferbench.comparison.correlation_report import read_translation
+from ecsuite.formats import write_corpus
 
 
 @pytest.fixture(autouse=True)
@@ -169,3 +171,12 @@ def test_translations_that_were_measured_otherwise(tmp_path):
     write(file, entries)
     with pytest.raises(ConfigError, match=r"^b cannot be compared with a: preset full, not mini$"):
         read_translation([file], "chrf")
+
+
+def test_similarity_of_two_languages(printed, ecsuite, tmp_path):
+    for name, messages in (("one", [[1], [2, 3], [3]]), ("other", [[1], [2, 2], [3]])):
+        write_corpus(Corpus(messages, meanings=[[0, 0], [0, 1], [1, 1]]), tmp_path / name)
+    found = json.loads(printed("compare", "one", "other", "--metric", "language_similarity", "--json"))
+    assert found["scores"][0]["value"] == pytest.approx(5 / 6)
+    code, _, err = ecsuite("compare", "one", "--metric", "language_similarity")
+    assert (code, err) == (2, "language_similarity compares 2 languages, got 1 results\n")

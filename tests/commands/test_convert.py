@@ -99,3 +99,13 @@ def test_symbols_that_are_texts_keep_their_names(ecsuite, tmp_path):
 def test_mistakes(ecsuite, corpus, arguments, message):
     code, _, err = ecsuite("convert", *arguments)
     assert (code, err) == (2, f"{message}\n")
+
+
+def test_elcc_of_several_speakers_is_a_file_each(ecsuite, tmp_path):
+    write_corpus(Corpus([[1, 2], [2], [3]], columns={"speaker": [0, 1, 0]}), tmp_path / "run")
+    code, out, _ = ecsuite("convert", "run", "out", "--to", "elcc")
+    assert code == 0 and out == "3 messages in out; left out: metadata\n"
+    assert {file.name: file.read_text() for file in (tmp_path / "out").iterdir()} == {
+        "speaker-0.jsonl": "[1, 2]\n[3]\n",
+        "speaker-1.jsonl": "[2]\n",
+    }
