@@ -80,4 +80,5 @@ def _between(results: Results, out: Out, as_json: Json) -> None:
         raise ConfigError(f"language_similarity compares 2 languages, got {len(results)} results")
     if out is not None:
         prepare_output_file(out)
-    language_similarity(*(read(path) for path in results)).publish(out=out, as_json=as_json)
+    first, second = map(read, results)
+    language_similarity(first, second).publish(out=out, as_json=as_json)
