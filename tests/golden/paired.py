@@ -30,8 +30,6 @@ from typing import Any
 from comparison import differences
 from metric_figures import ASKED_FOR
 
-ASKED_FOR = ("ease_of_learning", "language_similarity", "morphemes", "xferbench")
-"""Metrics that older versions lack, and those that train."""
 ROOT = Path(__file__).resolve().parents[2]
 CALL = """
 import sys
