@@ -13,7 +13,7 @@ from ecsuite.commands.options import MAX_SEED, MAX_SEEDS, read_seeds
 from ecsuite.commands.score import SAMPLING, UNSAMPLED
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import METRICS, TRAINED, load_metric
+from ecsuite.eval.metrics import METRICS, OF_RUNS, TRAINED, load_metric
 from ecsuite.eval.metrics.score import Options
 
 
@@ -92,7 +92,7 @@ def test_what_a_choice_reads_are_options_of_the_command(command):
     assert names <= set(inspect.signature(getattr(module, command)).parameters)
 
 
-@pytest.mark.parametrize("name", [name for name in METRICS.parts if name not in TRAINED])
+@pytest.mark.parametrize("name", [name for name in METRICS.parts if name not in (*TRAINED, *OF_RUNS)])
 def test_metrics_read_the_options_that_the_command_says(name):
     """Metrics with random draws read the seed; no metric but xferbench reads more."""
 
