@@ -133,12 +133,13 @@ def score(
     )
     names = None if metrics is None else _names("metrics", metrics)
     foreign.trust(names or ())
+    run = corpus if isinstance(corpus, Run) else None
     if isinstance(corpus, Run):
         corpus = corpus.corpus
     found = corpus if isinstance(corpus, Corpus) else read_corpus(Path(corpus))
     for name in options:
         look_up("option of score", name, Options.__dataclass_fields__)
-    return score_corpus(found, names, Options(**options))
+    return score_corpus(found, names, Options(**options), run=run)
 
 
 def language_similarity(

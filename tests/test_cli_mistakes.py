@@ -34,7 +34,7 @@ MISTAKES = {
     ),
     "train-game disc_tiny --features x": ("--features: world attributes does not read it; read by features"),
     "train-game disc_tiny --set task.kind=x": (
-        "--set: unknown task 'x'; choices: discrimination, in_batch, reconstruction, concept"
+        "--set: unknown task 'x'; choices: discrimination, in_batch, reconstruction, autoencoding, concept"
     ),
     "train-game disc_tiny --set colour=1": "--set: unknown key 'colour'; choices: ",
     "train-game disc_tiny --device gpu": "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics import asks_agents, load_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.games.corpus_generation import joined
 from ecsuite.games.run_identity import with_data
@@ -36,8 +36,14 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
         source: Begins the message.
 
     Raises:
-        ConfigError: If a metric cannot; the message has its reason.
+        ConfigError: If a metric cannot; the message has its reason. If one asks the agents, whose weights are not kept.
     """
+    for name in metrics:
+        if asks_agents(name, load_metric(name)):
+            raise ConfigError(
+                f"{source}: score: {name} asks the agents of a run, whose weights a sweep does not keep with its "
+                f"results: ecsuite score RUN --metrics {name}"
+            )
     tried = [name for name in metrics if name.partition(",")[0] not in UNTRIED]
     kinds = {(repr(each.world), repr(each.task)): each for each in reversed(list(experiments))}
     for experiment in kinds.values() if tried else ():

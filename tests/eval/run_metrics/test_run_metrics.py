@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import ecsuite
 from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, OF_RUNS, load_metric
@@ -66,6 +67,7 @@ def test_every_metric_of_a_run_is_asked_for_by_name(runs):
         score.name for score in score_corpus(runs["trained"].corpus, OF_RUNS, run=runs["trained"]).scores
     ]
     assert names[:4] == ["generalisation", "rsa", "rsa_sender", "rsa_receiver"]
+    assert [score.name for score in ecsuite.score(runs["trained"], ["rsa"]).scores] == names[1:4]
     with pytest.raises(ConfigError, match="metric rsa asks the agents of a run"):
         score_corpus(Corpus([[1], [2]]), ["rsa"])
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.config import ConfigError
-from ecsuite.eval.metrics import METRICS
+from ecsuite.eval.metrics import METRICS, OF_RUNS
 from ecsuite.eval.sweeps import scorable
 from ecsuite.eval.sweeps.scorable import made_up, require_scorable
 from ecsuite.eval.sweeps.study import load_study
@@ -13,8 +13,14 @@ from ecsuite.games.experiment import load_experiment
 
 
 def test_metrics_score_games_about_attributes_and_sets():
-    cheap = [name for name in METRICS.parts if name not in ("residual_entropy", "tre7", "xferbench")]
+    costly = ("residual_entropy", "tre7", "xferbench", *OF_RUNS)
+    cheap = [name for name in METRICS.parts if name not in costly]
     require_scorable([load_experiment("disc_tiny"), load_experiment("thing_gs")], cheap, "study.yaml")
+
+
+def test_a_metric_that_asks_agents_is_refused():
+    with pytest.raises(ConfigError, match=r"^study.yaml: score: rsa asks the agents of a run, whose weights"):
+        require_scorable([load_experiment("disc_tiny")], ["topsim", "rsa"], "study.yaml")
 
 
 def test_the_made_up_language_is_about_the_objects_of_the_game():
