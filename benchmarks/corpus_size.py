@@ -12,6 +12,7 @@ messages say nothing. Meanings are drawn independently, so that corpora vary. It
 
     python benchmarks/corpus_size.py --corpora 4 --sizes 25 100          # a minute
     python benchmarks/corpus_size.py --json corpus_size.json --picture docs/pictures/how_many_messages.svg
+    python benchmarks/corpus_size.py --rows corpus_size.json --picture docs/pictures/how_many_messages.svg
     python benchmarks/corpus_size.py --corpora 20 --metrics topsim posdis --attributes 2 3
 
 Every corpus is a job whose result is kept in `--cache`, so that a stopped command goes on.
@@ -346,11 +347,11 @@ def draw(found: Sequence[Row], picture: Path) -> None:
                 "linestyle": styles[language.num_attributes],
                 "linewidth": 1,
             }
-            axes.errorbar(
-                [row.num_messages for row in points],
-                [row.mean for row in points],
-                yerr=[row.spread or 0.0 for row in points],
-                **style,
+            counts = [row.num_messages for row in points]
+            means, spreads = (np.array([row.mean for row in points]), [row.spread or 0.0 for row in points])
+            axes.plot(counts, means, **style)
+            axes.fill_between(
+                counts, means - spreads, means + spreads, color=style["color"], alpha=0.2, linewidth=0
             )
             if points[0].truth is not None:
                 axes.plot(
@@ -393,9 +394,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--picture", type=Path, help="SVG or PNG file for the curves")
     parser.add_argument("--json", type=Path, help="file for the rows")
+    parser.add_argument("--rows", type=Path, help="file of an earlier --json: nothing is computed")
     given = parser.parse_args(arguments)
     if given.picture:
         prepare_picture(given.picture)
+    found = read_rows(given.rows) if given.rows else compute_rows(given)
+    print(table(found))
+    if given.json:
+        given.json.write_text(json.dumps([asdict(row) for row in found], indent=1) + "\n")
+    if given.picture:
+        draw(found, given.picture)
+
+
+def read_rows(file: Path) -> list[Row]:
+    """The rows that `--json` wrote."""
+    return [Row(**row | {"language": Language(**row["language"])}) for row in json.loads(file.read_text())]
+
+
+def compute_rows(given: argparse.Namespace) -> list[Row]:
+    """The rows that were asked for."""
     languages = [
         Language(grammar=given.grammar, num_attributes=number, noise=noise)
         for number in given.attributes
@@ -411,12 +428,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         name: min(given.corpora, given.slow_corpora) if name in SLOW else given.corpora
         for name in given.metrics
     }
-    found = list(rows(languages, given.sizes, corpora, runner))
-    print(table(found))
-    if given.json:
-        given.json.write_text(json.dumps([asdict(row) for row in found], indent=1) + "\n")
-    if given.picture:
-        draw(found, given.picture)
+    return list(rows(languages, given.sizes, corpora, runner))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Conclusions: whether a score differs from chance, in plain words, corrected for the number of scores.
 
-The thresholds of all conclusions are here. They are provisional.
+The thresholds of all conclusions are here; those of messages are from benchmarks/corpus_size.py.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,8 +14,18 @@ from ecsuite.eval.metrics.score import Direction, Question, Score
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
 
-FEW_MESSAGES = 100
-"""With fewer messages, a score that does not differ from chance is no evidence that the language is as by chance."""
+FEW_MESSAGES = 200
+"""With fewer messages, a score that does not differ from chance is no evidence that the language is as by chance: weak
+structure (a grammar of which 80 % of the symbols are noise) is found in 80 % of corpora from this size on."""
+MORE_MESSAGES = {
+    **dict.fromkeys(("bosdis", "synonymy", "polysemy"), 400),
+    "residual_entropy": 2000,
+    **dict.fromkeys(("ami", "ami_arithmetic", "ncnpmi", "hce", "has"), 5000),
+}
+"""Scores that need more; where weak structure was not found in the largest corpora that were tried, more than these."""
+LEAST_SPREAD = 0.01
+"""If all shuffles have the same score, a difference counts as if their half interval were this share of it: the true
+spread is not 0, but too small to be seen in 100 shuffles."""
 MOST_PASSES = 20
 """XferBench: if a model reads the corpus more often in an epoch, it learns the corpus by heart."""
 
@@ -68,7 +78,7 @@ def p_value(score: Score) -> float | None:
     """Two-sided p-value of no difference from chance.
 
     Returns:
-        None without a chance level, or if the shuffles have no spread from which to judge a difference.
+        None without a chance level, or if all shuffles have the score 0, so that they say nothing about its spread.
     """
     known = [score.details.get(key) for key in ("null_mean", "null_low", "null_high")]
     if score.value is None or not all(isinstance(each, float) for each in known):
@@ -78,6 +88,8 @@ def p_value(score: Score) -> float | None:
     if abs(distance) < NO_SPREAD:
         return 1.0
     half_width = high - mean if distance > 0 else mean - low
+    if high - low < NO_SPREAD:
+        half_width = LEAST_SPREAD * abs(mean)
     if half_width < NO_SPREAD:
         return None
     found = float(2 * norm.sf(abs(distance) / half_width * norm.ppf(1 - ALPHA / 2)))
@@ -97,7 +109,7 @@ def _conclusion(score: Score, p_holm: float | None, num_messages: int | None) ->
     if score.name == "xferbench":
         word = place_of(score)
     elif relation == "unknown":
-        few = num_messages is not None and num_messages < FEW_MESSAGES
+        few = num_messages is not None and num_messages < least_messages(score.name)
         word = f"can't tell: {num_messages:,} messages" if few else "can't tell: no spread"
     elif relation == "equal":
         word = "as by chance"
@@ -120,7 +132,13 @@ def _relation(score: Score, p_holm: float | None, num_messages: int | None) -> R
     if p_holm < ALPHA:
         return "above" if distance > 0 else "below"
     is_exact = abs(distance) < NO_SPREAD  # by construction, whatever the number of messages
-    return "equal" if is_exact or num_messages is None or num_messages >= FEW_MESSAGES else "unknown"
+    is_enough = num_messages is None or num_messages >= least_messages(score.name)
+    return "equal" if is_exact or is_enough else "unknown"
+
+
+def least_messages(name: str) -> int:
+    """From how many messages on a score that does not differ from chance says that there is no structure."""
+    return MORE_MESSAGES.get(name, FEW_MESSAGES)
 
 
 def place_of(score: Score) -> str:

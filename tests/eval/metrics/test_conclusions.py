@@ -28,9 +28,20 @@ def test_words():
     assert word(score(0.1, p=1.0), num_messages=16) == "as by chance"  # equal by construction
     assert word(score(-0.5, "synonymy")) == "below chance (good)"
     assert word(score(0.5, "synonymy", p=1.0)) == "above chance (bad)"
-    assert word(score(null_low=0.1, null_high=0.1)) == "can't tell: no spread"
+    assert word(score(0.15, p=0.3), num_messages=199) == "can't tell: 199 messages"
+    assert word(score(0.15, "ami", p=0.3), num_messages=4000) == "can't tell: 4,000 messages"
+    assert word(score(0.15, "ami", p=0.3), num_messages=5000) == "as by chance"
+    assert word(score(null_mean=0.0, null_low=0.0, null_high=0.0)) == "can't tell: no spread"
     assert word(score(), score(0.1, null_value=0.1)) == "above chance"
     assert word(score(0.9, null_value=0.1)) == "as by chance"  # what was compared is another value
+
+
+def test_shuffles_that_are_all_equal():
+    """As of `tre7` of a compositional language: every shuffle has the worst score."""
+    worst = {"null_mean": 2.0, "null_low": 2.0, "null_high": 2.0}
+    assert word(score(0.0, "tre7", **worst)) == "below chance (good)"
+    assert word(score(1.99, "tre7", p=1.0, **worst)) == "as by chance"  # less than can be judged
+    assert word(score(2.0, "tre7", p=1.0, **worst)) == "as by chance"
 
 
 def test_all_scores_of_a_table_are_corrected_together():
