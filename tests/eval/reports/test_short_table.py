@@ -52,7 +52,7 @@ def cards(tmp_path_factory):
         done = CliRunner().invoke(app, [*command.split(), "--out", str(folder / name)])
         assert done.exit_code == 0, done.output
     rng = random.Random(0)
-    messages = [" ".join(rng.choices(["da", "bu", "ki"], k=rng.randint(2, 6))) for _ in range(150)]
+    messages = [" ".join(rng.choices(["da", "bu", "ki"], k=rng.randint(2, 6))) for _ in range(210)]
     (folder / "foreign.jsonl").write_text("".join(json.dumps(each) + "\n" for each in messages))
     quick = [name for name in ("elcc", "cbm", "topsim", "posdis", "bosdis", "context_independence", "synonymy",
                                "has", "zla", "ami", "ncnpmi", "hce")]  # fmt: skip
