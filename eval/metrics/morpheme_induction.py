@@ -6,10 +6,11 @@ form, and whether it is about the meaning. The pair of the highest weight is sel
 that have both; this is repeated with new counts. Of equal weights that of the form selected least often comes first,
 then the longer form, then the smaller meaning, as in the authors' program.
 
-Three rules are ours. A pair must occur together more often than independent ones would, since mutual information is
+Four rules are ours. A pair must occur together more often than independent ones would, since mutual information is
 as high for pairs that avoid each other. A form and a meaning must each occur with two different whole meanings, since
 otherwise they are names of a whole. And it ends at the highest weight of any pair after whole meanings were exchanged
-with each other, so that a language without morphemes has none.
+with each other, so that a language without morphemes has none. In a message with several occurrences of a form the
+first is removed, where the authors' program looks for the best one.
 """
 
 from dataclasses import dataclass, field
