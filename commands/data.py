@@ -1,4 +1,4 @@
-"""`ecsuite data`: the data of XferBench, of machine translation and of XTREME from the network, once."""
+"""`ecsuite data`: the data of XferBench, of machine translation, of XTREME and of ELCC from the network, once."""
 
 from itertools import groupby
 from pathlib import Path
@@ -14,11 +14,21 @@ KINDS = {
     "wikipedia": "articles of the target languages, a file a language",
     "wmt14": "English-French sentence pairs for `ecsuite translate`",
     "xtreme": "the nine tasks of `ecsuite xtreme`, as their authors publish them",
+    "elcc": "the corpora of the Emergent Language Corpus Collection with their metadata",
 }
 """What there is to prepare."""
 
-READS = {"wikipedia": ("languages", "articles"), "wmt14": ("pairs",), "xtreme": ("tasks",)}
+READS = {
+    "wikipedia": ("languages", "articles"),
+    "wmt14": ("pairs",),
+    "xtreme": ("tasks",),
+    "elcc": ("systems",),
+}
 """By data set, the options that it reads beside those of all."""
+
+
+WIDTHS = {"xtreme": 16, "elcc": 32}
+"""Columns of the names of tasks or systems."""
 
 
 def data(
@@ -26,7 +36,7 @@ def data(
     what: Annotated[
         str,
         typer.Argument(
-            help="wikipedia (target languages), wmt14 (English-French pairs) or xtreme (its tasks)."
+            help="wikipedia (target languages), wmt14 (English-French pairs), xtreme (its tasks) or elcc (corpora)."
         ),
     ],
     languages: Annotated[
@@ -50,12 +60,16 @@ def data(
             metavar="NAMES", help="xtreme: names separated by commas (udpos,panx); all nine if not given."
         ),
     ] = None,
+    systems: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="elcc: names separated by commas (rlupus); all if not given."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             rich_help_panel=OUTPUT,
             metavar="PATH",
-            help="Folder (wikipedia, xtreme) or .gz file (wmt14); in ~/.cache/ecsuite if not given.",
+            help="Folder (wikipedia, xtreme, elcc) or .gz file (wmt14); in ~/.cache/ecsuite if not given.",
         ),
     ] = None,
     quiet: Quiet = False,
@@ -65,6 +79,7 @@ def data(
     look_up("data", what, KINDS)
     require_read(ctx, what, [what], READS)
     from ecsuite.downloads.downloads import data_folder, read_sources
+    from ecsuite.downloads.elcc import prepare_elcc
     from ecsuite.downloads.languages import XFERBENCH_TARGETS
     from ecsuite.downloads.wikipedia import prepare_wikipedia
     from ecsuite.downloads.wmt14 import NUM_PAIRS, prepare_wmt14
@@ -90,6 +105,14 @@ def data(
                     note=reporter.note,
                 )
                 folder, names = file.parent, [file.name]
+            elif what == "elcc":
+                folder = out or data_folder("elcc")
+                names = prepare_elcc(
+                    None if systems is None else names_in(systems),
+                    folder,
+                    progress=reporter.progress,
+                    note=reporter.note,
+                )
             else:
                 folder = out or data_folder("xtreme")
                 names = prepare_xtreme(
@@ -106,10 +129,11 @@ def data(
     if as_json:
         print_json({"folder": str(folder), "files": made})
         return
-    if what == "xtreme":
-        for part, entries in groupby(made.items(), key=lambda entry: entry[0].partition("/")[0]):
+    if what in ("xtreme", "elcc"):
+        place = 1 if what == "elcc" else 0  # systems/NAME/…, TASK/…
+        for part, entries in groupby(made.items(), key=lambda entry: entry[0].split("/")[place]):
             sizes = [entry.get("bytes", 0) for _, entry in entries]
-            print(f"{part:16}{len(sizes):>12,} files {sum(sizes):>16,} bytes")
+            print(f"{part:{WIDTHS[what]}}{len(sizes):>12,} files {sum(sizes):>16,} bytes")
     else:
         unit = "articles" if what == "wikipedia" else "pairs"
         for name, entry in made.items():

@@ -36,7 +36,7 @@ MAX_RUNS = 100_000
 """Most runs of a sweep."""
 SHIPPED = "paper"
 """The folder of `configs/` with shipped studies, and the beginning of their names."""
-SHIPPED_NAMES = ("xferbench_search", "zoo_", "society_")
+SHIPPED_NAMES = ("xferbench_search", "zoo_", "society_", "collection_")
 """How the names of those that are sweeps begin; the others are of other commands."""
 
 

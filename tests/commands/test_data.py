@@ -87,7 +87,7 @@ def test_tasks_of_xtreme(command, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["wikipdia"], "unknown data 'wikipdia'; did you mean 'wikipedia'? choices: wikipedia, wmt14, xtreme"),
+        (["wikipdia"], "unknown data 'wikipdia'; did you mean 'wikipedia'? choices: wikipedia, wmt14, xtreme, elcc"),
         (["wikipedia", "--pairs", "3"], "--pairs: not read by wikipedia; read by wmt14"),
         (["wmt14", "--articles", "3"], "--articles: not read by wmt14; read by wikipedia"),
         (["wmt14", "--languages", "da"], "--languages: not read by wmt14; read by wikipedia"),
