@@ -24,6 +24,7 @@ from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import corpus_name, prepare_picture, require_matplotlib
 
 if TYPE_CHECKING:
+    from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import Scorecard
 
 XFERBENCH = (
@@ -42,8 +43,13 @@ XFERBENCH = (
 """The options that xferbench reads."""
 SAMPLING = ("seed",)
 """The option that metrics with random draws read; the other options are read with any metric."""
+JOBS = ("cache", "workers", "on", "slurm", "plan")
+"""Options of where the jobs of a collection are computed."""
 UNSAMPLED = ("elcc",)
 """Metrics without random draws."""
+
+MOST_COMPARED = 6
+"""Corpora that are compared with each other; more are a collection."""
 
 
 @has_study_options(cache=Path("runs/xferbench"))
@@ -52,7 +58,7 @@ def score(
     corpora: Annotated[
         list[Path],
         typer.Argument(
-            help="Run folders, corpus.jsonl files, or files of other tools; several are compared.",
+            help="Run folders, corpus.jsonl files, or other tools' files; some are compared, seven or more in a table.",
             show_default=False,
         ),
     ],
@@ -100,10 +106,19 @@ def score(
     trust(names)
     for name in names:
         load_metric(name)
-    reads = {name: SAMPLING for name in METRICS.parts if name not in UNSAMPLED} | {"xferbench": XFERBENCH}
+    of_jobs = JOBS if len(corpora) > MOST_COMPARED else ()
+    reads = {name: (*of_jobs, *(() if name in UNSAMPLED else SAMPLING)) for name in METRICS.parts}
+    reads["xferbench"] = XFERBENCH
     chosen = f"--metrics {metrics}" if metrics else "the default metrics (`--metrics +xferbench` adds it)"
     require_read(ctx, chosen, names, reads)
     of_metrics = xferbench_options(ctx)
+    if len(corpora) > MOST_COMPARED:
+        if plot is not None or pictures or picture_folder is not None:
+            raise ConfigError(
+                "--plot, --pictures: not of a collection; `ecsuite correlate FILE.json --plot FILE`"
+            )
+        _score_collection(corpora, names, of_metrics, options, split=split, trust_code=trust_code)
+        return
     if options.plan:
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
         from ecsuite.eval.xferbench.metric import study_of
@@ -150,6 +165,50 @@ def score(
         nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"
         line = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
         print(line, file=sys.stderr if options.as_json else sys.stdout)
+
+
+def _score_collection(
+    corpora: list[Path],
+    names: list[str],
+    of_metrics: "Options",
+    options: StudyOptions,
+    *,
+    split: str | None,
+    trust_code: bool,
+) -> None:
+    """Score many corpora as jobs, and print one table; `--out FILE.csv` is that table with all scores."""
+    from ecsuite.commands.scoring import asked_run, keep_scores, prepare_scores, read
+    from ecsuite.eval.collections.members import members_of
+    from ecsuite.eval.collections.report import CSV, report, write_csv
+    from ecsuite.eval.collections.scoring import measure
+    from ecsuite.eval.collections.scoring import plan as plan_members
+
+    members = members_of(corpora)
+    if options.plan:
+        planned = plan_members(
+            members, names, lambda path: read(path, split), seed=of_metrics.seed, split=split
+        )
+        options.print_plan([job for jobs in planned.values() for job in jobs.values()])
+        return
+    options.prepare_output()
+    prepare_scores(corpora)
+    scored = options.run(
+        lambda runner: measure(
+            members,
+            names,
+            replace(of_metrics, runner=runner),
+            lambda path: read(path, split),
+            split=split,
+            runs=[asked_run(path, names, trust_code=trust_code) for path in corpora],
+        )
+    )
+    for each in scored if split is None else ():
+        keep_scores(each.member.path, each.card, lambda text: print(text, file=sys.stderr))
+    is_csv = options.out is not None and options.out.suffix == CSV
+    if is_csv:
+        assert options.out is not None
+        write_csv(options.out, scored)
+    report(scored).publish(out=None if is_csv else options.out, picture=None, as_json=options.as_json)
 
 
 def _publish_several(

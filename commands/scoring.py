@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,18 +88,22 @@ def score_and_keep(
             published run, they are not, which a note says.
     """
     card = score_corpus(corpus, names, options, run=run, num_processes=num_threads())
-    file = scores_file(path)
-    if file is not None and keeps:
-        note = options.runner.note
-        try:
-            save_scores(file, card.to_json(), note)
-        except OSError as error:
-            if error.errno not in NO_ACCESS:
-                raise
-            note(
-                f"{file.parent}: {os.strerror(error.errno).lower()}: the scores are not kept; --out keeps them"
-            )
+    if keeps:
+        keep_scores(path, card, options.runner.note)
     return card
+
+
+def keep_scores(path: Path, card: Scorecard, note: Callable[[str], None]) -> None:
+    """Write scores into the run folder of a corpus, if it has one that may be changed; else a note says so."""
+    file = scores_file(path)
+    if file is None:
+        return
+    try:
+        save_scores(file, card.to_json(), note)
+    except OSError as error:
+        if error.errno not in NO_ACCESS:
+            raise
+        note(f"{file.parent}: {os.strerror(error.errno).lower()}: the scores are not kept; --out keeps them")
 
 
 def document(path: Path, card: Scorecard) -> Document:

@@ -113,7 +113,7 @@ FLOORS = [
     "eval.reports",
     "eval.run_metrics",
     "downloads",
-    "eval.sweeps eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
+    "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
     "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme people",
     "testing",
     "api",

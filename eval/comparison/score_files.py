@@ -142,7 +142,7 @@ def _read_score(file: Path, data: Mapping[str, Any], score: Mapping[str, Any], m
         value: Any = score.get("value")
         if not _is_finite(value):
             raise ConfigError(f"{file}: {metric}: expected a number, got {shown(value)}")
-        run, own = _run_of(file), data.get("seed")
+        run, own = run_of(file), data.get("seed")
         if run is not None:
             name, seed, identity = run
         elif seeds and seeds[0] is not None:
@@ -161,7 +161,7 @@ def _read_score(file: Path, data: Mapping[str, Any], score: Mapping[str, Any], m
     )
 
 
-def _run_of(file: Path) -> tuple[str, int, str] | None:
+def run_of(file: Path) -> tuple[str, int, str] | None:
     """Name, seed and other settings of the game whose run folder has this file; None for other files."""
     metadata = file.parent / "metadata.json"
     known = read_json(metadata) if file.name == "scores.json" and metadata.is_file() else None

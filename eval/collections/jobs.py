@@ -1,0 +1,144 @@
+"""The jobs of scoring a collection: each metric of each corpus is computed once, and kept."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.config import ConfigError
+from ecsuite.corpus import Corpus
+from ecsuite.eval.collections.members import Member
+from ecsuite.eval.metrics import ASKED_FOR
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.sweeps.jobs import Metric
+from ecsuite.foreign import is_foreign
+from ecsuite.formats import read_corpus
+from ecsuite.jobs.job import Context, Job, Location, job_function
+
+VERSION = 1
+"""Increased whenever the same inputs would give another result."""
+SYMBOLS_OF_WORK = 1000
+"""Symbols that cost about as much as what every metric does for any corpus."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Content:
+    """What a corpus holds."""
+
+    digest: str
+    """Hash of everything that a metric may read."""
+    num_symbols: int
+    """Symbols of all messages."""
+
+    def job_key(self) -> str:
+        """The hash."""
+        return self.digest
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> "Content":
+        """The content of a corpus that was read."""
+        digest = hashlib.sha256()
+        known = [corpus.eos, corpus.symbol_names, corpus.concept_names, sorted(corpus.columns)]
+        digest.update(json.dumps(known).encode())
+        rows = [corpus.messages, *([] if corpus.concepts is None else [corpus.concepts])]
+        arrays = [array for row in rows for array in (row.offsets, row.values)]
+        arrays += [corpus.columns[name] for name in sorted(corpus.columns)]
+        arrays += [] if corpus.meanings is None else [corpus.meanings]
+        for array in arrays:
+            digest.update(_bytes(array))
+        return cls(digest=digest.hexdigest(), num_symbols=len(corpus.messages.values))
+
+
+def _bytes(array: NDArray[Any]) -> bytes:
+    """Shape, type and values of an array."""
+    array = np.asarray(array)
+    values = json.dumps(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
+    return f"{array.dtype.kind}{array.dtype.itemsize}{array.shape}".encode() + values
+
+
+@job_function(
+    version=VERSION,
+    work=lambda *, content, **_: 1 + content.num_symbols / SYMBOLS_OF_WORK,
+    label=lambda *, metric, name, **_: f"{metric.name} of {name.key}",
+)
+def score_file(
+    *,
+    file: Location,
+    content: Content,
+    split: str | None,
+    metric: Metric,
+    seed: int,
+    name: "Label",
+    context: Context,
+) -> list[dict[str, Any]]:
+    """Compute one metric of a corpus.
+
+    Args:
+        file: Where the corpus is.
+        content: What it held when the job was planned.
+        split: Only messages of this split; None: all.
+        metric: Which metric.
+        seed: Of its random draws.
+        name: Of the corpus, for progress.
+        context: See `Context`.
+
+    Returns:
+        Its scores, as in the JSON of `ecsuite score`.
+
+    Raises:
+        ConfigError: If the corpus has changed since.
+    """
+    corpus = read_corpus(file.path)
+    corpus = corpus if split is None else corpus.where("split", split)
+    if Content.of(corpus).digest != content.digest:
+        raise ConfigError(f"{file.path}: changed while it was to be scored; run the same command again")
+    return [score.to_json() for score in score_corpus(corpus, [metric.name], Options(seed=seed)).scores]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Label:
+    """A name for people; it cannot change a result."""
+
+    key: str
+    """The name."""
+
+    def job_key(self) -> None:
+        """Nothing."""
+
+
+def is_job(metric: str) -> bool:
+    """Whether a metric is a job of its own: it trains nothing, asks no agents, and is none of the user's."""
+    return metric not in ASKED_FOR and not is_foreign(metric.partition(",")[0])
+
+
+def plan_member(
+    member: Member, corpus: Corpus, metrics: Sequence[str], *, seed: int, split: str | None
+) -> dict[str, Job]:
+    """The jobs of a corpus, by metric; those that are no jobs are left out.
+
+    Args:
+        member: The corpus.
+        corpus: Its content, of the split.
+        metrics: Names of metrics.
+        seed: Of random draws.
+        split: Which messages it has.
+    """
+    content, place = Content.of(corpus), Location(path=member.path.resolve())
+    return {
+        metric: Job(
+            score_file,
+            file=place,
+            content=content,
+            split=split,
+            metric=Metric(name=metric),
+            seed=seed,
+            name=Label(key=member.name),
+        )
+        for metric in metrics
+        if is_job(metric)
+    }
