@@ -1,23 +1,46 @@
-"""`ecsuite correlate`: XferBench scores against translation."""
+"""`ecsuite correlate`: metrics with each other over a collection of corpora, or XferBench scores with translation."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, Out, require_read
+from ecsuite.commands.options import Json, Out, Plot, names_in, require_read
 from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import prepare_output_file
 
-READS = {"--paper": (), "--translation": ("results", "translation", "metric")}
-"""By origin of the scores, the options that it reads beside those of both."""
+READS = {
+    "--paper": (),
+    "--translation": ("results", "translation", "metric"),
+    "a collection": ("results", "metrics", "given", "plot"),
+}
+"""By what is correlated, the options that it reads beside those of all."""
 
 
 def correlate(
     ctx: typer.Context,
     results: Annotated[
         list[Path] | None,
-        typer.Argument(help="XferBench results, as for `ecsuite compare`.", show_default=False),
+        typer.Argument(
+            help="JSON of `ecsuite score CORPORA --out FILE.json`, or folders of scored runs; with --translation, "
+            "XferBench results as for `ecsuite compare`.",
+            show_default=False,
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Scores or sizes, separated by commas; all scores that do not just count if not given.",
+        ),
+    ] = None,
+    given: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Scores or sizes that partial correlations are given; num_messages,num_distinct_meanings where they "
+            "are known if not given; none: no partial correlations.",
+        ),
     ] = None,
     translation: Annotated[
         list[Path] | None,
@@ -26,18 +49,39 @@ def correlate(
             help="JSON of `ecsuite translate` (name, chrf), a list of these, or a folder; can be repeated.",
         ),
     ] = None,
-    metric: Annotated[str, typer.Option(help="chrf or bleu.")] = "chrf",
+    metric: Annotated[str, typer.Option(help="Of translation: chrf or bleu.")] = "chrf",
     paper: Annotated[
         bool, typer.Option("--paper", help="Use the 17 sources of the paper's Tables 2 and 5.")
     ] = False,
+    plot: Plot = None,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Correlate XferBench scores with translation scores over sources, as in the paper's Table 2."""
-    source = "--paper" if paper else "--translation"
+    """Correlate metrics with each other over many corpora, or XferBench with translation scores."""
+    source = "--paper" if paper else "--translation" if translation else "a collection"
     require_read(ctx, source, [source], READS)
-    if not paper and not (results and translation):
-        raise ConfigError("expected XferBench results and --translation FILE, or --paper")
+    if not paper and not results:
+        raise ConfigError(
+            "expected scores of a collection, or XferBench results and --translation FILE, or --paper"
+        )
+    if source == "a collection":
+        from ecsuite.eval.collections.correlation_report import report as collection_report
+        from ecsuite.eval.collections.correlations import correlate as correlate_metrics
+        from ecsuite.eval.collections.score_table import read_table
+        from ecsuite.eval.reports.canvas import check_picture
+
+        if plot is not None:
+            check_picture(plot)
+        found = correlate_metrics(
+            read_table(results or []),
+            None if metrics is None else names_in(metrics),
+            None if given is None else [] if given == "none" else names_in(given),
+        )
+        for file in (out, plot):
+            if file is not None:
+                prepare_output_file(file)
+        collection_report(found).publish(out=out, picture=plot, as_json=as_json)
+        return
     from ecsuite.eval.xferbench.comparison.correlation_report import correlate_files, correlate_paper
 
     report = correlate_paper() if paper else correlate_files(results or [], translation or [], metric)

@@ -81,7 +81,7 @@ def test_compare_any_metric(printed, as_json, tmp_path):
     assert (found["metric"], found["differences"][0]["verdict"]) == ("topsim", "higher")
 
 
-NO_INPUTS = "expected XferBench results and --translation FILE, or --paper"
+NO_INPUTS = "expected scores of a collection, or XferBench results and --translation FILE, or --paper"
 MISTAKES = {
     "compare runs/French --metric topsim": "runs/French/results.json: no score topsim in it",
     "compare runs/French --metric topsim --plot new/a.png": "runs/French/results.json: no score topsim in it",
@@ -90,8 +90,7 @@ MISTAKES = {
     "compare runs/French --plot new/a.jpg": "new/a.jpg: expected the name of a picture, ending in .svg or .png",
     "compare runs/French --out runs": "runs: expected a file name, got a folder",
     "correlate": NO_INPUTS,
-    "correlate runs": NO_INPUTS,
-    "correlate runs --paper": "results: not read by --paper; read by --translation",
+    "correlate runs": "runs/",
     "correlate runs --translation runs --metric blue": "unknown metric 'blue'; did you mean 'bleu'",
     "correlate --paper --metric bleu": "--metric: not read by --paper; read by --translation",
     "correlate runs --translation chrf.json --metric bleu": "all sources have the same translation score",

@@ -1,0 +1,207 @@
+"""Correlations of metrics as tables, notes and a picture."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from ecsuite.eval.collections.correlations import CUT, Correlations
+from ecsuite.eval.reports.canvas import FONT_SIZE, TITLE_SIZE, label, new_figure, save, text_width
+from ecsuite.eval.reports.console import Report
+from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.rank_correlation import Relation
+
+FEW_GROUPS = 10
+"""With fewer groups, the percentiles of a bootstrap over groups are too narrow."""
+CELL = 0.34
+"""Side of a cell of the picture in inches."""
+
+
+def report(found: Correlations) -> Report:
+    """The output of a command."""
+    lines = notes(found)
+    return Report(
+        tables=[_table(found)],
+        notes=tuple(lines),
+        data=found.to_json() | {"notes": lines},
+        draw=lambda file: draw(found, file),
+    )
+
+
+def _table(found: Correlations) -> Table:
+    """A row a metric: how much the sizes explain, and the metric that is nearest to it."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("metric")
+    table.add_column("n", justify="right")
+    if found.given:
+        table.add_column("explained\nby sizes", justify="right", no_wrap=True)
+    table.add_column("nearest metric")
+    table.add_column("rho", justify="right", no_wrap=True)
+    if found.given:
+        table.add_column("nearest\ngiven sizes")
+        table.add_column("rho", justify="right", no_wrap=True)
+    for name in found.metrics:
+        number = int(np.isfinite(found.table.column(name)).sum())
+        cells = [name, str(number)]
+        if found.given:
+            each = found.sizes[name]
+            cells.append("-" if each.share is None else _with_interval(each.share, each.ci95))
+        for partial in (False, True) if found.given else (False,):
+            other, nearest = _nearest(found, name, partial=partial)
+            cells += [other, "-" if nearest is None else _relation_text(nearest)]
+        table.add_row(*cells)
+    return table
+
+
+def _nearest(found: Correlations, name: str, *, partial: bool) -> tuple[str, Relation | None]:
+    """The metric with the highest |correlation|."""
+    best: tuple[str, Relation | None] = ("-", None)
+    for pair in found.pairs:
+        relation = pair.partial if partial else pair.plain
+        if name not in (pair.first, pair.second) or relation is None or relation.value is None:
+            continue
+        if best[1] is None or abs(relation.value) > abs(best[1].value or 0.0):
+            best = (pair.second if pair.first == name else pair.first, relation)
+    return best
+
+
+def _relation_text(each: Relation) -> str:
+    assert each.value is not None
+    return _with_interval(each.value, each.ci95)
+
+
+def _with_interval(value: float, interval: tuple[float, float] | None) -> str:
+    """A value, and below it its interval: `0.52 … 0.83`."""
+    return f"{value:.2f}" + ("" if interval is None else f"\n{interval[0]:.2f} … {interval[1]:.2f}")
+
+
+def notes(found: Correlations) -> list[str]:
+    """Clusters, how many correlations are clear, and how intervals were made."""
+    num_sources = len(found.table.sources)
+    num_corpora = sum(source.num_corpora for source in found.table.sources)
+    lines = [f"{num_sources} sources of {num_corpora} corpora" + (
+        "; runs that differ only in their seeds are one source, with the means over the seeds."
+        if num_corpora > num_sources
+        else "."
+    )]  # fmt: skip
+    lines += _cluster_lines(f"Clusters (mean |rho| of at least {CUT})", found.clusters)
+    if found.given:
+        lines += _cluster_lines("Clusters given the sizes", found.clusters_given)
+    lines.append(
+        _count_line("rho", [pair.plain for pair in found.pairs], [pair.p_holm for pair in found.pairs])
+    )
+    if found.given:
+        partial = [pair.partial for pair in found.pairs if pair.partial is not None]
+        lines.append(
+            _count_line("rho given the sizes", partial, [pair.partial_p_holm for pair in found.pairs])
+        )
+        lines.append(
+            f"Sizes: {', '.join(found.given)}. Explained: R² of the ranks on theirs, with a bootstrap interval."
+        )
+    groups = found.num_groups
+    if groups is None:
+        lines.append(
+            "rho: Spearman; 95 % intervals: Fisher's (Bonett and Wright); p: permutations, Holm's correction."
+        )
+    else:
+        lines.append(
+            f"rho: Spearman; 95 % intervals: percentiles of a bootstrap that draws whole systems ({groups})."
+        )
+        if groups < FEW_GROUPS:
+            lines.append(f"With fewer than {FEW_GROUPS} systems, these intervals are too narrow.")
+    if found.table.differing:
+        shared = [name for name in found.metrics if name in found.table.differing]
+        if shared:
+            lines.append(f"Signatures differ between corpora: {', '.join(shared)}.")
+    lines += [f"{name}: left out, {why}." for name, why in found.left_out.items()]
+    return lines
+
+
+def _cluster_lines(what: str, clusters: Sequence[Sequence[str]]) -> list[str]:
+    together = [", ".join(names) for names in clusters if len(names) > 1]
+    alone = [names[0] for names in clusters if len(names) == 1]
+    lines = [f"{what}:", *(f"  {line}" for line in together)]
+    return [*lines, f"  alone: {', '.join(alone)}"] if alone else lines
+
+
+def _count_line(what: str, relations: Sequence[Relation], p_values: Sequence[float | None]) -> str:
+    defined = [each for each in relations if each.value is not None]
+    clear = sum(each.is_clear for each in defined)
+    line = f"{what}: the interval excludes 0 in {clear} of {len(defined)} pairs"
+    tested = [p for p in p_values if p is not None]
+    return line + (f"; p < .05 after correction in {sum(p < 0.05 for p in tested)}." if tested else ".")
+
+
+def draw(found: Correlations, *files: Path) -> None:
+    """Draw all correlations as a heat map: below the diagonal plain ones, above it those given the sizes.
+
+    A number stands where the 95 % interval excludes 0.
+
+    Args:
+        found: The correlations.
+        *files: Output files, .svg or .png.
+
+    Raises:
+        ConfigError: If matplotlib is missing.
+    """
+    names = [label(name) for name in found.metrics]
+    values, is_clear = _both_halves(found)
+    left = max(text_width(name) for name in names) + 0.25
+    side = CELL * len(names)
+    titles = ["Spearman's rho of metrics over corpora; numbers: the 95 % interval excludes 0"]
+    titles.append(
+        f"below the diagonal: plain; above: given {', '.join(found.given)}"
+        if found.given
+        else "both halves: the same"
+    )
+    width = max(left + side + 0.9, *(text_width(title, TITLE_SIZE) + 0.3 for title in titles))
+    height = side + left + 0.75
+    figure = new_figure(width, height)
+    axes = figure.add_axes((left / width, left / height, side / width, side / height))
+    picture = axes.imshow(np.ma.masked_invalid(values), cmap="RdBu", vmin=-1, vmax=1, aspect="equal")
+    axes.set_facecolor("#dddddd")
+    for (row, column), value in np.ndenumerate(values):
+        if row != column and is_clear[row, column]:
+            ink = "white" if abs(value) > 0.6 else "black"
+            text = f"{value:.2f}".replace("0.", ".").replace("1.00", "1")
+            axes.text(column, row, text, ha="center", va="center", fontsize=FONT_SIZE - 1.5, color=ink)
+    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=FONT_SIZE)
+    axes.set_yticks(range(len(names)), names, fontsize=FONT_SIZE)
+    axes.tick_params(length=0)
+    _outline_clusters(axes, found)
+    bar = figure.add_axes(((left + side + 0.15) / width, left / height, 0.12 / width, side / height))
+    figure.colorbar(picture, cax=bar).ax.tick_params(labelsize=FONT_SIZE)
+    for index, title in enumerate(titles):
+        figure.text(
+            0.1 / width, 1 - (0.2 + 0.22 * index) / height, title, fontsize=TITLE_SIZE - index, va="center"
+        )
+    save(figure, *files)
+
+
+def _outline_clusters(axes: Any, found: Correlations) -> None:
+    """A line around the cells of each cluster of plain correlations."""
+    from matplotlib.patches import Rectangle
+
+    for names in found.clusters:
+        if len(names) > 1:
+            first = min(found.metrics.index(name) for name in names) - 0.5
+            axes.add_patch(
+                Rectangle((first, first), len(names), len(names), fill=False, edgecolor="black", lw=1.2)
+            )
+
+
+def _both_halves(found: Correlations) -> tuple[Floats, Any]:
+    """Plain correlations below the diagonal and partial ones above it, and where the interval excludes 0."""
+    number = len(found.metrics)
+    values, is_clear = np.full((number, number), np.nan), np.zeros((number, number), bool)
+    place = {name: index for index, name in enumerate(found.metrics)}
+    for pair in found.pairs:
+        low, high = sorted((place[pair.first], place[pair.second]))
+        for row, column, each in ((high, low, pair.plain), (low, high, pair.partial or pair.plain)):
+            if each.value is not None:
+                values[row, column], is_clear[row, column] = each.value, each.is_clear
+    np.fill_diagonal(values, 1.0)
+    return values, is_clear

@@ -1,0 +1,167 @@
+"""Rank correlations agree with known values, with SciPy and with repetition, and say why they are undefined."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ecsuite.eval.statistics.rank_correlation import (
+    NUM_PERMUTATIONS,
+    clusters,
+    explained,
+    fisher_interval,
+    rank_covariances,
+    relation,
+)
+
+NONE = np.zeros((0, 40))
+
+
+def normals(number, seed=0, rows=4):
+    return np.random.default_rng(seed).normal(size=(rows, number))
+
+
+def test_without_given_variables_it_is_spearmans():
+    first, second, *_ = normals(40)
+    second = np.round(second + first)  # with ties
+    found = relation(first, second, NONE)
+    expected = stats.spearmanr(first, second)
+    assert found.value == pytest.approx(expected.statistic)
+    assert found.p_value == pytest.approx(expected.pvalue, abs=0.01)
+    assert found.num_sources == 40 and found.reason is None
+
+
+def test_the_formula_of_a_partial_correlation():
+    """With one variable that is given: (r12 - r13 r23) / sqrt((1 - r13²) (1 - r23²))."""
+    first, second, third, _ = normals(60)
+    first, second = first + third, second - third
+    r12, r13, r23 = (
+        stats.spearmanr(one, two).statistic for one, two in ((first, second), (first, third), (second, third))
+    )
+    expected = (r12 - r13 * r23) / np.sqrt((1 - r13**2) * (1 - r23**2))
+    found = relation(first, second, third[None])
+    assert found.value == pytest.approx(expected)
+    assert abs(found.value) < abs(r12)
+
+
+def test_a_common_cause_explains_a_correlation():
+    noise = normals(300)
+    size = np.arange(300.0)
+    first, second = size + 30 * noise[0], -size + 30 * noise[1]
+    plain, partial = relation(first, second, np.zeros((0, 300))), relation(first, second, size[None])
+    assert plain.value < -0.8 and plain.is_clear and plain.p_value == 1 / (NUM_PERMUTATIONS + 1)
+    assert abs(partial.value) < 0.15 and not partial.is_clear and partial.p_value > 0.05
+    share = explained(first, size[None])
+    assert share.share == pytest.approx(stats.spearmanr(first, size).statistic ** 2)
+    assert share.ci95[0] < share.share < share.ci95[1] and share.p_value < 0.001
+
+
+@pytest.mark.parametrize(
+    "change",
+    [np.exp, lambda values: 3 * values - 7, lambda values: stats.rankdata(values)],
+    ids=["exp", "linear", "ranks"],
+)
+def test_only_ranks_count(change):
+    first, second, third, _ = normals(30)
+    before = relation(first, second, third[None])
+    assert relation(change(first), second, change(third)[None]) == before
+    turned = relation(-first, second, third[None])
+    assert turned.value == pytest.approx(-before.value)
+    assert turned.ci95 == pytest.approx((-before.ci95[1], -before.ci95[0]))
+
+
+def test_the_order_of_sources_and_of_given_variables_does_not_count():
+    first, second, *given = normals(30)
+    order = np.random.default_rng(1).permutation(30)
+    before = relation(first, second, np.array(given))
+    after = relation(first[order], second[order], np.array(given[::-1])[:, order])
+    assert after.value == pytest.approx(before.value)
+    assert after.ci95 == pytest.approx(before.ci95)
+    assert after.p_value == pytest.approx(before.p_value, abs=0.02)
+
+
+def test_equal_given_variables_count_once():
+    first, second, third, _ = normals(30)
+    once, twice = relation(first, second, third[None]), relation(first, second, np.array([third, 2 * third]))
+    assert twice.value == pytest.approx(once.value) and twice.ci95 == pytest.approx(once.ci95)
+
+
+@pytest.mark.parametrize(
+    ("first", "given", "reason"),
+    [
+        (np.ones(20), np.zeros((0, 20)), "one value for all sources that have it"),
+        (np.where(np.arange(20) < 4, np.arange(20.0), np.nan), np.zeros((0, 20)),
+         "defined together for 4 sources, expected at least 5"),
+        (np.arange(20.0), np.arange(20.0)[None] ** 2, "one of them follows from what is given"),
+    ],
+    ids=["constant", "few", "given"],
+)  # fmt: skip
+def test_why_there_is_no_value(first, given, reason):
+    found = relation(first, normals(20)[0], given)
+    assert (found.value, found.ci95, found.p_value, found.reason) == (None, None, None, reason)
+
+
+def test_equal_variables_have_no_interval():
+    found = relation(np.arange(9.0), np.arange(9.0) ** 3, np.zeros((0, 9)))
+    assert found.value == pytest.approx(1) and found.ci95 is None
+    assert found.reason == "they are equal in rank: no interval"
+
+
+def test_only_sources_that_have_both_count():
+    first, second, *_ = normals(40)
+    first[:5], second[30:] = np.nan, np.nan
+    found = relation(first, second, NONE)
+    assert found.num_sources == 25
+    assert found.value == pytest.approx(stats.spearmanr(first[5:30], second[5:30]).statistic)
+
+
+def test_the_interval_covers():
+    """Of 400 samples of 25 pairs with a correlation of ranks of 0.483 (0.5 in Pearson's), 95 % hold it."""
+    rng = np.random.default_rng(0)
+    true = 6 / np.pi * np.arcsin(0.25)
+    first = rng.normal(size=(400, 25))
+    second = 0.5 * first + np.sqrt(0.75) * rng.normal(size=(400, 25))
+    values = [stats.spearmanr(*pair).statistic for pair in zip(first, second, strict=True)]
+    intervals = [fisher_interval(value, 25, 0) for value in values]
+    assert 0.92 < np.mean([low <= true <= high for low, high in intervals]) < 0.98
+
+
+def test_the_test_keeps_its_level():
+    """Of 200 samples of independent variables that depend on a third one, about 5 % have p below 0.05."""
+    rng = np.random.default_rng(1)
+    third = rng.normal(size=(200, 15))
+    first, second = third + rng.normal(size=(200, 15)), third + rng.normal(size=(200, 15))
+    p_values = [relation(a, b, c[None]).p_value for a, b, c in zip(first, second, third, strict=True)]
+    assert 0.01 <= np.mean(np.array(p_values) <= 0.05) <= 0.10
+
+
+def test_weights_are_copies():
+    values = np.round(normals(12)[:3], 0)
+    weights = np.random.default_rng(2).integers(0, 4, size=(5, 12))
+    found = rank_covariances(values, weights.astype(float))
+    for each, of_sample in zip(found, weights, strict=True):
+        ranks = stats.rankdata(np.repeat(values, of_sample, axis=1), axis=1)
+        np.testing.assert_allclose(each, np.cov(ranks, bias=True), atol=1e-9)
+
+
+def test_sources_of_few_groups_have_wide_intervals_or_none():
+    """Two variables that agree between ten groups, each with eight equal sources, have ten observations, not 80."""
+    first, second, *_ = normals(10)
+    second = second + first
+    groups = np.repeat(np.arange(10), 8)
+    many = relation(first[groups], second[groups], np.zeros((0, 80)), groups)
+    single = relation(first[groups], second[groups], np.zeros((0, 80)))
+    assert many.value == single.value and many.p_value is None
+    assert many.ci95[1] - many.ci95[0] > 1.5 * (single.ci95[1] - single.ci95[0])
+    few = relation(first[groups], second[groups], np.zeros((0, 80)), groups % 4)
+    assert few.ci95 is None and few.reason == "an interval over groups needs at least 5, got 4"
+
+
+def test_clusters_are_of_correlations_of_either_sign():
+    values = np.eye(5)
+    values[0, 3] = values[3, 0] = -0.9
+    values[1, 4] = values[4, 1] = 0.8
+    values[2, 0] = values[0, 2] = np.nan
+    found, order = clusters(values, 0.7)
+    assert sorted(map(sorted, found)) == [[0, 3], [1, 4], [2]]
+    assert sorted(order) == list(range(5)) and abs(order.index(0) - order.index(3)) == 1
+    assert clusters(np.eye(1), 0.7) == ([[0]], [0])
