@@ -3,10 +3,11 @@
     python -m ecsuite.benchmarks.literature known                                # four minutes
     python -m ecsuite.benchmarks.literature known examples correlations          # seconds
     python -m ecsuite.benchmarks.literature readings --corpus runs/disc_small    # seconds
+    python -m ecsuite.benchmarks.literature chance                               # seconds
 
 `known` computes published figures again, of languages that are known as a whole. `readings` reads each metric in the
 ways that published descriptions leave open, on a grammar with noise and on the corpora given, which must have attribute
-values.
+values. `chance` has random languages, in which each line is also paired with itself.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ecsuite.benchmarks.literature.chance import rows
 from ecsuite.benchmarks.literature.known import KNOWN
 from ecsuite.benchmarks.literature.readings import READINGS
 from ecsuite.benchmarks.literature.samples import Sample, noisy_grammar
@@ -23,11 +25,11 @@ from ecsuite.formats.reading import read_corpus
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print one of the two tables."""
+    """Print one of the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("table", choices=("known", "readings"))
+    parser.add_argument("table", choices=("known", "readings", "chance"))
     parser.add_argument(
         "names", nargs="*", help=f"known: {', '.join(KNOWN)}; readings: {', '.join(READINGS)}"
     )
@@ -35,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--corpus", type=Path, action="append", default=[], help="a run or a corpus; may be repeated"
     )
     given = parser.parse_args(arguments)
+    if given.table == "chance":
+        print_chance()
+        return
     table = KNOWN if given.table == "known" else READINGS
     names = [name for name in given.names or table if look_up(given.table, name, table)]
     if given.table == "known":
@@ -49,6 +54,13 @@ def print_known(names: Sequence[str]) -> None:
     for name in names:
         for row in KNOWN[name]():
             print(f"| {row.claim} | {row.measured} | {row.published:g} | {row.ours:.3f} |", flush=True)
+
+
+def print_chance() -> None:
+    """A line for each geometry."""
+    print("| random languages | pairs of different lines | also each line and itself |\n|---|---|---|")
+    for row in rows():
+        print(f"| {row.about} | {row.others:.3f} | {row.itself:.3f} |", flush=True)
 
 
 def print_readings(names: Sequence[str], corpora: Sequence[Path]) -> None:

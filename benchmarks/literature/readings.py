@@ -94,11 +94,12 @@ def topsim_of_batches(sample: Sample) -> float:
     """The mean of the values of batches in the order of the lines; those without a value are left out."""
     number = len(sample.messages) // BATCH
     values = [topsim(sample.rows(np.arange(BATCH) + BATCH * batch)) for batch in range(number)]
-    return float(np.nanmean(values))
+    kept = [value for value in values if not np.isnan(value)]
+    return float(np.mean(kept)) if kept else float("nan")
 
 
-def posdis(sample: Sample, *, which: str = "varying") -> float:
-    """Gaps of information of positions divided by their entropies; the mean over `which`: varying, all or first."""
+def posdis(sample: Sample, *, is_first_only: bool = False) -> float:
+    """Gaps of information of positions divided by their entropies: the mean over positions that vary, or the first."""
     if sample.attributes.shape[1] < 2:
         return float("nan")
     filled = np.array(sample.filled())[:, :-1]  # the last column has no content
@@ -107,10 +108,8 @@ def posdis(sample: Sample, *, which: str = "varying") -> float:
         own = entropy(np.unique(column, return_counts=True)[1])
         told = sorted(own + _entropy(values) - _entropy(column, values) for values in sample.attributes.T)
         gaps.append((told[-1] - told[-2]) / own if own else None)
-    if which == "first":
-        return float(gaps[0] or 0)
-    kept = [gap for gap in gaps if gap is not None] if which == "varying" else [gap or 0 for gap in gaps]
-    return float(np.mean(kept))
+    kept = [gap for gap in (gaps[:1] if is_first_only else gaps) if gap is not None]
+    return float(np.mean(kept)) if kept else float("nan")
 
 
 def _entropy(*columns: np.ndarray) -> float:
@@ -193,8 +192,7 @@ READINGS: Mapping[str, Mapping[str, Reading]] = {
     },
     "posdis": {
         "ecsuite": posdis,
-        "constant positions count as 0": partial(posdis, which="all"),
-        "first position only": partial(posdis, which="first"),
+        "first position only": partial(posdis, is_first_only=True),
         "each meaning once": lambda sample: posdis(sample.each_meaning_once()),
     },
     "bosdis": {

@@ -6,8 +6,7 @@ divisor of its branching entropy, although no symbol follows; and the last two s
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-
-import numpy as np
+from math import log2
 
 from ecsuite.benchmarks.literature.samples import Message
 
@@ -18,28 +17,44 @@ def mean_boundaries(messages: Sequence[Message], threshold: float) -> float:
     Symbols are from 0 to 255.
     """
     texts = [bytes(message) for message in messages]
-    occurrences = Counter(
-        text[begin:end]
-        for text in texts
-        for begin in range(len(text))
-        for end in range(begin + 1, len(text) + 1)
-    )
+    occurrences = _recurring(texts)
+    entropies = _branching(occurrences)
+    total = 0
+    for text in texts:
+        found = set()
+        for begin in range(len(text) - 1):
+            before = entropies.get(text[begin : begin + 1], 0.0)
+            for end in range(begin + 2, max(len(text), begin + 3)):
+                after = entropies.get(text[begin:end])
+                if after is None:  # it occurs once, and so does all that is longer
+                    break
+                if after - before > threshold:
+                    found.add(end)
+                before = after
+        total += len(found)
+    return total / len(texts)
+
+
+def _recurring(texts: Sequence[bytes]) -> Counter[bytes]:
+    """Occurrences of all substrings that recur, and of these followed by one symbol."""
+    occurrences: Counter[bytes] = Counter()
+    active, width = [(text, begin) for text in texts for begin in range(len(text))], 1
+    while active:
+        active = [(text, begin) for text, begin in active if begin + width <= len(text)]
+        counts = Counter(text[begin : begin + width] for text, begin in active)
+        occurrences.update(counts)
+        active = [(text, begin) for text, begin in active if counts[text[begin : begin + width]] > 1]
+        width += 1
+    return occurrences
+
+
+def _branching(occurrences: Counter[bytes]) -> dict[bytes, float]:
+    """Branching entropy of each substring that recurs, in bits."""
     following: defaultdict[bytes, list[int]] = defaultdict(list)
     for substring, count in occurrences.items():
         following[substring[:-1]].append(count)
-
-    def branching(substring: bytes) -> float:
-        count = np.array(following.get(substring, [1]), float) / occurrences[substring]
-        return float(-(count * np.log2(count)).sum()) if substring in following else 0.0
-
-    entropies = {substring: branching(substring) for substring in occurrences}
-    total = 0
-    for text in texts:
-        found = {
-            end
-            for begin in range(len(text) - 1)
-            for end in range(begin + 2, max(len(text), begin + 3))
-            if entropies[text[begin:end]] - entropies[text[begin : end - 1]] > threshold
-        }
-        total += len(found)
-    return total / len(texts)
+    return {
+        substring: -sum(each / count * log2(each / count) for each in following.get(substring, ()))
+        for substring, count in occurrences.items()
+        if count > 1
+    }

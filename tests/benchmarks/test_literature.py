@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ecsuite as ec
-from ecsuite.benchmarks.literature import known
+from ecsuite.benchmarks.literature import chance, known
 from ecsuite.benchmarks.literature.__main__ import main
 from ecsuite.benchmarks.literature.readings import READINGS, word_boundaries
 from ecsuite.benchmarks.literature.samples import Sample, noisy_grammar
@@ -91,6 +91,15 @@ def test_published_figures_are_computed_again(capsys):
 def test_topsim_of_a_published_language():
     (row,) = known.segmented_topsim([(3, 16)], num_seeds=1)
     assert row.ours == pytest.approx(row.published, abs=0.003)
+
+
+def test_the_chance_level_is_above_zero_if_a_line_is_paired_with_itself(monkeypatch, capsys):
+    monkeypatch.setattr(chance, "GEOMETRIES", (((4, 4), 3, 5),))
+    main(["chance"])
+    *_, row = capsys.readouterr().out.splitlines()
+    about, others, itself = row.strip("| ").split(" | ")
+    assert about == "16 meanings, 3 symbols of 5"
+    assert abs(float(others)) < 0.03 and float(itself) > 0.15
 
 
 def test_a_corpus_is_read_beside_the_grammar(tmp_path, capsys):
