@@ -1,9 +1,11 @@
 """Scores of many corpora as columns, read from files of `ecsuite score` or folders of scored runs.
 
-Runs of one game that differ only in their seeds are one source, with the means over the seeds.
+Runs of one game that differ only in their seeds are one source, with the means over the seeds. A corpus of the same
+name with the same scores counts once.
 """
 
 import hashlib
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,10 +85,15 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
         ConfigError: If a path cannot be read, has no scores, or there are fewer than `FEWEST` sources.
     """
     merged: dict[str, list[tuple[str, str | None, Mapping[str, Any]]]] = {}
+    read: set[tuple[str, str]] = set()  # names with scores: a corpus that was read twice counts once
     for path in paths:
         for file, data in documents([path]):
             for identity, name, system, scored in _corpora(file, data):
-                merged.setdefault(identity, []).append((name, system, scored))
+                if (
+                    found := (name, json.dumps([_sizes(scored), _scores(scored)], sort_keys=True))
+                ) not in read:
+                    read.add(found)
+                    merged.setdefault(identity, []).append((name, system, scored))
     signatures: dict[str, set[str]] = {}
     sources = []
     for corpora in merged.values():
