@@ -8,7 +8,7 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from ecsuite.eval.collections.correlations import CUT, Correlations
+from ecsuite.eval.collections.correlations import CUT, Correlations, Pair
 from ecsuite.eval.reports.canvas import FONT_SIZE, TITLE_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.counting import Floats
@@ -38,39 +38,39 @@ def _table(found: Correlations) -> Table:
     table.add_column("n", justify="right")
     if found.given:
         table.add_column("explained\nby sizes", justify="right", no_wrap=True)
+    if found.between_seeds:
+        table.add_column("between\nseeds", justify="right", no_wrap=True)
     table.add_column("nearest metric")
     table.add_column("rho", justify="right", no_wrap=True)
     if found.given:
-        table.add_column("nearest\ngiven sizes")
-        table.add_column("rho", justify="right", no_wrap=True)
+        table.add_column("rho given\nthe sizes", justify="right", no_wrap=True)
     for name in found.metrics:
         number = int(np.isfinite(found.table.column(name)).sum())
         cells = [name, str(number)]
         if found.given:
             each = found.sizes[name]
             cells.append("-" if each.share is None else _with_interval(each.share, each.ci95))
-        for partial in (False, True) if found.given else (False,):
-            other, nearest = _nearest(found, name, partial=partial)
-            cells += [other, "-" if nearest is None else _relation_text(nearest)]
-        table.add_row(*cells)
+        if found.between_seeds:
+            cells.append(_relation_text(found.between_seeds[name]))
+        pair = _nearest(found, name)
+        if pair is None:
+            table.add_row(*cells, "-")
+            continue
+        cells += [pair.second if pair.first == name else pair.first, _relation_text(pair.plain)]
+        table.add_row(*cells, *([] if pair.partial is None else [_relation_text(pair.partial)]))
     return table
 
 
-def _nearest(found: Correlations, name: str, *, partial: bool) -> tuple[str, Relation | None]:
-    """The metric with the highest |correlation|."""
-    best: tuple[str, Relation | None] = ("-", None)
-    for pair in found.pairs:
-        relation = pair.partial if partial else pair.plain
-        if name not in (pair.first, pair.second) or relation is None or relation.value is None:
-            continue
-        if best[1] is None or abs(relation.value) > abs(best[1].value or 0.0):
-            best = (pair.second if pair.first == name else pair.first, relation)
-    return best
+def _nearest(found: Correlations, name: str) -> Pair | None:
+    """The pair of a metric with the highest |correlation|."""
+    pairs = [
+        pair for pair in found.pairs if name in (pair.first, pair.second) and pair.plain.value is not None
+    ]
+    return max(pairs, key=lambda pair: abs(pair.plain.value or 0.0), default=None)
 
 
 def _relation_text(each: Relation) -> str:
-    assert each.value is not None
-    return _with_interval(each.value, each.ci95)
+    return "-" if each.value is None else _with_interval(each.value, each.ci95)
 
 
 def _with_interval(value: float, interval: tuple[float, float] | None) -> str:
@@ -81,7 +81,7 @@ def _with_interval(value: float, interval: tuple[float, float] | None) -> str:
 def notes(found: Correlations) -> list[str]:
     """Clusters, how many correlations are clear, and how intervals were made."""
     num_sources = len(found.table.sources)
-    num_corpora = sum(source.num_corpora for source in found.table.sources)
+    num_corpora = sum(len(source.corpora) for source in found.table.sources)
     lines = [f"{num_sources} sources of {num_corpora} corpora" + (
         "; runs that differ only in their seeds are one source, with the means over the seeds."
         if num_corpora > num_sources
@@ -101,6 +101,9 @@ def notes(found: Correlations) -> list[str]:
         lines.append(
             f"Sizes: {', '.join(found.given)}. Explained: R² of the ranks on theirs, with a bootstrap interval."
         )
+    if found.between_seeds:
+        what = "rho given the sizes" if found.given else "rho"
+        lines.append(f"Between seeds: {what} of a metric in the first and the second corpus of each source.")
     groups = found.num_groups
     if groups is None:
         lines.append(

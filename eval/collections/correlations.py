@@ -71,6 +71,8 @@ class Correlations:
     """All pairs of metrics."""
     sizes: Mapping[str, Explained]
     """By metric, how much of the variance of its ranks the sizes explain; empty if nothing is given."""
+    between_seeds: Mapping[str, Relation]
+    """By metric, its correlation between the first two seeds, given the sizes; empty if no source has two."""
     clusters: tuple[tuple[str, ...], ...]
     """Metrics that correlate with each other."""
     clusters_given: tuple[tuple[str, ...], ...]
@@ -97,7 +99,7 @@ class Correlations:
         groups = self.num_groups
         return {
             "sources": [
-                {"name": source.name, "system": source.system, "num_corpora": source.num_corpora}
+                {"name": source.name, "system": source.system, "num_corpora": len(source.corpora)}
                 for source in self.table.sources
             ],
             "metrics": list(self.metrics),
@@ -114,6 +116,7 @@ class Correlations:
                 }
                 for name, each in self.sizes.items()
             },
+            "between_seeds": {name: _relation_json(each, None) for name, each in self.between_seeds.items()},
             "clusters": [list(names) for names in self.clusters],
             "clusters_given_sizes": [list(names) for names in self.clusters_given],
             "left_out": dict(self.left_out),
@@ -190,16 +193,27 @@ def correlate(
     ]
     grouped, order = _clustered(list(columns), {(p.first, p.second): p.plain for p in pairs})
     by_partial = {(pair.first, pair.second): pair.partial for pair in pairs if pair.partial is not None}
+    has_seeds = any(len(source.corpora) > 1 for source in table.sources)
     return Correlations(
         table=table,
         metrics=tuple(order),
         given=tuple(chosen_given),
         pairs=tuple(pairs),
         sizes={name: explained(columns[name], controls, groups) for name in order} if chosen_given else {},
+        between_seeds={name: _between_seeds(table, name, chosen_given) for name in order}
+        if has_seeds
+        else {},
         clusters=grouped,
         clusters_given=_clustered(list(columns), by_partial)[0] if chosen_given else (),
         left_out=left_out,
     )
+
+
+def _between_seeds(table: ScoreTable, name: str, given: Sequence[str]) -> Relation:
+    """The correlation of a metric in the first corpus of each source with that in the second, given those of both."""
+    first, second = table.two_corpora(name)
+    controls = [column for each in given for column in table.two_corpora(each)]
+    return relation(first, second, np.array(controls).reshape(len(controls), len(table.sources)))
 
 
 def _why_not(column: Floats) -> str | None:

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ FEWEST = 5
 """Least number of sources of a collection."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """A corpus, or the corpora of runs that differ only in their seeds."""
 
@@ -39,10 +40,15 @@ class Source:
     """What tables call it."""
     system: str | None
     """The system that made it, in the layout of ELCC."""
-    num_corpora: int
-    """Number of corpora."""
-    values: Mapping[str, float]
-    """Scores and sizes by name, means over the corpora that have them."""
+    corpora: tuple[Mapping[str, float], ...]
+    """Scores and sizes of each corpus by name."""
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """Scores and sizes by name, means over the corpora that have them."""
+        names = dict.fromkeys(name for corpus in self.corpora for name in corpus)
+        found = {name: [corpus[name] for corpus in self.corpora if name in corpus] for name in names}
+        return {name: math.fsum(values) / len(values) for name, values in found.items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +72,11 @@ class ScoreTable:
         """
         look_up("score or size", name, dict.fromkeys((*self.metrics, *self.sizes)))
         return np.array([source.values.get(name, np.nan) for source in self.sources])
+
+    def two_corpora(self, name: str) -> Floats:
+        """A score in the first two corpora of each source, shape (2, num_sources), NaN where there are no two."""
+        pairs = [[each.get(name, np.nan) for each in source.corpora[:2]] for source in self.sources]
+        return np.array([[*pair, np.nan, np.nan][:2] for pair in pairs]).T
 
     def groups(self) -> Ints | None:
         """The system of each source, by number; None if the sources are not of systems with several corpora."""
@@ -97,19 +108,16 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     signatures: dict[str, set[str]] = {}
     sources = []
     for corpora in merged.values():
-        values: dict[str, list[float]] = {}
         for _, _, scored in corpora:
-            for name, value in {**_sizes(scored), **_scores(scored)}.items():
-                values.setdefault(name, []).append(value)
             for score in scored["scores"]:
                 settings = "|".join(
                     p for p in str(score.get("signature")).split("|") if not p.startswith("seed")
                 )
                 if score.get("value") is not None:
                     signatures.setdefault(str(score.get("name")), set()).add(settings)
-        means = {name: math.fsum(found) / len(found) for name, found in values.items()}
         name, system, _ = corpora[0]
-        sources.append(Source(name=name, system=system, num_corpora=len(corpora), values=means))
+        values = tuple({**_sizes(scored), **_scores(scored)} for _, _, scored in corpora)
+        sources.append(Source(name=name, system=system, corpora=values))
     if len(sources) < FEWEST:
         raise ConfigError(
             f"correlations need at least {FEWEST} corpora that are not of one game, got {len(sources)}"

@@ -132,11 +132,26 @@ def test_runs_that_differ_in_their_seeds_are_one_source(collection):
         for seed, shift in ((1, -0.25), (2, 0.25))
     ]
     table = collection(corpora)
-    assert [source.num_corpora for source in table.sources] == [2] * 8
+    assert [len(source.corpora) for source in table.sources] == [2] * 8
     assert table.column("a").tolist() == list(range(8))
     assert (
         "8 sources of 16 corpora; runs that differ only in their seeds" in report(correlate(table)).notes[0]
     )
+
+
+def test_between_seeds_a_metric_of_the_size_alone_says_nothing(collection):
+    rng = np.random.default_rng(5)
+    corpora = []
+    for row in range(30):
+        game = rng.normal()
+        for seed in range(2):
+            values = {"of_size": row + 3 * rng.normal(), "of_game": game + 0.1 * rng.normal()}
+            corpora.append(corpus(values, messages=row + 5, name=f"{row} {seed}", settings=str(row)))
+    found = correlate(collection(corpora))
+    assert found.between_seeds["of_game"].value > 0.9
+    assert not found.between_seeds["of_size"].is_clear
+    assert correlate(collection(corpora), given=[]).between_seeds["of_size"].value > 0.8
+    assert correlate(collection(known_corpora())).between_seeds == {}
 
 
 def test_the_order_of_corpora_does_not_count(collection):
