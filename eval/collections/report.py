@@ -13,6 +13,7 @@ from rich.text import Text
 from ecsuite.atomic_files import write_atomically
 from ecsuite.eval.collections.scoring import ScoredMember
 from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.short_table import ARROWS, shown
 
@@ -43,6 +44,8 @@ def report(scored: Sequence[ScoredMember]) -> Report:
         lines.append(
             f"{len(names) - len(chosen)} more scores: --out FILE.csv (a row a corpus), --out FILE.json (all)"
         )
+    signatures = [score.signature for each in scored for score in each.card.scores]
+    lines += [f"xferbench: {limits}." for limits in dict.fromkeys(map(limits_of, signatures)) if limits]
     systems = {each.member.system for each in scored if each.member.system is not None}
     of_systems = f" of {len(systems)} systems" if systems else ""
     lines.append(f"{len(scored)} corpora{of_systems}; next: ecsuite correlate FILE.json")

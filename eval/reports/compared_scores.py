@@ -9,6 +9,8 @@ from rich.text import Text
 
 from ecsuite.eval.comparison.all_scores import ComparedScore, ComparedScores
 from ecsuite.eval.comparison.differences import Difference
+from ecsuite.eval.comparison.results import XFERBENCH
+from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.difference_tables import p_value_text
@@ -52,6 +54,8 @@ def notes(compared: ComparedScores) -> list[str]:
     if "intervals of the scores" in bases:
         lines.append("Noise between seeds is not in these intervals: train each source with several seeds.")
     lines += [f"{score.name}: {score.reason}" for score in compared.scores if score.reason]
+    signatures = [result.signature for score in compared.scores for result in score.results.values()]
+    lines += [f"{XFERBENCH}: {limits}." for limits in dict.fromkeys(map(limits_of, signatures)) if limits]
     if compared.left_out:
         names = shorten(", ".join(compared.left_out), 60, placeholder=" …")
         lines.append(f"{len(compared.left_out)} left out, as undefined: {names} (--json says why).")

@@ -53,7 +53,7 @@ def full_table(
     notes = [
         Text(f"\n{score.name}: {score.details[key]}", "bold" if key == "warning" else "")
         for score in scores
-        for key in ("warning", "note")
+        for key in ("warning", "note", "limits")
         if key in score.details
     ]
     signatures = dict.fromkeys(score.signature for score in scores)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ecsuite.eval.metrics import ASKED_FOR, QUESTIONS, SCORES
 from ecsuite.eval.metrics.conclusions import FEW_MESSAGES, Conclusion, anchors_of
+from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.metrics.score import Question, Score
 from ecsuite.eval.reports.samples import Sample
 
@@ -192,23 +193,27 @@ def _height(
     headings = sum(1 for question in QUESTIONS if chosen.get(question))
     mute = [question for question in groups if SHOWN.get(question) and not chosen.get(question)]
     unasked = "transfer" not in groups
-    anchored = any(anchors_of(score) for score, _ in chosen.get("transfer", []))
-    return headings + len(mute) + unasked + anchored + sum(map(len, chosen.values()))
+    transfer = [score for score, _ in chosen.get("transfer", [])]
+    more = any(map(anchors_of, transfer)) + any(limits_of(score.signature) for score in transfer)
+    return headings + len(mute) + unasked + more + sum(map(len, chosen.values()))
 
 
 def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
-    """The line of a score; XferBench has another with the scores of its preset's references."""
+    """The line of a score; XferBench has others with the scores of its preset's references and its limits."""
     arrow = ARROWS[conclusion.direction]
     if conclusion.question == "transfer":
         is_too_small = conclusion.word.startswith("too small")
         value = "" if is_too_small or score.value is None else shown(score.value)
         about = conclusion.word or str(score.reason or "")
         line = Text(f"{set_cell_size(f'  {score.name}', _NAME)}{value:>{_VALUE}} {arrow} {about}")
-        anchors = anchors_of(score)
-        if is_too_small or not anchors:
+        anchors, limits = anchors_of(score), limits_of(score.signature)
+        if is_too_small or score.value is None:
             return [line]
-        (best, low), (worst, high) = anchors[0], anchors[-1]
-        return [line, Text(f"    for comparison: {best} {low:.3f} … {worst} {high:.3f}", "dim")]
+        lines = [line]
+        if anchors:
+            (best, low), (worst, high) = anchors[0], anchors[-1]
+            lines.append(Text(f"    for comparison: {best} {low:.3f} … {worst} {high:.3f}", "dim"))
+        return [*lines, *([Text(f"    {limits}", "dim")] if limits else [])]
     if score.value is None:
         return [Text(f"  {set_cell_size(score.name, _NAME - 2)}    none  {score.reason}", "dim")]
     if conclusion.question == "sizes":

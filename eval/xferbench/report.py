@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.metrics.score import Score, signature
 from ecsuite.eval.xferbench.jobs import VERSION
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
@@ -37,6 +38,8 @@ def report(study: Study, result: XferBenchResult | None, reason: str | None = No
     )
     details: dict[str, Any] = {"preset": preset.name, "protocol": protocol.name}
     details |= {"note": REDUCED} if preset.is_reduced else {}
+    limits = limits_of(line)
+    details |= {"limits": limits} if limits else {}
     failures = {} if result is None else result.failures
     warnings = [protocol.warning] if protocol.warning else []
     warnings += [f"left out: {reason}" for reason in failures.values()]

@@ -7,6 +7,7 @@ from typing import Any
 from ecsuite.config import ConfigError
 from ecsuite.eval.comparison.differences import choose_baseline, pairs_of, require_comparable
 from ecsuite.eval.comparison.results import UNSIGNED, Result
+from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.statistics.bootstrap import FEWEST, NUM_RESAMPLES, SEED, expanded_level
 from ecsuite.eval.xferbench.comparison.anchors import (
     PUBLISHED_NAME,
@@ -91,6 +92,9 @@ class Comparison:
             notes.append(f"p: {test}; better or worse: below .05.")
         if self.baseline is not None and self.baseline.name == PUBLISHED_NAME:
             notes.append(f"{PUBLISHED_NAME}: the mean of three runs, treated as one run.")
+        limits = limits_of(self.signature)
+        if limits is not None:
+            notes.append(f"{limits[0].upper()}{limits[1:]}.")
         if not anchors_for(self.signature):
             notes.append(f"No published scores: {_no_anchors(self.signature)}.")
         return notes

@@ -12,7 +12,7 @@ from ecsuite.eval.collections.jobs import Content, is_job, plan_member, score_fi
 from ecsuite.eval.collections.members import members_of
 from ecsuite.eval.collections.report import report, write_csv
 from ecsuite.eval.collections.scoring import measure
-from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.graph import Runner
@@ -74,6 +74,22 @@ def test_the_table_has_a_row_for_each_corpus(collection, tmp_path):
     assert data["corpora"][3]["member"]["metadata"]["system"] == {"game_type": "rlupus"}
     assert data["notes"][-1].startswith("7 corpora of 3 systems")
     json.dumps(data)
+
+
+def test_games_of_a_collection_are_not_ranked_by_mini(collection):
+    scored = measure(members_of(collection), METRICS, Options(), read_corpus)
+    assert not any("mini" in line for line in report(scored).notes)
+    mini = Score(
+        name="xferbench",
+        value=5.0,
+        about="x",
+        signature="xferbench|preset:mini|v:3",
+        details={"by_target": {}},
+    )
+    scored[0] = replace(scored[0], card=replace(scored[0].card, scores=(*scored[0].card.scores, mini)))
+    notes = report(scored).data["notes"]
+    assert "xferbench: mini ranks classes of corpora, not games; for games: danish (39 PFLOP, GPU)." in notes
+    assert notes[-1].startswith("7 corpora")
 
 
 CORPUS = Corpus(

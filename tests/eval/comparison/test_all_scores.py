@@ -94,6 +94,18 @@ def test_the_table_names_the_better_one():
     assert arrows == ["↑", "↑"]
 
 
+def test_games_are_not_ranked_by_mini():
+    found = [document("a", xferbench=(5.0, 4.9, 5.1)), document("b", xferbench=(5.2, 5.1, 5.3))]
+    for _, data in found:
+        data["scores"][0]["details"] = {"by_target": {"one": 5.0, "two": 5.1}}
+        data["scores"][0]["signature"] = "xferbench|preset:mini|protocol:strict|seeds:0|v:3"
+    shown = report(compare_scores(found))
+    [line] = [line for line in shown.notes if "mini" in line]
+    assert line == "xferbench: mini ranks classes of corpora, not games; for games: danish (39 PFLOP, GPU)."
+    assert line in shown.data["notes"]
+    assert not any("mini" in line for line in report(compare_scores([FIRST, SECOND])).notes)
+
+
 def test_commands(ecsuite, tmp_path):
     for name, grammar in (("one", "concat"), ("two", "hol")):
         arguments = ("--num-attributes", "2", "--num-values", "4", "--out", name)

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.reports.detail_words import WORDS
 from ecsuite.eval.reports.samples import samples_of
@@ -114,6 +115,23 @@ def test_xferbench_is_shown_between_its_references(cards):
     shown = "\n".join(lines_of(replace(cards["grammar"], scores=(too_small,))))
     assert re.search(r"xferbench +↓ too small for this measure \(read 109 times\)", shown)
     assert "5.060" not in shown and "uniform noise" not in shown
+
+
+def test_mini_says_that_it_does_not_rank_games(cards):
+    mini = replace(XFERBENCH, signature="xferbench|preset:mini|protocol:strict|v:3")
+    lines = lines_of(replace(cards["grammar"], scores=(mini,)))
+    place = next(number for number, line in enumerate(lines) if "for comparison" in line)
+    assert (
+        lines[place + 1] == "    mini ranks classes of corpora, not games; for games: danish (39 PFLOP, GPU)"
+    )
+    assert len(lines[place + 1]) <= 80
+    both = lines_of(replace(cards["grammar"], scores=(*cards["grammar"].scores, mini)))
+    assert lines[place + 1] in both and len(both) <= 30
+    for signature in ("xferbench|preset:danish|v:3", "other|preset:mini|v:1", "xferbench|v:1"):
+        other = replace(XFERBENCH, signature=signature)
+        assert not any("games" in line for line in lines_of(replace(cards["grammar"], scores=(other,))))
+    full = replace(mini, details=dict(mini.details) | {"limits": limits_of(mini.signature)})
+    assert "danish (39 PFLOP" in " ".join(replace(cards["grammar"], scores=(full,)).full().split())
 
 
 def test_every_message_empty_is_said():

@@ -1,0 +1,12 @@
+"""What an XferBench score of a reduced preset can't tell, in one line: docs/mini.md has the figures."""
+
+_LIMITS = {"mini": "mini ranks classes of corpora, not games; for games: danish (39 PFLOP, GPU)"}
+"""By preset. Spearman's correlation with published scores is 0.91 over 17 sources, and -0.14 within games; the author
+of XferBench finds R² = 0.99 between `danish` and all ten languages."""
+
+
+def limits_of(signature: str) -> str | None:
+    """The line about a score, by the preset in its signature; None if there is nothing to say."""
+    name, *options = signature.split("|")
+    presets = [value for key, _, value in (each.partition(":") for each in options) if key == "preset"]
+    return _LIMITS.get(presets[0]) if name == "xferbench" and presets else None
