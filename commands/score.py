@@ -188,7 +188,14 @@ def _score_collection(
         planned = plan_members(
             members, names, lambda path: read(path, split), seed=of_metrics.seed, split=split
         )
-        options.print_plan([job for jobs in planned.values() for job in jobs.values()])
+        jobs = [job for of_member in planned.values() for job in of_member.values()]
+        if "xferbench" in names:
+            from ecsuite.eval.xferbench.jobs import plan as plan_jobs
+            from ecsuite.eval.xferbench.metric import study_of
+
+            studies = (study_of(read(path, split), of_metrics) for path in corpora)
+            jobs += [job for study in studies for job in plan_jobs(study).values()]
+        options.print_plan(jobs)
         return
     options.prepare_output()
     prepare_scores(corpora)

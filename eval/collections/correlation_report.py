@@ -87,7 +87,7 @@ def notes(found: Correlations) -> list[str]:
         if num_corpora > num_sources
         else "."
     )]  # fmt: skip
-    lines += _cluster_lines(f"Clusters (mean |rho| of at least {CUT})", found.clusters)
+    lines += _cluster_lines(f"Clusters (mean |rho| of at least {CUT})", found.clusters, found.stability)
     if found.given:
         lines += _cluster_lines("Clusters given the sizes", found.clusters_given)
     lines.append(
@@ -123,8 +123,15 @@ def notes(found: Correlations) -> list[str]:
     return lines
 
 
-def _cluster_lines(what: str, clusters: Sequence[Sequence[str]]) -> list[str]:
-    together = [", ".join(names) for names in clusters if len(names) > 1]
+def _cluster_lines(
+    what: str, clusters: Sequence[Sequence[str]], shares: Sequence[float | None] = ()
+) -> list[str]:
+    told = [None] * len(clusters) if not shares else shares
+    together = [
+        ", ".join(names) + ("" if share is None else f" (together in {share:.0%} of resamples)")
+        for names, share in zip(clusters, told, strict=True)
+        if len(names) > 1
+    ]
     alone = [names[0] for names in clusters if len(names) == 1]
     lines = [f"{what}:", *(f"  {line}" for line in together)]
     return [*lines, f"  alone: {', '.join(alone)}"] if alone else lines

@@ -10,7 +10,7 @@ import numpy as np
 from ecsuite.config import ConfigError
 from ecsuite.eval.collections.score_table import SIZES, ScoreTable
 from ecsuite.eval.statistics.corrections import holm
-from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.rank_correlation import (
     FEWEST,
     NUM_PERMUTATIONS,
@@ -21,6 +21,7 @@ from ecsuite.eval.statistics.rank_correlation import (
     clusters,
     explained,
     relation,
+    stability,
 )
 
 GIVEN = ("num_messages", "num_distinct_meanings")
@@ -75,6 +76,8 @@ class Correlations:
     """By metric, its correlation between the first two seeds, given the sizes; empty if no source has two."""
     clusters: tuple[tuple[str, ...], ...]
     """Metrics that correlate with each other."""
+    stability: tuple[float | None, ...]
+    """Of each cluster, the mean share of bootstrap resamples in which two of its metrics are in one; None of one."""
     clusters_given: tuple[tuple[str, ...], ...]
     """The same with partial correlations; empty if nothing is given."""
     left_out: Mapping[str, str]
@@ -118,6 +121,7 @@ class Correlations:
             },
             "between_seeds": {name: _relation_json(each, None) for name, each in self.between_seeds.items()},
             "clusters": [list(names) for names in self.clusters],
+            "stability": list(self.stability),
             "clusters_given_sizes": [list(names) for names in self.clusters_given],
             "left_out": dict(self.left_out),
             "different_settings": list(self.table.differing),
@@ -204,6 +208,7 @@ def correlate(
         if has_seeds
         else {},
         clusters=grouped,
+        stability=_stability(grouped, columns, groups),
         clusters_given=_clustered(list(columns), by_partial)[0] if chosen_given else (),
         left_out=left_out,
     )
@@ -241,6 +246,18 @@ def _clustered(
         values[place[one], place[other]] = values[place[other], place[one]] = value
     found, order = clusters(values, CUT)
     return tuple(tuple(names[index] for index in each) for each in found), [names[index] for index in order]
+
+
+def _stability(
+    grouped: Sequence[Sequence[str]], columns: Mapping[str, Floats], groups: Ints | None
+) -> tuple[float | None, ...]:
+    """How often the metrics of a cluster are in one in resamples of the sources; None of a metric alone."""
+    together = stability(np.array(list(columns.values())), CUT, groups)
+    place = {name: index for index, name in enumerate(columns)}
+    shares = [
+        [together[place[one], place[other]] for one, other in combinations(names, 2)] for names in grouped
+    ]
+    return tuple(float(np.mean(each)) if each else None for each in shares)
 
 
 def _relation_json(each: Relation, p_holm: float | None) -> dict[str, Any]:

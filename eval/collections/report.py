@@ -49,7 +49,8 @@ def report(scored: Sequence[ScoredMember]) -> Report:
     systems = {each.member.system for each in scored if each.member.system is not None}
     of_systems = f" of {len(systems)} systems" if systems else ""
     lines.append(f"{len(scored)} corpora{of_systems}; next: ecsuite correlate FILE.json")
-    data = {"corpora": [each.to_json() for each in scored], "notes": lines}
+    # A comparison of all pairs is of few corpora; the key stays for programs that read it.
+    data = {"corpora": [each.to_json() for each in scored], "comparison": None, "notes": lines}
     return Report(tables=[table], notes=tuple(lines), data=data)
 
 

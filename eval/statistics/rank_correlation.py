@@ -5,6 +5,7 @@ removed first: the partial rank correlation.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ FEWEST_GROUPS = 5
 """Least number of groups of a bootstrap over groups."""
 NUM_PERMUTATIONS = 9999
 NUM_RESAMPLES = 2000
+NUM_CLUSTERINGS = 500
+"""Resamples that are divided into clusters."""
 SEED = 0
 """Seed of all draws, so that equal values give equal results."""
 TOLERANCE = 1e-9
@@ -202,14 +205,20 @@ def _bootstrapped(values: Floats, groups: Ints, statistic: Any) -> tuple[Interva
     names, of_source = np.unique(groups, return_inverse=True)
     if len(names) < FEWEST_GROUPS:
         return None, f"an interval over groups needs at least {FEWEST_GROUPS}, got {len(names)}"
-    rng = np.random.default_rng([SEED, len(names)])
-    counts = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=NUM_RESAMPLES)
-    draws = statistic(rank_covariances(values, counts[:, of_source].astype(float)))
+    draws = statistic(rank_covariances(values, _resamples(len(names), NUM_RESAMPLES)[:, of_source]))
     defined = draws[np.isfinite(draws)]
     if len(defined) < (1 - MOST_UNDEFINED) * len(draws):
         return None, "undefined in too many resamples"
     low, high = np.quantile(defined, [ALPHA / 2, 1 - ALPHA / 2])
     return (float(low), float(high)), None
+
+
+def _resamples(number: int, size: int) -> Floats:
+    """How often each of some things is drawn in resamples of as many, shape (size, number)."""
+    rng = np.random.default_rng([SEED, number])
+    counts = rng.multinomial(number, np.full(number, 1 / number), size=size)
+    weights: Floats = counts.astype(float)
+    return weights
 
 
 def rank_covariances(values: Floats, weights: Floats) -> Floats:
@@ -275,3 +284,32 @@ def clusters(values: Floats, cut: float) -> tuple[list[list[int]], list[int]]:
     for index in order:
         found.setdefault(int(labels[index]), []).append(index)
     return list(found.values()), order
+
+
+def stability(columns: Floats, cut: float, groups: Ints | None = None) -> Floats:
+    """The share of bootstrap resamples in which two variables are in one cluster, see `clusters`.
+
+    Args:
+        columns: Shape (num_variables, num_sources), NaN where they are undefined.
+        cut: As of `clusters`.
+        groups: The group of each source, which is drawn as a whole; None: the sources are independent.
+
+    Returns:
+        Shape (num_variables, num_variables), 1 on the diagonal.
+    """
+    number, num_sources = columns.shape
+    of_source = np.arange(num_sources) if groups is None else np.unique(groups, return_inverse=True)[1]
+    weights = _resamples(int(of_source.max()) + 1, NUM_CLUSTERINGS)[:, of_source]
+    values = np.full((NUM_CLUSTERINGS, number, number), np.nan)
+    for one, other in combinations(range(number), 2):
+        rows = ~np.isnan(columns[[one, other]]).any(0)
+        if rows.sum() >= FEWEST:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found = rank_covariances(columns[[one, other]][:, rows], weights[:, rows])
+                rho = found[:, 0, 1] / np.sqrt(found[:, 0, 0] * found[:, 1, 1])
+            values[:, one, other] = values[:, other, one] = rho
+    together = np.zeros((number, number))
+    for each in values:
+        for names in clusters(each, cut)[0]:
+            together[np.ix_(names, names)] += 1
+    return together / NUM_CLUSTERINGS

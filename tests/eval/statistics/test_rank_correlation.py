@@ -11,6 +11,7 @@ from ecsuite.eval.statistics.rank_correlation import (
     fisher_interval,
     rank_covariances,
     relation,
+    stability,
 )
 
 NONE = np.zeros((0, 40))
@@ -154,6 +155,21 @@ def test_sources_of_few_groups_have_wide_intervals_or_none():
     assert many.ci95[1] - many.ci95[0] > 1.5 * (single.ci95[1] - single.ci95[0])
     few = relation(first[groups], second[groups], np.zeros((0, 80)), groups % 4)
     assert few.ci95 is None and few.reason == "an interval over groups needs at least 5, got 4"
+
+
+def test_clear_clusters_are_stable_and_chance_ones_are_not():
+    rng = np.random.default_rng(4)
+    first, second, other = rng.normal(size=(3, 60))
+    columns = np.array(
+        [first, first + 0.2 * rng.normal(size=60), second, second + 1.1 * rng.normal(size=60), other]
+    )
+    found = stability(columns, 0.7)
+    assert found[0, 1] > 0.99 and found[0, 2] < 0.01 and found[0, 4] < 0.01
+    assert 0.05 < found[2, 3] < 0.95
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_array_equal(np.diag(found), 1)
+    columns[0, 3:] = np.nan  # too few values for a correlation
+    assert stability(columns, 0.7)[0, 1] == 0
 
 
 def test_clusters_are_of_correlations_of_either_sign():
