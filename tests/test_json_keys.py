@@ -188,3 +188,31 @@ def test_data(ecsuite, monkeypatch, what):
 def test_list(as_json):
     """Its kinds; what there is of each is in the registries."""
     require_listed("list", dict.fromkeys(as_json("list")))
+
+
+def test_correlate_of_a_collection(as_json):
+    corpora = [
+        {
+            "corpus": {"num_messages": 10 + row},
+            "scores": [{"name": "topsim", "value": row % 5, "signature": "topsim|v:2"},
+                       {"name": "has", "value": row % 4, "signature": "has|v:1"}],
+            "member": {"name": f"{row} {seed}", "system": None, "game": "a", "seed": seed, "settings": str(row)},
+        }
+        for row in range(8)
+        for seed in (1, 2)
+    ]  # fmt: skip
+    Path("collection.json").write_text(json.dumps({"format": 1, "corpora": corpora}))
+    require_listed("correlate of a collection", as_json("correlate", "collection.json"))
+
+
+def test_score_of_a_collection(as_json):
+    for row in range(7):
+        Path(f"system/data/{row}").mkdir(parents=True)
+        Path(f"system/data/{row}/corpus.jsonl").write_text(f"[{row}, 1]\n[2, {row}]\n")
+    paths = [f"system/data/{row}/corpus.jsonl" for row in range(7)]
+    found = as_json("score", *paths, "--metrics", "has", "--on", "here")
+    [score, *_] = found["corpora"][0].pop("scores")
+    assert score["name"] == "has"
+    for each in found["corpora"][1:]:
+        each.pop("scores")
+    require_listed("score of a collection", found)
