@@ -101,6 +101,10 @@ PERCEPTIONS = Registry(
         "linear": ("ecsuite.agents.perception:LinearPerception", "one linear layer"),
         "tanh": ("ecsuite.agents.perception:TanhPerception", "one linear layer and tanh"),
         "mlp": ("ecsuite.agents.perception:MLPPerception", "two linear layers with ReLU between them"),
+        "recurrent": (
+            "ecsuite.agents.reading:RecurrentPerception",
+            "a recurrent network that reads the features piece by piece, such as the letters of a string",
+        ),
         "conv": (
             "ecsuite.agents.perception:StridedPerception",
             "for images: three strided convolutions with batch normalisation, then a linear layer",

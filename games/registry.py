@@ -13,6 +13,10 @@ WORLDS = Registry(
             "ecsuite.games.worlds.unequal_attributes:UnequalAttributesWorld",
             "objects whose attributes differ in numbers and frequencies of values (Dessì et al. 2019)",
         ),
+        "letter_strings": (
+            "ecsuite.games.worlds.letter_strings:LetterStringsWorld",
+            "strings a^m b^n, as in EGG's game of summation; half of them with m = n",
+        ),
         "text": (
             "ecsuite.games.worlds.text_files:TextWorld",
             "objects with attribute values, read from your text files in EGG's formats",

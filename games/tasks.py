@@ -21,6 +21,9 @@ from ecsuite.games.worlds.world import RoundSpec, Variant, World, one_hot
 
 SenderInput = Literal["targets", "targets_and_distractors"]
 
+NUM_COUNTED = 4096
+"""Most rounds in which answers are counted, for the chance level of a question."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Truth:
@@ -184,7 +187,8 @@ class Reconstruction(nn.Module):
     """Reconstruct the target: one softmax over values per attribute.
 
     The loss is the cross-entropy, averaged over attributes. `accuracy` is the share of objects with all attributes
-    correct. Attributes that the receiver sees count like the others (Kharitonov et al. 2020, arXiv 1905.13687).
+    correct. Attributes that the receiver sees count like the others (Kharitonov et al. 2020, arXiv 1905.13687). What is
+    asked may also be a function of the values; its answers then stand in the place of attributes.
 
     Raises:
         ConfigError: If the world's objects have no attribute values, or the receiver sees all of them.
@@ -196,14 +200,15 @@ class Reconstruction(nn.Module):
 
         num_known: Natural = 0
         """The receiver sees so many attributes of the target, the last ones, beside the message."""
-        asked: Literal["values", "sums"] = "values"
+        asked: Literal["values", "sums", "equality"] = "values"
         """values: the receiver names the values. sums: of the two values a and b, it names a + b and a - b, modulo the
-        number of values (Kharitonov & Baroni 2020, arXiv 2004.03420)."""
+        number of values (Kharitonov & Baroni 2020, arXiv 2004.03420). equality: it tells whether all values are equal
+        (1) or not (0)."""
 
         def __post_init__(self) -> None:
             """Check that what is seen is a part of what is asked; `ConfigError` if not."""
-            if self.num_known and self.asked == "sums":
-                raise ConfigError("num_known: expected 0 where sums are asked")
+            if self.num_known and self.asked != "values":
+                raise ConfigError(f"num_known: expected 0 with asked={self.asked}")
 
     scores_candidates: ClassVar[bool] = False
 
@@ -213,22 +218,24 @@ class Reconstruction(nn.Module):
             raise ConfigError(
                 "task: reconstruction needs objects with attribute values, and this world's have none"
             )
-        self.num_values = world.num_values
-        self.num_attributes, most = len(world.num_values), max(world.num_values)
-        if options.num_known >= self.num_attributes:
+        if options.num_known >= len(world.num_values):
             raise ConfigError(
-                f"task.num_known: expected fewer than the {self.num_attributes} attributes of an object, "
+                f"task.num_known: expected fewer than the {len(world.num_values)} attributes of an object, "
                 f"got {options.num_known}"
             )
-        self.num_known, self.most, self.asked = options.num_known, most, options.asked
+        self.num_known, self.asked, self.share_equal = options.num_known, options.asked, None
         if self.asked == "sums":
-            require_pairs("task.asked", self.num_attributes, most)
-            if min(world.num_values) < most:
+            require_pairs("task.asked", len(world.num_values), max(world.num_values))
+            if min(world.num_values) < max(world.num_values):
                 raise ConfigError("task.asked: sums are of attributes with equal numbers of values")
+        self.num_values = world.num_values
+        if self.asked == "equality":
+            self.num_values, self.share_equal = (2,), share_of_equal_values(world)
+        self.num_attributes, self.most = len(self.num_values), (most := max(self.num_values))
         self.decode = Linear(state_size + self.num_known * most, self.num_attributes * most)
         # Attributes may have different numbers of values; there is no value beyond an attribute's own.
-        missing = torch.arange(most) >= torch.tensor(world.num_values)[:, None]
-        is_ragged = min(world.num_values) < most
+        missing = torch.arange(most) >= torch.tensor(self.num_values)[:, None]
+        is_ragged = min(self.num_values) < most
         self.register_buffer("missing", missing if is_ragged else None, persistent=False)
 
     @staticmethod
@@ -250,7 +257,9 @@ class Reconstruction(nn.Module):
         )
 
     def asked_values(self, values: Tensor) -> Tensor:
-        """What is right for attribute values, both (batch, num_attributes)."""
+        """What is right for attribute values, (batch, num_attributes): (batch, number of answers)."""
+        if self.asked == "equality":
+            return (values == values[:, :1]).all(1, keepdim=True).long()
         return values if self.asked == "values" else sums_and_differences(values, self.most)
 
     def seen_values(self, values: Tensor) -> Tensor | None:
@@ -275,10 +284,21 @@ class Reconstruction(nn.Module):
         return self.logits(states).argmax(-1)
 
     def chance(self) -> Mapping[str, float]:
-        """Every attribute that the receiver does not see is guessed."""
+        """Every attribute that the receiver does not see is guessed; of two answers the more frequent one is given."""
+        if self.share_equal is not None:
+            most_frequent = max(self.share_equal, 1 - self.share_equal)
+            return {"accuracy": most_frequent, "attribute_accuracy": most_frequent}
         guessed = self.num_values[: self.num_attributes - self.num_known]
         shares = sum(1 / number for number in guessed) + self.num_known
         return {"accuracy": 1 / prod(guessed), "attribute_accuracy": shares / self.num_attributes}
+
+
+def share_of_equal_values(world: World) -> float:
+    """The share of rounds whose target has equal values, among the first `NUM_COUNTED` of evaluation."""
+    batch = world.draw("valid", 0, min(NUM_COUNTED, world.num_valid))
+    assert batch.values is not None
+    values = batch.values[batch.shown[:, 0]]
+    return float((values == values[:, :1]).all(1).mean())
 
 
 class Concept(nn.Module):

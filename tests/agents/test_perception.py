@@ -156,10 +156,13 @@ def test_half_of_the_maps_of_conv_max_have_no_colour():
 MISTAKES = {
     ("convv", IMAGES): (
         r"unknown perception 'convv'; did you mean 'conv'\? choices: "
-        r"identity, linear, tanh, mlp, conv, conv_max, conv_grid, conv4, pretrained"
+        r"identity, linear, tanh, mlp, recurrent, conv, conv_max, conv_grid, conv4, pretrained"
     ),
     ("mlp", IMAGES): r"perception mlp: not for images; choices: conv, conv_max, conv_grid, conv4, pretrained",
-    ("conv", (50,)): r"perception conv: not for vectors of 50 features; choices: identity, linear, tanh, mlp",
+    (
+        "conv",
+        (50,),
+    ): r"perception conv: not for vectors of 50 features; choices: identity, linear, tanh, mlp, recurrent",
 }
 
 

@@ -17,6 +17,7 @@ SMALL = ("sender.hidden_size=8", "receiver.hidden_size=8", "training.batch_size=
 WORLD = {
     "attributes": (),
     "unequal_attributes": ("world.kind=unequal_attributes", "world.num_values=[4, 3, 2]"),
+    "letter_strings": ("world.kind=letter_strings", "world.max_count=4"),
     "thing": ("world.kind=thing",),
     "shape": ("world.kind=shape", "world.images_per_batch=8"),
     "shapeworld": ("world.kind=shapeworld", "world.images_per_label=2"),
@@ -86,7 +87,10 @@ def test_every_world_of_sets_gives_rounds_for_every_task(kind, task, files):
     perceptions = [
         f"{agent}.perception={'conv' if conv else 'linear'},size=8" for agent in ("sender", "receiver")
     ]
-    if kind in ("objects", "images", "image_features", "digits", "unequal_attributes") and task == "concept":
+    if (
+        kind in ("objects", "images", "image_features", "digits", "unequal_attributes", "letter_strings")
+        and task == "concept"
+    ):
         pytest.skip("lists of objects have no rules")
     if task in ("reconstruction", "autoencoding"):
         del perceptions[1]  # the receiver sees no objects
@@ -142,7 +146,7 @@ def test_the_game_is_that_of_the_world():
 
 
 MISTAKES = {
-    ("world.kind=think",): r"--set: unknown world 'think'; did you mean 'thing'\? choices: thing, attributes, text, ",
+    ("world.kind=think",): r"--set: unknown world 'think'; did you mean 'thing'\? choices: thing, letter_strings, attributes, text, ",
     ("task.kind=concepts",): r"--set: unknown task 'concepts'; did you mean 'concept'\? choices: discrimination, in_b",
     ("task.kind=concept",): r"task concept: world attributes has no rules; worlds with rules: text, thing, shape, s",
     ("world.kind=features",): r"--set: world.features: expected an npz file of feature vectors, got null$",
@@ -175,9 +179,7 @@ def test_features_without_attributes_cannot_be_reconstructed(tmp_path):
 def test_perceptions_that_do_not_fit(agent):
     sets = ["world.kind=thing", "task.kind=concept"]
     experiment = load(*sets, f"{agent}.perception=conv")
-    message = (
-        rf"^{agent}: perception conv: not for vectors of 8 features; choices: identity, linear, tanh, mlp$"
-    )
+    message = rf"^{agent}: perception conv: not for vectors of 8 features; choices: identity, linear, tanh, mlp, recurrent$"
     with pytest.raises(ConfigError, match=message):
         Game(experiment, make_world(experiment))
     with pytest.raises(ConfigError, match=r"^--set: unknown perception 'mlpp'; did you mean 'mlp'\?"):

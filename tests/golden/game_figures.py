@@ -46,6 +46,7 @@ REDUCTIONS: dict[str, tuple[str, ...]] = {
     "self_supervised": ("sender.kind=gru", "receiver.kind=gru", *SEEN),
     **dict.fromkeys(("shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4"), (*SETS, "world.pool=16")),
     **dict.fromkeys(("thing_gs", "thing_gs_l4", "thing_qt", "thing_qt_l4"), SETS),
+    "summation": ("sender.kind=gru", "receiver.kind=gru", "world.max_count=4"),
     "yao": (*SEEN, "game.num_distractors=15", "channel.vocab_size=50", "world.features=features.npz"),
 }
 """What makes each game small, beside `USUAL`; only settings that the game reads."""

@@ -15,6 +15,7 @@ SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=3")
 CASES = {
     "attributes": ("world.num_attributes=3", "world.held_out=0.3"),
     "unequal_attributes": ("world.kind=unequal_attributes", "world.num_values=[4, 3, 2]"),
+    "letter_strings": ("world.kind=letter_strings", "world.max_count=4"),
     "text": ("world.kind=text",),
     "objects": ("world.kind=objects", "world.held_out=0.3", "task.num_distractors=3"),
     "images": ("world.kind=images", "world.size=16", "world.held_out=0.3", "task.num_distractors=3"),
