@@ -131,9 +131,8 @@ class LSTMCell(RecurrentCell):
 
     def gates(self, inputs: Tensor, hidden: Tensor, state: State) -> State:
         """See the base class; gates in torch's order: input, forget, new, output."""
-        input_gate, forget, new, output = (inputs + hidden).chunk(4, dim=1)
-        memory = forget.sigmoid() * state[1] + input_gate.sigmoid() * tanh(new)
-        return (output.sigmoid() * tanh(memory), memory)
+        output, memory = _lstm_gates(inputs, hidden, state[1])
+        return (output, memory)
 
 
 class _GRUGates(torch.autograd.Function):
@@ -169,6 +168,51 @@ class _GRUGates(torch.autograd.Function):
 
 
 _gru_gates: Callable[[Tensor, Tensor, Tensor], Tensor] = with_replicas(_GRUGates, flattened(_GRUGates))
+
+
+class _LSTMGates(torch.autograd.Function):
+    """memory' = sigmoid(forget) * memory + sigmoid(input) * tanh(new); output = sigmoid(output) * tanh(memory')."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        input_gate, forget, new, output = (inputs + hidden).chunk(4, dim=1)
+        input_gate, forget, new, output = (
+            input_gate.sigmoid(),
+            forget.sigmoid(),
+            _Tanh.of(new),
+            output.sigmoid(),
+        )
+        next_memory = forget * memory + input_gate * new
+        shown = _Tanh.of(next_memory)
+        ctx.save_for_backward(input_gate, forget, new, output, memory, shown)
+        ctx.set_materialize_grads(False)
+        return output * shown, next_memory
+
+    @staticmethod
+    @first_derivative_only
+    def backward(ctx: Any, of_output: Tensor | None, of_memory: Tensor | None) -> tuple[Tensor | None, ...]:
+        input_gate, forget, new, output, memory, shown = ctx.saved_tensors
+        size = memory.shape[1]
+        gradient = memory.new_zeros(len(memory), 4 * size)
+        if of_output is not None:
+            of_gate = gradient[:, 3 * size :]
+            torch.ops.aten.sigmoid_backward.grad_input(of_output * shown, output, grad_input=of_gate)
+            through = of_output * output
+            through = through.addcmul(through * shown, shown, value=-1)
+            of_memory = through if of_memory is None else of_memory + through
+        if of_memory is None:
+            return None, None, None
+        for place, (factor, gate) in enumerate(((new, input_gate), (memory, forget))):
+            part = gradient[:, place * size : (place + 1) * size]
+            torch.ops.aten.sigmoid_backward.grad_input(of_memory * factor, gate, grad_input=part)
+        of_new = of_memory * input_gate
+        torch.addcmul(of_new, of_new * new, new, value=-1, out=gradient[:, 2 * size : 3 * size])
+        return gradient, gradient, of_memory * forget
+
+
+_lstm_gates: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]] = with_replicas(
+    _LSTMGates, flattened(_LSTMGates)
+)
 
 
 class DAGCell(RecurrentCell):

@@ -55,7 +55,8 @@ def with_replicas(function: type[torch.autograd.Function], rule: Rule) -> Callab
         @staticmethod
         def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, int]:
             pairs = zip(arguments, in_dims, strict=True)
-            return rule(*(_leading(each, place, info.batch_size) for each, place in pairs)), 0
+            found = rule(*(_leading(each, place, info.batch_size) for each, place in pairs))
+            return found, (0,) * len(found) if isinstance(found, tuple) else 0
 
     def call(*arguments: Any) -> Any:
         return (OfReplicas if _COMPUTING.get() else function).apply(*arguments)
@@ -69,6 +70,8 @@ def flattened(function: type[torch.autograd.Function]) -> Rule:
     def rule(*arguments: Any) -> Any:
         number = arguments[0].shape[0]
         rows = function.apply(*(each.flatten(0, 1) for each in arguments))
+        if isinstance(rows, tuple):
+            return tuple(each.unflatten(0, (number, -1)) for each in rows)
         return rows.unflatten(0, (number, -1))
 
     return rule

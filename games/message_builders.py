@@ -131,8 +131,7 @@ class DiscreteMessageBuilder:
     def __init__(self, options: SymbolOptions, noise: Tensor | None, *, track: bool) -> None:
         self.options, self.noise, self.track = options, noise, track
         self.ids: list[Tensor] = []
-        self.log_probabilities: list[Tensor] = []
-        self.entropies: list[Tensor] = []
+        self.logits: list[Tensor] = []
         self.unfinished: Tensor | None = None
 
     @property
@@ -158,12 +157,7 @@ class DiscreteMessageBuilder:
             torch.ones_like(chosen_ids, dtype=torch.bool) if self.unfinished is None else self.unfinished
         )
         if self.track:
-            log_probabilities = logits.log_softmax(-1)
-            chosen_log_probabilities = log_probabilities.gather(-1, chosen_ids[:, None])[:, 0]
-            self.log_probabilities.append(chosen_log_probabilities * unfinished)
-            # A symbol with log-probability -inf contributes 0: 0 log 0 = 0.
-            negative_terms = log_probabilities.exp() * log_probabilities.clamp(min=-1e9)
-            self.entropies.append(-negative_terms.sum(-1) * unfinished)
+            self.logits.append(logits)
         self.ids.append(chosen_ids.where(unfinished, PAD))
         self.unfinished = unfinished & (chosen_ids != EOS)
         return self.ids[-1]
@@ -178,12 +172,19 @@ class DiscreteMessageBuilder:
         length = (symbols != PAD).sum(0).float()
         if not self.track:
             return Message(symbols=symbols, ends=None, length=length)
+        # Of all steps at once; PAD stands where a message has ended, and counts for nothing.
+        said = symbols[: len(self.logits)]
+        log_probabilities = torch.stack(self.logits).log_softmax(-1)  # (steps, batch, vocab_size + 1)
+        chosen = log_probabilities.gather(-1, said.clamp(min=0)[..., None])[..., 0]
+        # A symbol with log-probability -inf contributes 0: 0 log 0 = 0.
+        negative_terms = log_probabilities.exp() * log_probabilities.clamp(min=-1e9)
+        is_said = said != PAD
         return Message(
             symbols=symbols,
             ends=None,
             length=length,
-            log_probability=torch.stack(self.log_probabilities).sum(0),
-            entropy=torch.stack(self.entropies).sum(0) / length,
+            log_probability=(chosen * is_said).sum(0),
+            entropy=(-negative_terms.sum(-1) * is_said).sum(0) / length,
         )
 
 
