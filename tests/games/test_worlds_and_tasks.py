@@ -146,7 +146,7 @@ def test_the_game_is_that_of_the_world():
 
 
 MISTAKES = {
-    ("world.kind=think",): r"--set: unknown world 'think'; did you mean 'thing'\? choices: thing, letter_strings, attributes, text, ",
+    ("world.kind=think",): r"--set: unknown world 'think'; did you mean 'thing'\? choices: thing, letter_strings, ",
     ("task.kind=concepts",): r"--set: unknown task 'concepts'; did you mean 'concept'\? choices: discrimination, in_b",
     ("task.kind=concept",): r"task concept: world attributes has no rules; worlds with rules: text, thing, shape, s",
     ("world.kind=features",): r"--set: world.features: expected an npz file of feature vectors, got null$",
@@ -179,7 +179,8 @@ def test_features_without_attributes_cannot_be_reconstructed(tmp_path):
 def test_perceptions_that_do_not_fit(agent):
     sets = ["world.kind=thing", "task.kind=concept"]
     experiment = load(*sets, f"{agent}.perception=conv")
-    message = rf"^{agent}: perception conv: not for vectors of 8 features; choices: identity, linear, tanh, mlp, recurrent$"
+    choices = "identity, linear, tanh, mlp, recurrent"
+    message = rf"^{agent}: perception conv: not for vectors of 8 features; choices: {choices}$"
     with pytest.raises(ConfigError, match=message):
         Game(experiment, make_world(experiment))
     with pytest.raises(ConfigError, match=r"^--set: unknown perception 'mlpp'; did you mean 'mlp'\?"):
