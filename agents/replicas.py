@@ -53,7 +53,7 @@ def with_replicas(function: type[torch.autograd.Function], rule: Rule) -> Callab
             raise NotImplementedError
 
         @staticmethod
-        def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, int]:
+        def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
             pairs = zip(arguments, in_dims, strict=True)
             found = rule(*(_leading(each, place, info.batch_size) for each, place in pairs))
             return found, (0,) * len(found) if isinstance(found, tuple) else 0
