@@ -102,7 +102,7 @@ PERCEPTIONS = Registry(
         "tanh": ("ecsuite.agents.perception:TanhPerception", "one linear layer and tanh"),
         "mlp": ("ecsuite.agents.perception:MLPPerception", "two linear layers with ReLU between them"),
         "recurrent": (
-            "ecsuite.agents.reading:RecurrentPerception",
+            "ecsuite.agents.recurrent_perception:RecurrentPerception",
             "a recurrent network that reads the features piece by piece, such as the letters of a string",
         ),
         "conv": (
