@@ -90,7 +90,8 @@ def test_an_error_of_the_server_says_nothing_of_its_inside(visit, monkeypatch, c
 
 
 def test_too_many_requests_are_refused(visit):
-    assert 429 in {visit.get("/api/state").status_code for _ in range(300)}
+    # 240 at once and 40 a second are allowed, so a slow machine takes more than 240 of them.
+    assert any(visit.get("/api/state").status_code == 429 for _ in range(2000))
 
 
 def test_nobody_takes_part_without_a_cookie(visit):

@@ -51,7 +51,10 @@ def test_a_hashtable_stores_nine_meanings_within_a_few_batches():
 
 @pytest.mark.parametrize("model", ["lstm", "husenda:gru", "fc2l", "sru"])
 def test_results_do_not_depend_on_the_other_runs(model):
-    """Also after other runs have ended. They learn to an accuracy of 60 %."""
+    """Also after other runs have ended. They learn to an accuracy of 60 %.
+
+    Products of several runs may differ from those of one in the last bits of fp32: they do on an AMD EPYC.
+    """
     protocol = replace(PROTOCOL, target=0.6)
     runs = [CONCAT, Run(grammar="hol", seed=123, cap=400), Run(grammar="perm", seed=124, cap=400)]
     together = learnt(model, *runs, protocol=protocol)
@@ -61,7 +64,8 @@ def test_results_do_not_depend_on_the_other_runs(model):
         assert (alone.grammar, alone.seed) == (outcome.grammar, outcome.seed) == (run.grammar, run.seed)
         assert (alone.steps, alone.reached) == (outcome.steps, outcome.reached)
         assert alone.accuracy == outcome.accuracy
-        assert all(torch.equal(outcome.weights[name], value) for name, value in alone.weights.items())
+        for name, value in alone.weights.items():
+            torch.testing.assert_close(outcome.weights[name], value, rtol=1e-5, atol=5e-6)
 
 
 @pytest.mark.parametrize("model", ["lstm-2l", "husendz:dgsend", "fc2l"])
