@@ -1,6 +1,7 @@
 """Acquisition: train several runs in parallel, each until its protocol stops it.
 
-All inputs of a run are functions of its seed, so results do not depend on which runs are batched together.
+All inputs of a run are functions of its seed, so results do not depend on which runs are batched together, but for the
+last bits of weights on processors whose products of several matrices differ from those of one (some from AMD).
 """
 
 import functools

@@ -51,10 +51,7 @@ def test_a_hashtable_stores_nine_meanings_within_a_few_batches():
 
 @pytest.mark.parametrize("model", ["lstm", "husenda:gru", "fc2l", "sru"])
 def test_results_do_not_depend_on_the_other_runs(model):
-    """Also after other runs have ended. They learn to an accuracy of 60 %.
-
-    Products of several runs may differ from those of one in the last bits of fp32: they do on an AMD EPYC.
-    """
+    """Also after other runs have ended. They learn to an accuracy of 60 %."""
     protocol = replace(PROTOCOL, target=0.6)
     runs = [CONCAT, Run(grammar="hol", seed=123, cap=400), Run(grammar="perm", seed=124, cap=400)]
     together = learnt(model, *runs, protocol=protocol)
@@ -64,8 +61,20 @@ def test_results_do_not_depend_on_the_other_runs(model):
         assert (alone.grammar, alone.seed) == (outcome.grammar, outcome.seed) == (run.grammar, run.seed)
         assert (alone.steps, alone.reached) == (outcome.steps, outcome.reached)
         assert alone.accuracy == outcome.accuracy
+        bound = {"rtol": 0, "atol": 0} if products_are_those_of_one() else {"rtol": 1e-5, "atol": 5e-6}
         for name, value in alone.weights.items():
-            torch.testing.assert_close(outcome.weights[name], value, rtol=1e-5, atol=5e-6)
+            torch.testing.assert_close(outcome.weights[name], value, **bound)
+
+
+def products_are_those_of_one():
+    """Whether this processor gives a product the same bits alone and beside others; MKL does not on some from AMD."""
+    generator = torch.Generator().manual_seed(0)
+    for height, inner, width in ((3, 16, 9), (1, 48, 9), (16, 32, 9), (64, 17, 32)):
+        one = torch.randn(3, height, inner, generator=generator)
+        other = torch.randn(3, inner, width, generator=generator)
+        if not torch.equal(torch.bmm(one, other)[:1], torch.bmm(one[:1], other[:1])):
+            return False
+    return True
 
 
 @pytest.mark.parametrize("model", ["lstm-2l", "husendz:dgsend", "fc2l"])
