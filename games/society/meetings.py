@@ -61,7 +61,7 @@ class Ring:
         """Options of the ring."""
 
         distance: Count = 1
-        """How far apart, in places of the ring, two may be that meet."""
+        """How far apart, in places of the ring, two may be that meet; at most half of the ring."""
 
     def __init__(self, options: Options) -> None:
         self.distance = options.distance
@@ -72,6 +72,12 @@ class Ring:
             raise ConfigError(
                 f"society.meets: a ring has a receiver at the place of each sender, got {num_senders} senders and "
                 f"{num_receivers} receivers"
+            )
+        most = max(1, num_senders // 2)
+        if self.distance > most:
+            raise ConfigError(
+                f"society.meets.distance: in a ring of {num_senders} nobody is further away than {most}, got "
+                f"{self.distance}: expected at most {most}, or meets=all"
             )
         found = [
             Pair(i, j)

@@ -41,6 +41,32 @@ TRAIN = [
     "cpu",
     *(part for each in GAME for part in ("--set", each)),
 ]
+SOCIETY = [
+    "society.imitate_every=5",
+    "society.voting=true",
+    "society.sender_speeds=[1, 0.5]",
+    "society.receiver_speeds=[0.5]",
+    "generations.which=oldest",
+]
+KICKBACK = ["society.agents=2", "generations.which=none", "channel=reinforce"]
+"""Agents that learn their own language again."""
+GENERATIONS = [
+    "generations.every=8",
+    "generations.transmit=true",
+    "generations.size=12",
+    "generations.sender_steps=2",
+    "generations.receiver_steps=2",
+    "training.num_epochs=11",  # 22 steps; agents begin, or learn again, at the 8th and 16th
+    "training.evaluate_every=6",
+    "training.checkpoint_every=5",
+]
+
+
+def train_society(*settings):
+    """Training of a society that is replaced or learns again."""
+    return [*TRAIN, "--resume", *(part for each in (*GENERATIONS, *settings) for part in ("--set", each))]
+
+
 HERE = ["--workers", "1", "--device", "cpu"]
 ICY = "icy --model fc1l --grammar perm --num-attributes 2 --num-values 2 --cache c --seeds 1 --out i.json"
 STUDY = {"base": "disc_tiny", "vary": {"channel.vocab_size": [3, 5]}, "seeds": [4], "score": ["topsim"]}
@@ -49,6 +75,8 @@ STUDY["set"] = {
 }
 COMMANDS = {
     "train": ([], [*TRAIN, "--resume"]),
+    "society": ([], train_society("society.senders=2", "society.receivers=3", *SOCIETY)),
+    "kickback": ([], train_society(*KICKBACK)),
     "score": ([TRAIN], ["score", "run", "--metrics", "topsim,posdis"]),
     "icy": ([], ICY.split() + HERE),
     "xferbench": ([TRAIN], "score run --metrics xferbench --preset nano --cache c".split() + HERE),

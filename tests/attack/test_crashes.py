@@ -28,7 +28,7 @@ def test_a_sample_of_events_of_training(fault):
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("fault", ["die", "full"])
-@pytest.mark.parametrize("command", ["train", "score", "icy", "xferbench", "sweep"])
+@pytest.mark.parametrize("command", ["train", "society", "kickback", "score", "icy", "xferbench", "sweep"])
 def test_every_event(command, fault):
     (found,) = figures("crashes.py", command, "--fault", fault)
     assert found["tried"] == found["survived"] == found["events"] > 10
@@ -56,8 +56,22 @@ def test_two_processes():
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("command", ["train", "score", "icy", "xferbench", "sweep"])
+@pytest.mark.parametrize("command", ["train", "society", "kickback", "score", "icy", "xferbench", "sweep"])
 def test_signals_at_random_times(command):
     found = figures("stops.py", command, "--times", 5)
     assert [each["signal"] for each in found] == ["kill", "term", "stop"]
     assert all(each["survived"] == each["sent"] == 5 for each in found)
+
+
+def test_a_society_is_killed_where_agents_begin():
+    found = figures("steps.py", "society", "--signals", "kill", "--steps", 16)
+    assert [each["survived"] for each in found] == [1, 1, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("command", ["society", "kickback"])
+def test_signals_at_every_step(command):
+    found = figures("steps.py", command)
+    assert len(found) == 9
+    assert all(each["survived"] == each["sent"] == 22 for each in found)

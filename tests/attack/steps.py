@@ -1,0 +1,99 @@
+"""Signals at every step of training: kill -9, Ctrl-C and SIGTERM, after which the command runs again.
+
+    python tests/attack/steps.py society kickback --signals kill int
+
+A figure a line: steps at which a signal was sent, and how many runs ended with the bytes of the command that nobody
+disturbed. Files are disturbed by `crashes.py`; here it is what agents do at a step: play, learn, imitate, or begin.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from crashes import COMMANDS, contents, ecsuite, fresh, preload
+from stops import without_spare
+
+import ecsuite.games.society.society as society
+
+SIGNALS = {"kill": signal.SIGKILL, "int": signal.SIGINT, "term": signal.SIGTERM}
+CODES = {"kill": -signal.SIGKILL, "int": 0, "term": 75}
+"""Exit codes: training that was interrupted writes its corpus, and can go on."""
+PLACES = ("begin_step", "train_on", "scale_gradients")
+"""Where in a step: before agents begin, before they play or learn, before their weights change."""
+
+
+def with_signal(sent, step, place):
+    """A society that sends a signal to its process at a place of a step."""
+    plain = getattr(society.Society, place)
+
+    def disturbed(self, *arguments):
+        if arguments[PLACES.index(place) == 1] == step:
+            os.kill(os.getpid(), SIGNALS[sent])
+        return plain(self, *arguments)
+
+    return disturbed
+
+
+def attack(name, signals, steps, print_fault=print):
+    """Send signals at steps; yields the figures of each signal and place."""
+    before, line = COMMANDS[name]
+    assert not before
+    with tempfile.TemporaryDirectory() as scratch:
+        prepared, work = Path(scratch) / "prepared", Path(scratch) / "work"
+        prepared.mkdir()
+        code, said, *_, modules = ecsuite(fresh(prepared, work), line)
+        assert code == 0, said
+        preload(modules)
+        whole = without_spare(contents(work))
+        with (work / "run" / "metadata.json").open() as file:
+            num_steps = json.load(file)["training"]["num_steps"]
+        for sent in signals:
+            for place in PLACES:
+                figures = {"command": name, "signal": sent, "place": place, "sent": 0, "survived": 0}
+                for step in steps or range(num_steps):
+                    plain = getattr(society.Society, place)
+                    setattr(society.Society, place, with_signal(sent, step, place))
+                    try:
+                        code, said, *_ = ecsuite(fresh(prepared, work), line)
+                    finally:
+                        setattr(society.Society, place, plain)
+                    faults = [] if code == CODES[sent] else [f"exit code {code}: {said[-600:]}"]
+                    again, told, *_ = ecsuite(work, line)
+                    faults += [f"run again: exit code {again}: {told[-600:]}"] if again else []
+                    if not faults and (found := without_spare(contents(work))) != whole:
+                        others = [each for each in {**found, **whole} if found.get(each) != whole.get(each)]
+                        faults.append(f"other bytes: {', '.join(others)[:300]}")
+                    figures["sent"] += 1
+                    figures["survived"] += not faults
+                    for each in faults:
+                        print_fault(f"{name}, {sent} at {place} of step {step}: {each}")
+                yield figures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("commands", nargs="*", default=["society", "kickback"])
+    parser.add_argument("--signals", nargs="+", default=list(SIGNALS), choices=SIGNALS)
+    parser.add_argument("--steps", nargs="+", type=int, help="only these, from 0")
+    options = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
+    import torch
+    import torch._dynamo
+
+    import ecsuite.games.training  # noqa: F401
+
+    torch.set_num_threads(1)
+    is_survived = True
+    for name in options.commands:
+        for figures in attack(name, options.signals, options.steps):
+            print(json.dumps(figures), flush=True)
+            is_survived &= figures["sent"] == figures["survived"]
+    sys.exit(not is_survived)
+
+
+if __name__ == "__main__":
+    main()
