@@ -1,12 +1,12 @@
 """Which reduced XferBench ranks games among each other? Recipes are compared on one half of the sources.
 
 The sources are those of xferbench_mini.py: human texts, parentheses, corpora of games (`--corpus`) and stand-ins for
-published corpora. `SEARCH` is the half that recipes are chosen on, with seed 0; `VERDICT` is the other half, which the
-chosen recipe and the default are judged on, with seeds that the search did not use. No pretraining and noise are in
+published corpora. `SEARCH` is the half that recipes are chosen on, with seed 0; `HELD_OUT` is the other half, on which
+the chosen recipe and the default are measured with seeds that the search did not use. No pretraining and noise are in
 both, since they are what games are compared with. Every score is kept in `--cache`, so that a stopped command goes on.
 
     python benchmarks/mini_search.py --texts TEXTS --corpus disc44=runs/disc_small --corpus recon44=runs/recon44
-    python benchmarks/mini_search.py --texts TEXTS --half verdict --recipes default early --seeds 1 2 3
+    python benchmarks/mini_search.py --texts TEXTS --half held_out --recipes default epochs4 --seeds 1 2
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from early_stopping import plan_early
 from rows import cpu_seconds
 from xferbench_mini import PUBLISHED, STAND_INS, source
 
@@ -24,19 +25,20 @@ from ecsuite.config import look_up
 from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics.bootstrap import statistic_interval
 from ecsuite.eval.statistics.correlation import spearman
+from ecsuite.eval.xferbench.jobs import plan
 from ecsuite.eval.xferbench.presets import MINI, Preset
-from ecsuite.eval.xferbench.result import measure
-from ecsuite.eval.xferbench.study import make_study
+from ecsuite.eval.xferbench.result import XferBenchResult, collect, measure
+from ecsuite.eval.xferbench.study import Study, make_study
 from ecsuite.eval.xferbench.texts import choose_texts, read_texts
 from ecsuite.jobs.graph import Runner
 
 BASELINES = ("no_pretrain", "random")
 SEARCH = ("fr", "paren_real", "yao_coco", "rlupus", "disc66'", "disc44", "recon44", "babyai_goto", *BASELINES)
-VERDICT = (
+HELD_OUT = (
     "ru", "paren_synth", "ec_at_scale", "mu_concept", "disc66", "disc44'", "nav_cold", "babyai_32", *BASELINES,
 )  # fmt: skip
 """The games and stand-ins in the order of their published scores, one to each half in turn."""
-HALVES = {"search": SEARCH, "verdict": VERDICT}
+HALVES = {"search": SEARCH, "held_out": HELD_OUT}
 GAMES = {*STAND_INS, "mu_concept", "disc66", "disc44", "recon44"}
 
 
@@ -50,6 +52,9 @@ class Recipe:
     """Most times that pretraining reads a corpus in an epoch; small corpora are then trained on for fewer steps."""
     power: float = 1.0
     """A message that occurs n times is kept n to this power times, rounded up; 0: once."""
+
+    stops_early: bool = False
+    """Whether pretraining ends when the loss on held-out messages stops falling; its epochs are then the most."""
 
     def preset(self, corpus: Corpus | None) -> Preset:
         """The preset for a corpus."""
@@ -77,6 +82,14 @@ class Recipe:
                 kept.append(index)
         return Corpus(messages=corpus.messages.take(np.array(kept)))
 
+    def measure(self, study: Study, runner: Runner) -> XferBenchResult:
+        """Run a study."""
+        if not self.stops_early:
+            return measure(study, runner)
+        jobs = plan_early(study)
+        results = runner.run(list(jobs.values()))
+        return collect(study, {job: results[jobs[key]] for key, job in plan(study).items()})
+
 
 RECIPES = {
     "default": Recipe(),
@@ -92,6 +105,19 @@ RECIPES = {
     "wider": Recipe(changes={"width": 128, "num_heads": 4, "pretrain_epochs": 1}),
     "whole": Recipe(changes={"pretrain_vocabulary": "whole"}),
     "real": Recipe(changes={"languages": ("da", "fi"), "num_embedded": 0}),
+    "epochs4_passes10": Recipe(changes={"pretrain_epochs": 4}, most_passes=10),
+    "epochs4_passes10_targets4": Recipe(changes={"pretrain_epochs": 4, "num_embedded": 4}, most_passes=10),
+    "epochs4_twice": Recipe(changes={"pretrain_tokens": 500_000, "pretrain_epochs": 4}),
+    "slow": Recipe(
+        changes={
+            "pretrain_tokens": 500_000,
+            "pretrain_epochs": 4,
+            "lr": 3e-4,
+            "tune_epochs": 6,
+            "tune_lr": 2e-4,
+        }
+    ),
+    "early": Recipe(changes={"pretrain_epochs": 8}, stops_early=True),
     "three_minutes": Recipe(changes={"pretrain_tokens": 500_000, "pretrain_epochs": 5, "dropout": 0.1}),
 }
 """By name; `three_minutes` has the published proportions: five epochs of pretraining, dropout, and four tokens of
@@ -128,14 +154,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     else [texts[each] for each in preset.languages]
                 )
                 study = make_study(corpus, targets, preset, [seed], device="cpu")
-                values[name] += measure(study, Runner(folder=given.cache, num_workers=1)).means
+                runner = Runner(folder=given.cache, num_workers=1)
+                values[name] += recipe.measure(study, runner).means
         number = len(names) * len(given.seeds)
         spent = f"{(time.perf_counter() - start) / number:.0f} s, CPU {(cpu_seconds() - used) / number:.0f} s a score"
-        print(f"{recipe_name}: {verdict(values)}; {spent}", flush=True)
+        print(f"{recipe_name}: {summary(values)}; {spent}", flush=True)
         print("  " + " ".join(f"{name} {np.mean(each):.3f}" for name, each in values.items()), flush=True)
 
 
-def verdict(values: Mapping[str, Sequence[float]]) -> str:
+def summary(values: Mapping[str, Sequence[float]]) -> str:
     """Rank correlations with the published scores, and games that are wrongly behind noise."""
     published = {**PUBLISHED, **{name: chain.published for name, chain in STAND_INS.items()}}
     means = {name: float(np.mean(each)) for name, each in values.items()}
