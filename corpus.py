@@ -1,6 +1,6 @@
 """The corpus: messages, meanings, concepts and provenance. `ecsuite.formats` reads and writes it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Self
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ecsuite.config import CorpusError as CorpusError
 
-_BLOCK = 1 << 16
-"""Rows taken at once."""
+_BLOCK = 1 << 14
+"""Rows taken at once, so that they fit the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +64,41 @@ class Ragged:
             values[bounds[0] : bounds[-1]] = self.values[np.arange(bounds[0], bounds[-1]) + shifts]
         return Ragged(values, offsets)
 
+    def blocks(self, num_rows: int = _BLOCK) -> Iterator["Ragged"]:
+        """The rows in their order, some at a time: views of the values, and offsets from 0."""
+        for start in range(0, len(self), num_rows):
+            bounds = self.offsets[start : start + num_rows + 1]
+            yield Ragged(self.values[bounds[0] : bounds[-1]], bounds - bounds[0])
+
     def before(self, value: int) -> "Ragged":
         """Truncate each row before the first occurrence of `value`."""
-        hits = np.flatnonzero(self.values == value)
+        values, lengths = np.empty_like(self.values), np.empty(len(self), np.int64)
+        filled, number = 0, 0
+        for block in self.blocks():  # limits memory
+            kept, ends = block._before(value)
+            values[filled : filled + len(kept)] = kept
+            lengths[number : number + len(ends)] = ends
+            filled, number = filled + len(kept), number + len(ends)
+        return Ragged.from_lengths(values[:filled], lengths)
+
+    def _before(self, value: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The values of `before`, and the lengths of its rows."""
+        differs = self.values != value
+        hits = np.flatnonzero(~differs)
         rows = np.searchsorted(self.offsets, hits, side="right") - 1
         is_first = np.diff(rows, prepend=-1) > 0
         ends = self.offsets[1:].copy()
         ends[rows[is_first]] = hits[is_first]
         lengths = ends - self.offsets[:-1]
-        kept = lengths > 0
-        steps = np.zeros(len(self.values) + 1, dtype=np.int8)  # 1 at the start of a kept part, -1 at its end
-        steps[self.offsets[:-1][kept]] += 1
-        steps[ends[kept]] -= 1
-        return Ragged.from_lengths(self.values[np.cumsum(steps[:-1], dtype=np.int8).view(bool)], lengths)
+        if np.count_nonzero(differs) > lengths.sum():  # something follows an end
+            differs &= np.repeat(ends, self.lengths) > np.arange(len(self.values))
+        return self.values[differs], lengths
+
+    def narrowed(self) -> "Ragged":
+        """The same in the smallest type of integers that holds the values, so not to be calculated with."""
+        if self.values.min(initial=0) < 0:
+            return self
+        return Ragged(self.values.astype(np.min_scalar_type(self.values.max(initial=0))), self.offsets)
 
     def reindexed(self) -> "tuple[Ragged, NDArray[np.int32]]":
         """Renumber the values densely, 0 to V-1 in order of id, so that tables over ids stay small.

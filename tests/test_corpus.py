@@ -50,6 +50,23 @@ def test_before_cuts_at_the_first_occurrence(before, after):
     assert rows_of(Ragged.from_rows(before).before(0)) == after
 
 
+def test_before_cuts_more_rows_than_a_block():
+    """Of 50,000 rows each is cut, some are padded, and some have no end."""
+    rows = [[row % 7 + 1] * (row % 4) + [0] * (row % 3) + [9] * (row % 5 == 0) for row in range(50_000)]
+    cut = Ragged.from_rows(rows).before(0)
+    assert rows_of(cut) == [row[: row.index(0)] if 0 in row else row for row in rows]
+    assert [len(block) for block in cut.blocks(30_000)] == [30_000, 20_000]
+    assert [row for block in cut.blocks() for row in rows_of(block)] == rows_of(cut)
+
+
+@pytest.mark.parametrize(
+    ("highest", "kind"), [(0, np.uint8), (255, np.uint8), (256, np.uint16), (1 << 16, np.uint32)]
+)
+def test_narrowed_is_the_same_in_a_smaller_type(highest, kind):
+    narrowed = Ragged.from_rows([[0, highest], [], [highest]]).narrowed()
+    assert narrowed.values.dtype == kind and rows_of(narrowed) == [[0, highest], [], [highest]]
+
+
 @pytest.mark.parametrize("huge", [7, 2_147_483_647])
 def test_reindexed_is_dense_in_order_of_id(huge):
     dense, originals = Ragged.from_rows([[huge, 3], [], [3, 5]]).reindexed()

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 _TABLE = 1 << 22
 """Maximum size of a dense table; larger tables do not fit the CPU cache, and sorting is faster."""
-_MAX_CODES = 1 << 62
+MAX_CODES = 1 << 62
 """Upper bound of codes, to avoid integer overflow."""
 _SPARSE = 64
 """Table entries per code above which sorting is faster, where codes are renumbered."""
@@ -72,7 +72,7 @@ def joint_codes(columns: Iterable[Ints], sizes: Iterable[int], num_rows: int) ->
     """
     codes, bound = np.zeros(num_rows, np.int64), 1
     for column, size in zip(columns, sizes, strict=True):
-        if bound * size > _MAX_CODES:
+        if bound * size > MAX_CODES:
             codes, distinct = renumbered(codes, bound)
             bound = len(distinct)
         codes *= size

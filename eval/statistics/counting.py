@@ -4,7 +4,6 @@ All functions work on flat arrays, without a Python loop over rows or symbols.
 """
 
 import math
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -12,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.statistics.contingency import MAX_CODES, counted, joint_codes, renumbered
 from ecsuite.eval.statistics.contingency import Floats as Floats
 from ecsuite.eval.statistics.contingency import Ints as Ints
-from ecsuite.eval.statistics.contingency import counted, joint_codes, renumbered
 from ecsuite.eval.statistics.contingency import entropy as entropy
+from ecsuite.eval.statistics.equal_codes import labels_of_codes
 
+_BLOCK = 1 << 14
+"""Rows taken at once, so that what is made of them fits the cache."""
 _MAX_BITS = 160
 """Bits of a row up to which rows are numbered by their codes: three joint codes of 63 bits, as counts take some."""
 
@@ -31,12 +33,7 @@ def row_labels(rows: Ragged) -> Ints:
     longest, num_values = int(rows.lengths.max(initial=0)), int(rows.values.max(initial=0)) + 2
     if longest * math.log2(num_values) > _MAX_BITS:
         return _row_labels_by_content(rows)
-    group, num_groups = joint_codes(_position_codes(rows, longest), [num_values] * longest, len(rows))
-    group, distinct = renumbered(group, num_groups)
-    first = first_rows(group, len(distinct))
-    label = np.empty_like(first)
-    label[np.argsort(first)] = np.arange(len(first))
-    return label[group]
+    return labels_of_codes(*_row_codes(rows, longest, num_values))
 
 
 def first_rows(labels: Ints, number: int) -> Ints:
@@ -64,15 +61,34 @@ def num_labels(labels: Ints) -> int:
     return int(labels.max(initial=-1)) + 1
 
 
-def _position_codes(rows: Ragged, longest: int) -> Iterator[Ints]:
-    """The value at each position plus 1, (num_rows,); 0 after the end."""
-    lengths, starts = rows.lengths, rows.offsets[:-1]
-    for position in range(longest):
-        present = np.flatnonzero(lengths > position)
-        column = np.zeros(len(rows), np.int64)
-        column[present] = rows.values[starts[present] + position]
-        column[present] += 1
-        yield column
+def _row_codes(rows: Ragged, longest: int, num_values: int) -> tuple[Ints, int]:
+    """Codes that are equal where rows are, shape (num_rows,), and their bound.
+
+    Args:
+        rows: The rows.
+        longest: The largest length.
+        num_values: A bound of the values plus 1, as positions after the end have the value 0.
+    """
+    codes, bound, position = np.zeros(len(rows), np.int64), 1, 0
+    while position < longest:
+        width = int(math.log2(MAX_CODES / bound) / math.log2(num_values))  # positions that fit
+        if not width:
+            codes = labels_of_codes(codes, bound)
+            bound = num_labels(codes)
+            continue
+        width = min(width, longest - position)
+        for start in range(0, len(rows), _BLOCK):
+            own, bounds = codes[start : start + _BLOCK], rows.offsets[start : start + _BLOCK + 1]
+            place, ends = bounds[:-1] + position, bounds[1:]
+            for _ in range(width):
+                own *= num_values
+                column = rows.values.take(place, mode="clip").astype(np.int64)
+                column += 1
+                column *= place < ends
+                own += column
+                place += 1
+        position, bound = position + width, bound * num_values**width
+    return codes, bound
 
 
 def _row_labels_by_content(rows: Ragged) -> Ints:
