@@ -35,6 +35,11 @@ def save_checkpoint(
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     tensors |= optimizer_tensors(optimizer)
     write_tensors(folder / f"checkpoint-{step:09d}.safetensors", tensors, {"step": step, **state})
+    remove_old_checkpoints(folder)
+
+
+def remove_old_checkpoints(folder: Path) -> None:
+    """Remove all but the newest two."""
     for old in checkpoints(folder)[NUM_KEPT:]:
         old.unlink()
 

@@ -23,7 +23,7 @@ from ecsuite.devices import (
 )
 from ecsuite.formats import write_corpus
 from ecsuite.games.best_checkpoint import Best, read_best, save_best
-from ecsuite.games.checkpoints import load_checkpoint, save_checkpoint
+from ecsuite.games.checkpoints import load_checkpoint, remove_old_checkpoints, save_checkpoint
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.distributed import Processes, joined_processes
 from ecsuite.games.experiment import ignore
@@ -202,6 +202,7 @@ def _train(
     processes.wait()  # until all have read the folder
     if processes.is_first:
         prepare_run_folder(folder, experiment, is_replaced=found.is_replaced)
+        remove_old_checkpoints(folder)  # the run may have been killed before it removed one
     state: dict[str, Any] = saved or {"step": 0, NUM_LINES: 0, "sums": {}, "valid": {}}
     step, sums, valid = state["step"], state["sums"], state["valid"]
     devices = devices_of_run(state.get("devices", []), target_device, step, note)

@@ -128,7 +128,7 @@ class Generations:
 
     def _examples(self, learning: LearningStep) -> tuple[Batch, Tensor]:
         """The rounds of a step of learning, and their places among those that were written down."""
-        size = min(self.society.world.sizes.batch_size, self.options.size)
+        size = self.options.batch_size or min(self.society.world.sizes.batch_size, self.options.size)
         per_pass = self.options.size // size
         rows = _order(self.seed, learning.generation, learning.number // per_pass, self.options.size)
         rows = rows[learning.number % per_pass * size :][:size]

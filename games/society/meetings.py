@@ -291,3 +291,8 @@ class Schedule:
     def partners(self, sender: int) -> list[int]:
         """The receivers that a sender meets."""
         return [pair.receiver for pair in self.pairs if pair.sender == sender]
+
+    def with_receivers(self, receivers: Sequence[int], step: int) -> list[Pair]:
+        """A pair for each of some receivers: the senders that one meets play in turn with it."""
+        met = {index: [pair for pair in self.pairs if pair.receiver == index] for index in receivers}
+        return [pairs[step % len(pairs)] for pairs in met.values()]

@@ -94,6 +94,11 @@ class GenerationOptions:
     """Steps, at the beginning of a generation, in which new senders learn the messages of those they replace."""
     receiver_steps: Natural = 0
     """Steps after these in which new receivers learn what the messages mean."""
+    batch_size: Count | None = None
+    """Messages that an agent learns in a step; null: as many as training.batch_size, or all that are written down."""
+    receivers_learn: Literal["messages", "sender"] = "messages"
+    """What new receivers learn: the messages that were written down, or those that a sender says now, whose weights do
+    not change meanwhile (Ren et al. 2020)."""
 
     def __post_init__(self) -> None:
         """Check that the phases fit into a generation; `ConfigError` if not."""
@@ -116,5 +121,11 @@ class GenerationOptions:
         for role in ("sender", "receiver"):
             if getattr(self, f"{role}_steps") and self.roles not in ("both", f"{role}s"):
                 raise ConfigError(f"{role}_steps: no {role} is replaced (generations.roles), expected 0")
+        if self.receivers_learn == "sender" and not self.receiver_steps:
+            raise ConfigError("receivers_learn: not read without receiver_steps")
+        if self.batch_size is not None and not self.transmit:
+            raise ConfigError("batch_size: not read without transmit: true")
+        if self.batch_size is not None and self.batch_size > self.size:
+            raise ConfigError(f"batch_size: expected at most the {self.size} of size, got {self.batch_size}")
         if self.which == "none" and not self.transmit:
             raise ConfigError("which: nobody is replaced and nothing is learnt, expected transmit: true")

@@ -54,6 +54,7 @@ class Society(Agents):
         self.learns = self.generations.options.transmit or self.options.imitate_every is not None
         self.side_by_side = SideBySide(parts_are_own=bool(experiment.code))
         self.num_plays: Mapping[Role, Any] = {}
+        self.unchanged: Sequence[Role] = ()
 
     def chance(self) -> Mapping[str, float]:
         """Chance level of each measure that has one; the lowest accuracy of a pair and that of a vote have its own."""
@@ -69,18 +70,18 @@ class Society(Agents):
 
         The objective is the sum over pairs; see `scale_gradients`.
         """
+        self.unchanged = ()
         if (learning := self.generations.learning_step(step)) is not None:
             self.num_plays = {learning.role: (learning.index, np.ones(len(learning.index)))}
+            if learning.role == "receiver" and self.generations.options.receivers_learn == "sender":
+                return self._listen(learning.index.tolist(), number, step, epoch)
             return _of_learning(self.generations.learn(learning))
         every = self.options.imitate_every
         if every is not None and step and step % every == 0:
             return _of_learning(self._imitate(number))
         pairs = self.schedule.of_step(step)
         self._count(pairs)
-        games = [self.pair(pair.sender, pair.receiver) for pair in pairs]
-        batches = [self._batch(number, place) for place in range(len(pairs))]
-        noises = [self._noise(number, place) for place in range(len(pairs))]
-        played = self.side_by_side.play(games, batches, noises, epoch)
+        played = self._play_pairs(pairs, number, epoch)
         self._note_accuracy(pairs, played)
         objective = torch.stack([each.objective for each in played]).sum()
         measures = means([each.measures for each in played])
@@ -124,7 +125,7 @@ class Society(Agents):
         return replace(played[0], measures=measures)
 
     def scale_gradients(self, step: int) -> None:
-        """Make the gradient of each agent the mean over the pairs in which it played, and drop that of slow ones.
+        """Make the gradient of each agent the mean over the pairs in which it played; drop that of slow ones.
 
         An agent without a gradient is left as it is by the optimizer.
         """
@@ -136,10 +137,28 @@ class Society(Agents):
                 for parameter in self.agents(role)[index].parameters():
                     if parameter.grad is not None and (is_slow or count > 1):
                         parameter.grad = None if is_slow else parameter.grad.div_(count)
+        for role in self.unchanged:
+            for parameter in self.agents(role).parameters():
+                parameter.grad = None
 
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
         """Replace agents where a generation ends with this step."""
         self.generations.begin_step(step, optimizer)
+
+    def _play_pairs(self, pairs: list[Pair], number: int, epoch: int) -> Sequence[StepResult]:
+        """Play batches of training, one with each pair."""
+        games = [self.pair(pair.sender, pair.receiver) for pair in pairs]
+        batches = [self._batch(number, place) for place in range(len(pairs))]
+        noises = [self._noise(number, place) for place in range(len(pairs))]
+        return self.side_by_side.play(games, batches, noises, epoch)
+
+    def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:
+        """Receivers learn what senders say now; the weights of senders do not change."""
+        self.unchanged = ("sender",)
+        played = self._play_pairs(self.schedule.with_receivers(receivers, step), number, epoch)
+        loss = torch.stack([each.measures["loss"] for each in played]).mean()
+        objective = torch.stack([each.objective for each in played]).sum()
+        return _of_learning(StepResult(objective=objective, measures={LEARNING_LOSS: loss}))
 
     def _imitate(self, number: int) -> StepResult:
         """All senders but the best of late learn its messages."""

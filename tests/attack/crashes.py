@@ -47,8 +47,14 @@ SOCIETY = [
     "society.sender_speeds=[1, 0.5]",
     "society.receiver_speeds=[0.5]",
     "generations.which=oldest",
+    "generations.batch_size=3",
 ]
-KICKBACK = ["society.agents=2", "generations.which=none", "channel=reinforce"]
+KICKBACK = [
+    "society.agents=2",
+    "generations.which=none",
+    "channel=reinforce",
+    "generations.receivers_learn=sender",
+]
 """Agents that learn their own language again."""
 GENERATIONS = [
     "generations.every=8",

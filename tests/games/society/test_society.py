@@ -178,6 +178,41 @@ def test_a_new_sender_learns_the_messages_of_the_one_it_replaces(small):
     assert (record_corpus(found, small()).messages.values == before).mean() > 0.9
 
 
+def test_new_receivers_may_learn_from_a_sender_that_does_not_change(small):
+    settings = (
+        "society.senders=2", "society.receivers=3", "generations.every=9", "generations.transmit=true",
+        "generations.size=16", "generations.sender_steps=1", "generations.receiver_steps=4",
+        "generations.batch_size=4", "generations.receivers_learn=sender", "generations.which=oldest",
+    )  # fmt: skip
+    found = society(small(*settings, "channel=reinforce"))
+    updates = WeightUpdates(small("optimizer.lr=0.01").optimizer, found)
+    for step in (9, 10):
+        found.begin_step(step, updates.optimizer)
+        before = {name: each.detach().clone() for name, each in found.named_parameters()}
+        found.zero_grad()
+        played = found.train_on(step, step, 0)
+        played.objective.backward()
+        found.scale_gradients(step)
+        updates.step(1.0)
+        changed = [name for name, each in found.named_parameters() if (each != before[name]).any()]
+        assert {".".join(name.split(".")[:2]) for name in changed} == (
+            {"senders.0"} if step == 9 else {"receivers.0"}
+        )
+        assert played.measures["learning"] == 1
+        assert set(played.measures) == {"learning", "learning_loss"}
+
+
+def test_a_step_of_learning_has_as_many_messages_as_asked(small):
+    settings = [each for each in GENERATIONS if "size" not in each]
+    found = society(small(*settings, "generations.size=40", "generations.batch_size=3"))
+    seen = []
+    for step in (8, 9, 10, 11):
+        batch, rows = found.generations._examples(found.generations.learning_step(step))
+        assert len(batch.labels) == len(rows) == 3
+        seen += rows.tolist()
+    assert len(set(seen[:6])) == 6  # another part of them in each step of a role
+
+
 def test_imitation_makes_senders_alike(small):
     found = society(small("society.senders=3", "society.imitate_every=1", "channel.max_len=2"))
     updates = WeightUpdates(small("optimizer.lr=0.01").optimizer, found)
@@ -236,6 +271,12 @@ def test_voting_is_at_least_as_good_as_chance_and_counts_all(small):
         ((*TWO, "training.freeze_sender=true"), "needs a single pair"),
         ((*TWO, "generations.every=5", "generations.which=oldest", "generations.number=3"), "there are 2"),
         ((*GENERATIONS, "generations.size=999"), "at most the 250 examples"),
+        ((*GENERATIONS, "generations.batch_size=65"), "at most the 64 of size, got 65"),
+        ((*TWO, "generations.every=5", "generations.batch_size=2"), "not read without transmit"),
+        (
+            (*TWO, "generations.every=5", "generations.receivers_learn=sender"),
+            "not read without receiver_steps",
+        ),
         ((*GENERATIONS, "channel=quantized"), "expected a channel of symbols"),
         (("society.agents=2", "generations.every=5", "generations.roles=senders"), "replaced whole"),
         ((*TWO, "generations.every=5", "generations.number=2"), "number: not read with which=all"),
