@@ -38,6 +38,9 @@ class SocietyOptions:
     imitate_every: Count | None = None
     """Every so many steps, senders learn the messages of the one that was understood best, instead of playing
     (Chaabouni et al. 2022)."""
+    students: Count | None = None
+    """Senders that learn at such a step: they and a teacher are drawn anew each time, and the best of them teaches;
+    null: all but the best."""
     voting: bool = False
     """Evaluations also have the accuracy of the vote of all receivers that a sender meets (Chaabouni et al. 2022)."""
 
@@ -58,6 +61,13 @@ class SocietyOptions:
                 )
         if self.imitate_every is not None and self.number("sender") == 1:
             raise ConfigError("imitate_every: needs several senders, such as society.senders=4")
+        if self.students is not None:
+            if self.imitate_every is None:
+                raise ConfigError("students: not read without imitate_every")
+            if self.students >= self.number("sender"):
+                raise ConfigError(
+                    f"students: expected fewer than the {self.number('sender')} senders, got {self.students}"
+                )
         if self.voting and self.number("receiver") == 1:
             raise ConfigError("voting: needs several receivers, such as society.receivers=4")
 

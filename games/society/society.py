@@ -24,8 +24,9 @@ from ecsuite.games.society.side_by_side import SideBySide
 from ecsuite.games.society.voting import votes
 from ecsuite.games.worlds.world import Batch, World
 
-RECENT = 0.9
-"""Weight of the past in the running accuracy of a sender, by which the one that others imitate is chosen."""
+RECENT = 0.99
+"""Weight of the past in the running accuracy of a sender, by which the one that others imitate is chosen (Chaabouni et
+al. 2022, table 3)."""
 LEARNING = "learning"
 """Measure of training: the share of steps in which agents learnt what others said, and none played."""
 
@@ -78,7 +79,7 @@ class Society(Agents):
             return _of_learning(self.generations.learn(learning))
         every = self.options.imitate_every
         if every is not None and step and step % every == 0:
-            return _of_learning(self._imitate(number))
+            return _of_learning(self._imitate(number, step))
         pairs = self.schedule.of_step(step)
         self._count(pairs)
         played = self._play_pairs(pairs, number, epoch)
@@ -160,10 +161,14 @@ class Society(Agents):
         objective = torch.stack([each.objective for each in played]).sum()
         return _of_learning(StepResult(objective=objective, measures={LEARNING_LOSS: loss}))
 
-    def _imitate(self, number: int) -> StepResult:
-        """All senders but the best of late learn its messages."""
-        best = int(self.recent.argmax())
-        learners = [index for index in range(len(self.senders)) if index != best]
+    def _imitate(self, number: int, step: int) -> StepResult:
+        """All senders but the best of late learn its messages, or some of them (Chaabouni et al. 2022, section 2.3)."""
+        drawn = np.arange(len(self.senders))
+        if self.options.students is not None:
+            rng = np.random.default_rng([self.seed, step, *b"students"])
+            drawn = np.sort(rng.choice(drawn, 1 + self.options.students, replace=False))
+        best = int(drawn[int(self.recent[torch.from_numpy(drawn)].argmax())])
+        learners = [index for index in drawn.tolist() if index != best]
         self.num_plays = {"sender": (learners, np.ones(len(learners)))}
         batch = self._batch(number, 0)
         with torch.no_grad():

@@ -1,6 +1,6 @@
-"""Receivers that vote: the candidate with the highest mean log-probability over the receivers that a sender meets.
+"""Receivers that vote: the candidate with the highest mean probability over the receivers that a sender meets.
 
-Chaabouni et al. 2022, Emergent communication at scale, section 3.2: an ensemble of listeners.
+Chaabouni et al. 2022, Emergent communication at scale, section 2.3.
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,8 @@ def votes(games: Sequence[Game], rounds: SeenRounds, message: Message) -> Tensor
     answers = []
     for game in games:
         scores, ends = game.response(message, rounds.candidates)
-        answers.append(scores.log_softmax(-1) if scores.shape[-1] > 1 else scores)
-    right = games[0].task(torch.stack(answers).mean(0), rounds.truth).measures["accuracy"]
+        answers.append(scores.softmax(-1) if scores.shape[-1] > 1 else scores.sigmoid())
+    mean = torch.stack(answers).mean(0)
+    logits = mean.log() if mean.shape[-1] > 1 else mean.logit()
+    right = games[0].task(logits, rounds.truth).measures["accuracy"]
     return (ends * right).sum(0).mean()

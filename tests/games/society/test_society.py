@@ -227,6 +227,46 @@ def test_imitation_makes_senders_alike(small):
     assert np.mean(np.array(last) == best) > 0.9
 
 
+def test_as_many_students_as_asked_learn_from_the_best_of_those_drawn(small):
+    found = society(small("society.senders=4", "society.imitate_every=1", "society.students=1"))
+    found.recent.copy_(torch.tensor([0.1, 0.4, 0.2, 0.3]))
+    learnt = set()
+    for step in range(1, 40):
+        found.zero_grad()
+        found.train_on(step, step, 0).objective.backward()
+        (student,), _ = found.num_plays["sender"]
+        assert [index for index in range(4) if next(found.senders[index].parameters()).grad is not None] == [
+            student
+        ]
+        learnt.add(student)
+    assert learnt == {0, 2, 3}  # the best of all never learns
+
+
+def test_a_vote_is_by_the_mean_probability():
+    """Two receivers that lean to the first of three candidates, and one that is nearly sure of the second."""
+    from types import SimpleNamespace
+
+    from ecsuite.games.society.voting import votes
+
+    given = torch.tensor([[0.5, 0.45, 0.05], [0.5, 0.45, 0.05], [0.001, 0.6, 0.399]])
+
+    def task(scores, truth):
+        return SimpleNamespace(measures={"accuracy": (scores.argmax(-1) == truth).float()})
+
+    def receiver(row):
+        return SimpleNamespace(response=lambda *_: (row.log()[None, None], torch.ones(1, 1)), task=task)
+
+    games = [receiver(row) for row in given]
+    for winner, expected in ((1, 1.0), (0, 0.0)):
+        rounds = SimpleNamespace(candidates=None, truth=torch.tensor([[winner]]))
+        assert float(votes(games, rounds, None)) == expected
+    lean = torch.tensor([[0.98, 0.01, 0.01], [0.3, 0.35, 0.35], [0.0001, 0.50, 0.4999]])
+    rounds = SimpleNamespace(candidates=None, truth=torch.tensor([[0]]))
+    assert (
+        float(votes([receiver(row) for row in lean], rounds, None)) == 1.0
+    )  # mean log-probabilities would say 1
+
+
 def test_the_corpus_says_who_spoke_and_scores_are_means_over_speakers(small, run, tmp_path):
     from ecsuite.eval.reports.scorecard import score_corpus
 
@@ -279,6 +319,8 @@ def test_voting_is_at_least_as_good_as_chance_and_counts_all(small):
         ),
         ((*GENERATIONS, "channel=quantized"), "expected a channel of symbols"),
         (("society.agents=2", "generations.every=5", "generations.roles=senders"), "replaced whole"),
+        ((*TWO, "society.imitate_every=5", "society.students=2"), "fewer than the 2 senders, got 2"),
+        ((*TWO, "society.students=1"), "not read without imitate_every"),
         ((*TWO, "generations.every=5", "generations.number=2"), "number: not read with which=all"),
     ],
 )
