@@ -177,36 +177,20 @@ def _score_collection(
     trust_code: bool,
 ) -> None:
     """Score many corpora as jobs, and print one table; `--out FILE.csv` is that table with all scores."""
-    from ecsuite.commands.scoring import asked_run, keep_scores, prepare_scores, read
+    from ecsuite.commands.collection_jobs import jobs_of, scores_of
+    from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.collections.members import members_of
     from ecsuite.eval.collections.report import CSV, report, write_csv
-    from ecsuite.eval.collections.scoring import measure
-    from ecsuite.eval.collections.scoring import plan as plan_members
 
     members = members_of(corpora)
     if options.plan:
-        planned = plan_members(
-            members, names, lambda path: read(path, split), seed=of_metrics.seed, split=split
-        )
-        jobs = [job for of_member in planned.values() for job in of_member.values()]
-        if "xferbench" in names:
-            from ecsuite.eval.xferbench.jobs import plan as plan_jobs
-            from ecsuite.eval.xferbench.metric import study_of
-
-            studies = (study_of(read(path, split), of_metrics) for path in corpora)
-            jobs += [job for study in studies for job in plan_jobs(study).values()]
-        options.print_plan(jobs)
+        options.print_plan(jobs_of(members, names, of_metrics, split=split))
         return
     options.prepare_output()
     prepare_scores(corpora)
     scored = options.run(
-        lambda runner: measure(
-            members,
-            names,
-            replace(of_metrics, runner=runner),
-            lambda path: read(path, split),
-            split=split,
-            runs=[asked_run(path, names, trust_code=trust_code) for path in corpora],
+        lambda runner: scores_of(
+            members, names, replace(of_metrics, runner=runner), split=split, trust_code=trust_code
         )
     )
     for each in scored if split is None else ():

@@ -20,7 +20,7 @@ def sweep(
         str,
         typer.Argument(
             help="A shipped study such as paper/xferbench_search, or a YAML file with base, vary or search, seeds "
-            "and score (docs/sweeps.md)."
+            "and score (docs/sweeps.md), or with corpora and score (docs/collection_studies.md)."
         ),
     ],
     on: On = None,
@@ -51,7 +51,7 @@ def sweep(
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.search import Search
     from ecsuite.eval.sweeps.search_report import search_lines, trials_table
-    from ecsuite.eval.sweeps.study import load_study
+    from ecsuite.eval.sweeps.study import COLLECTION_KEY, load_study, read_tree
     from ecsuite.jobs.engines import place_of
     from ecsuite.jobs.store import Store
 
@@ -60,6 +60,28 @@ def sweep(
     if print_sbatch and place.slurm is None:
         raise ConfigError(f"--print-sbatch: not with --on {on}; options of sbatch are in --slurm")
     ctx.with_resource(place.planning())
+    tree = read_tree(study)
+    if COLLECTION_KEY in tree:
+        from ecsuite.commands.collection_sweep import sweep_collection
+
+        sweep_collection(
+            tree,
+            study,
+            place=place,
+            on=on,
+            slurm=slurm,
+            out=out,
+            plan=plan,
+            retries=retry_failed,
+            quiet=quiet,
+            as_json=as_json,
+            unread={
+                "--part": share is not None,
+                "--print-sbatch": print_sbatch,
+                "--device": device != "auto",
+            },
+        )
+        return
     chosen = load_study(study, device=device)
     if chosen.search is not None and (share or print_sbatch):
         option = "--part" if share else "--print-sbatch"

@@ -11,7 +11,12 @@ from ecsuite.file_formats import with_format
 
 
 def table(
-    runs: Annotated[list[str], typer.Argument(help="Folders of sweeps or runs, or folders that hold these.")],
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Folders of sweeps or runs, or folders that hold these; or the scores of a collection."
+        ),
+    ],
     by: Annotated[
         str | None,
         typer.Option(help="Settings of a row, such as channel.kind,task.kind; default those that vary."),

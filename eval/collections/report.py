@@ -22,10 +22,17 @@ COLUMNS = 5
 NAME_WIDTH = 28
 """Most columns of a corpus's name."""
 CSV = ".csv"
+FILES = ("scores.json", "scores.csv")
+"""The files of the folder of a study."""
 
 
-def report(scored: Sequence[ScoredMember]) -> Report:
-    """The output of a command."""
+def report(scored: Sequence[ScoredMember], *, folder: Path | None = None) -> Report:
+    """The output of a command.
+
+    Args:
+        scored: The corpora with their scores.
+        folder: Where a study keeps `FILES`; None: nowhere.
+    """
     names = score_names(scored)
     chosen = _most_defined(scored, names)
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
@@ -41,14 +48,18 @@ def report(scored: Sequence[ScoredMember]) -> Report:
         table.add_row(Text(each.member.name), f"{each.card.corpus['num_messages']:,}", *cells)
     lines = []
     if len(names) > len(chosen):
-        lines.append(
-            f"{len(names) - len(chosen)} more scores: --out FILE.csv (a row a corpus), --out FILE.json (all)"
+        where = (
+            "--out FILE.csv (a row a corpus), --out FILE.json (all)"
+            if folder is None
+            else f"{folder / FILES[1]} (a row a corpus)"
         )
+        lines.append(f"{len(names) - len(chosen)} more scores: {where}")
     signatures = [score.signature for each in scored for score in each.card.scores]
     lines += [f"xferbench: {limits}." for limits in dict.fromkeys(map(limits_of, signatures)) if limits]
     systems = {each.member.system for each in scored if each.member.system is not None}
     of_systems = f" of {len(systems)} systems" if systems else ""
-    lines.append(f"{len(scored)} corpora{of_systems}; next: ecsuite correlate FILE.json")
+    source = "FILE.json" if folder is None else folder
+    lines.append(f"{len(scored)} corpora{of_systems}; next: ecsuite correlate {source}")
     # A comparison of all pairs is of few corpora; the key stays for programs that read it.
     data = {"corpora": [each.to_json() for each in scored], "comparison": None, "notes": lines}
     return Report(tables=[table], notes=tuple(lines), data=data)

@@ -1,4 +1,7 @@
-"""Runs as records: settings, seed and figures, from the folder of a sweep or from any run folders; imports no code."""
+"""Runs as records: settings, seed and figures, from the folder of a sweep or from any run folders; imports no code.
+
+A corpus of a scored collection is a record, too: its system and its name are the settings.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +19,8 @@ from ecsuite.formats.strict_json import read_json
 
 SWEEP = "sweep.json"
 """The file of a sweep's folder with its runs."""
+COLLECTION = "scores.json"
+"""The file of the folder of a scored collection."""
 STORE = "jobs"
 """The folder, in that of a sweep, with the kept results of its jobs."""
 SEED = "training.seed"
@@ -65,13 +70,22 @@ class _Run(msgspec.Struct):
     failure: str | None = None
 
 
+class _Corpus(msgspec.Struct):
+    member: dict[str, Any]
+    scores: list[dict[str, Any]]
+
+
+class _Collection(msgspec.Struct):
+    corpora: list[_Corpus]
+
+
 class _Sweep(msgspec.Struct):
     runs: list[_Run]
     metrics: list[str] = []
 
 
 def read_records(paths: Iterable[str | Path]) -> list[Record]:
-    """The runs of folders: run folders, and folders that hold these, such as that of a sweep.
+    """The runs of folders: run folders, and folders that hold these, such as that of a sweep; or scored corpora.
 
     Of one sweep, the settings are those that it varies; otherwise those that differ between the runs.
 
@@ -82,6 +96,8 @@ def read_records(paths: Iterable[str | Path]) -> list[Record]:
     folders = [Path(path).parent if Path(path).name == SWEEP else Path(path) for path in paths]
     if len(folders) == 1 and (folders[0] / SWEEP).is_file():
         return _of_sweep(folders[0] / SWEEP)
+    if len(folders) == 1 and (corpora := _corpora_of(folders[0])):
+        return corpora
     return _with_varying_settings([_of_run(run) for folder in folders for run in run_folders(folder)])
 
 
@@ -122,6 +138,32 @@ def records_of(sweep: Mapping[str, Any]) -> list[Record]:
         )
         for run in found.runs
     ]
+
+
+def _corpora_of(path: Path) -> list[Record]:
+    """The corpora of a file of `ecsuite score` with several of them, or of such a file in a folder; else nothing."""
+    file = path if path.suffix == ".json" else path / COLLECTION
+    if (file.parent / "config.yaml").is_file() or not file.is_file():
+        return []
+    tree = read_json(file)
+    if not isinstance(tree, dict) or "corpora" not in tree:
+        return []
+    try:
+        found = msgspec.convert(without_format("result", tree, file), _Collection).corpora
+        records = [
+            Record(
+                name=each.member["name"],
+                settings={"system": each.member["system"], "corpus": each.member["name"]},
+                seed=each.member["seed"],
+                measures={},
+                scores=_asked(each.scores, ()),
+            )
+            for each in found
+        ]
+    except (msgspec.ValidationError, KeyError) as error:
+        raise ConfigError(f"{file}: not the scores of a collection: {error}") from None
+    keys = ("system", "corpus") if any(each.settings["system"] for each in records) else ("corpus",)
+    return [replace(each, settings={key: each.settings[key] for key in keys}) for each in records]
 
 
 def frame_of(records: Sequence[Record]) -> Any:

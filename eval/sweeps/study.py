@@ -34,10 +34,12 @@ FIRST_SEED = 1
 """First seed if only the number of seeds is given."""
 MAX_RUNS = 100_000
 """Most runs of a sweep."""
+COLLECTION_KEY = "corpora"
+"""The key that a study of a collection has, which is no sweep; see `ecsuite.eval.collections.study`."""
 SHIPPED = "paper"
 """The folder of `configs/` with shipped studies, and the beginning of their names."""
-SHIPPED_NAMES = ("xferbench_search", "zoo_", "society_", "collection_")
-"""How the names of those that are sweeps begin; the others are of other commands."""
+SHIPPED_NAMES = ("xferbench_search", "zoo_", "society_", "collection_", "elcc")
+"""How the names of those of `ecsuite sweep` begin; the others are of other commands."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,15 +141,15 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
     if isinstance(file, Mapping):
         source, tree = "sweep", {"name": "sweep", **file}
     else:
-        source = str(file)
-        tree = read_yaml(source, "study", shipped_studies())
-        tree["name"] = str(tree["name"]).removeprefix(f"{SHIPPED}/")
+        source, tree = str(file), read_tree(str(file))
+    if COLLECTION_KEY in tree:
+        raise ConfigError(f"{source}: a study of corpora, not a sweep of a game: `ecsuite sweep` scores them")
     header: Header = build(Header, {"base": "", **tree}, source)
     if not header.base:
         raise ConfigError(f"{source}: base: expected the name of a game or a YAML file")
     game = Base(name=header.base, set=mapping(header.set, at(source, "set")))
     seeds = _seeds(header.seeds, source)
-    metrics = _metrics(header.score, source)
+    metrics = metrics_of(header.score, source)
     variants: list[Variant] = []
     checked: list[Experiment] = []
     search = None
@@ -188,8 +190,18 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
     )
 
 
+def read_tree(file: str) -> dict[str, Any]:
+    """The content of a shipped study or of a YAML file, with its `name`.
+
+    Raises:
+        ConfigError: If there is none, or it cannot be read.
+    """
+    tree = read_yaml(file, "study", shipped_studies())
+    return tree | {"name": str(tree["name"]).removeprefix(f"{SHIPPED}/")}
+
+
 def shipped_studies() -> dict[str, Traversable]:
-    """The files of the shipped sweeps, by name."""
+    """The files of the shipped studies of `ecsuite sweep`, by name."""
     files = shipped_configs(SHIPPED)
     return {f"{SHIPPED}/{name}": file for name, file in files.items() if name.startswith(SHIPPED_NAMES)}
 
@@ -212,7 +224,8 @@ def _seeds(seeds: Any, source: str) -> tuple[int, ...]:
     return tuple(listed)
 
 
-def _metrics(names: Any, source: str) -> tuple[str, ...]:
+def metrics_of(names: Any, source: str) -> tuple[str, ...]:
+    """The metrics that a study names, each once; `ConfigError` if there is no such metric."""
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
     if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
         raise ConfigError(f"{source}: score: expected names of metrics, got {shown(names)}")

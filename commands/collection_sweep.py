@@ -1,0 +1,74 @@
+"""`ecsuite sweep` of a study of a collection: its corpora are scored, and no game is trained."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ecsuite.commands.collection_jobs import jobs_of, scores_of
+from ecsuite.commands.running import print_plan, run_study
+from ecsuite.config import ConfigError
+from ecsuite.jobs.engines import Place
+
+
+def sweep_collection(
+    tree: Mapping[str, Any],
+    source: str,
+    *,
+    place: Place,
+    on: str | None,
+    slurm: str | None,
+    out: Path | None,
+    plan: bool,
+    retries: bool,
+    quiet: bool,
+    as_json: bool,
+    unread: Mapping[str, bool],
+) -> None:
+    """Score the corpora of a study, or plan this.
+
+    Args:
+        tree: The content of the study.
+        source: What messages call it.
+        place: Where the jobs are computed.
+        on: See `run_study`.
+        slurm: See `run_study`.
+        out: The folder; None: `runs/NAME`.
+        plan: Whether the jobs are only listed.
+        retries: See `run_study`.
+        quiet: See `run_study`.
+        as_json: Whether JSON is printed.
+        unread: By options that only sweeps of games read, whether they are given.
+
+    Raises:
+        ConfigError: If the study is not valid, a corpus is missing, or such an option is given.
+    """
+    from ecsuite.eval.collections.report import FILES, report, write_csv
+    from ecsuite.eval.collections.study import read_study
+    from ecsuite.eval.metrics.score import Options
+    from ecsuite.eval.sweeps.records import STORE
+
+    for option, is_given in unread.items():
+        if is_given:
+            raise ConfigError(f"{option}: not read by {source}, which trains no games")
+    study = read_study(tree, source)
+    folder = out or Path("runs") / study.name
+    options = Options(seed=study.seed)
+    if plan:
+        places = 1 if place.engine is not None else place.workers_for("cpu")
+        jobs = jobs_of(study.members, study.metrics, options)
+        print_plan(jobs, cache=folder / STORE, as_json=as_json, num_places=places)
+        return
+    scored = run_study(
+        lambda runner: scores_of(study.members, study.metrics, replace(options, runner=runner)),
+        cache=folder / STORE,
+        workers=None,
+        on=on,
+        slurm=slurm,
+        retries=retries,
+        quiet=quiet,
+        announces=not as_json,
+    )
+    data, table = (folder / name for name in FILES)
+    write_csv(table, scored)
+    report(scored, folder=folder).publish(out=data, picture=None, as_json=as_json)
