@@ -6,7 +6,7 @@ quantized and continuous channels are values in all modes.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -25,7 +25,7 @@ from ecsuite.games.message_builders import (
     VariationalMessageBuilder,
     VariationalOptions,
 )
-from ecsuite.games.noise import Noise, gumbel, normal
+from ecsuite.games.noise import Noise, gumbel, normal, uniform
 
 Mode = Literal["train", "sample", "greedy"]
 
@@ -101,6 +101,10 @@ class Channel(nn.Module, ABC):
         """Values of words as numbers from 0 to 1, which the corpus has in levels; the same shape."""
         return values.float().clamp(0, 1)
 
+    def received(self, message: Message, generator: Noise | None) -> Message:
+        """A message as the receiver gets it in training, with the noise of the channel."""
+        return message
+
     def objective(
         self, loss: Tensor, cost: Tensor, message: Message, *, greedy: tuple[Tensor, Tensor] | None = None
     ) -> Tensor:
@@ -133,6 +137,17 @@ class SymbolChannel(Channel):
             return self.start_training_message(like, generator, epoch)
         noise = gumbel_noise(self.options, like, generator) if mode == "sample" else None
         return DiscreteMessageBuilder(self.options, noise, track=False)
+
+    def received(self, message: Message, generator: Noise | None) -> Message:
+        """Without the symbols that are dropped: these have no weight. See the base class."""
+        if not self.options.symbol_dropout:
+            return message
+        weights, message = message.symbols, message.with_all_ends() if self.has_eos else message
+        if not weights.is_floating_point():
+            weights = (weights[..., None] == torch.arange(self.symbol_size, device=weights.device)).float()
+        shape = (weights.shape[1], weights.shape[0])
+        kept = uniform(shape, generator, weights.device).t() >= self.options.symbol_dropout
+        return replace(message, symbols=weights * kept[..., None])
 
     @abstractmethod
     def start_training_message(self, like: Tensor, generator: Noise | None, epoch: int) -> MessageBuilder:

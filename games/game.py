@@ -241,7 +241,7 @@ class Game(nn.Module):
         generator: Noise | None = None,
     ) -> RoundOutputs:
         """Let the receiver answer messages; see `SeenRounds` and `play`."""
-        received = message
+        received = self.channel.received(message, generator) if mode == "train" else message
         if self.training and getattr(self.loss, "needs_all_answers", False):
             received = message.with_all_ends()
         answer, ends = self.response(received, candidates, generator)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.replicas import are_computing
-from ecsuite.config import Count, Levels, Weight
+from ecsuite.config import Count, Levels, Share, Weight
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +25,8 @@ class SymbolOptions:
     """Maximum number of content symbols per message. EOS is not counted."""
     length: Literal["variable", "fixed"] = "variable"
     """variable: the sender may end a message early with EOS. fixed: max_len symbols and no EOS."""
+    symbol_dropout: Share = 0.0
+    """Share of the symbols that the receiver does not get in training; it knows that there was one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

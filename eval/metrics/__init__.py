@@ -53,6 +53,9 @@ LINES = {
     "metrics.morphemes:morphemes": (
         "morphemes: how much of what is meant is said by recurring forms (CSAR; asked for by name)"
     ),
+    "metrics.attribute_information:attribute_information": (
+        "which attributes are messages about: bits that they tell of each (asked for by name)"
+    ),
     "metrics.language_similarity:language_similarity": (
         "how alike the speakers of a society name the same meanings (asked for by name)"
     ),
@@ -99,6 +102,7 @@ SCORES: "Mapping[str, tuple[Question, Direction | None]]" = {
     "ease_of_learning": ("compositional", "higher"),
     "ease_of_speaking": ("compositional", "higher"),
     "morphemes": ("compositional", "higher"),
+    "attribute_information": ("consistent", None),
     "language_similarity": ("consistent", "higher"),
     "language_ami": ("consistent", "higher"),
     "language_topsim": ("consistent", "higher"),
@@ -126,8 +130,9 @@ TRAINED = ("ease_of_learning", "xferbench")
 """Metrics that train models: computed only if they are named."""
 OF_RUNS = ("generalisation", "rsa", "transfer", "cross_play", "noise_objects")
 """Metrics that ask the agents of a run, and are called with it: computed only if they are named."""
-ASKED_FOR = (*TRAINED, *OF_RUNS, "morphemes", "language_similarity")
-"""Metrics that are computed only if they are named: also those that need more messages, or several speakers."""
+ASKED_FOR = (*TRAINED, *OF_RUNS, "morphemes", "language_similarity", "attribute_information")
+"""Metrics that are computed only if they are named: also those that need more messages, or several speakers, and
+those whose details are wanted more than their value."""
 
 METRICS = Registry(
     word="metric",

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.run_metrics.rounds import Rounds, played
+from ecsuite.eval.run_metrics.rounds import HELD_OUT, TRAINED, Rounds, played
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.games.runs import Run
-from ecsuite.games.worlds.attributes import AttributeWorld
+from ecsuite.games.worlds.attributes import RARE, AttributeWorld
 
 VERSION = 1
 
@@ -25,6 +25,8 @@ def generalisation(run: Run, options: Options) -> list[Score]:
     The details have the same of meanings that were seen in training (`seen`), where the world evaluates them, the
     `gap` between both, and the chance level. In worlds of attributes `by_unseen_pairs` has the accuracy by the number
     of pairs of values of the meaning that no object of training has both; with two attributes it is always one.
+    `rare` has the accuracy on values that were rare in training (`world.rare_combinations`; Auersperger & Pecina 2022,
+    https://arxiv.org/abs/2206.04751).
 
     Undefined if nothing was held out.
     """
@@ -36,25 +38,28 @@ def generalisation(run: Run, options: Options) -> list[Score]:
         mode=run.experiment.evaluation.mode,
     )
     rounds = played(run)
-    if not rounds.is_held_out.any():
+    is_held_out, is_trained = rounds.split == HELD_OUT, rounds.split == TRAINED
+    if not is_held_out.any():
         return [score(value=None, reason="nothing was held out of training: set world.held_out")]
-    value, half_width, number = _by_meaning(rounds, rounds.is_held_out)
+    value, half_width, number = _by_meaning(rounds, is_held_out)
     chance = run.players.chance()["accuracy"]
     details: dict[str, object] = {
         "null_mean": chance,
         "null_low": chance,
         "null_high": chance,
         "held_out_meanings": number,
-        "held_out_rounds": int(rounds.is_held_out.sum()),
+        "held_out_rounds": int(is_held_out.sum()),
     }
-    if not rounds.is_held_out.all():
-        seen, _, _ = _by_meaning(rounds, ~rounds.is_held_out)
+    if is_trained.any():
+        seen, _, _ = _by_meaning(rounds, is_trained)
         details |= {"seen": seen, "gap": seen - value}
+    if (is_rare := rounds.split == RARE).any():
+        details["rare"], _, _ = _by_meaning(rounds, is_rare)
     if isinstance(world := run.game.world, AttributeWorld):
         unseen = unseen_pairs(world.attributes(world.objects_of_split["train"]), rounds.meanings)
         details["by_unseen_pairs"] = {
-            str(count): _by_meaning(rounds, rounds.is_held_out & (unseen == count))[0]
-            for count in np.unique(unseen[rounds.is_held_out]).tolist()
+            str(count): _by_meaning(rounds, is_held_out & (unseen == count))[0]
+            for count in np.unique(unseen[is_held_out]).tolist()
         }
     ci95 = None if half_width is None else (max(0.0, value - half_width), min(1.0, value + half_width))
     return [score(value=value, ci95=ci95, details=details)]

@@ -11,8 +11,8 @@ from ecsuite.games.noise import noise_generator
 from ecsuite.games.runs import Run
 from ecsuite.games.worlds.world import Description, World
 
-HELD_OUT = "held_out"
-"""The value of the column `split` of what was kept out of training."""
+TRAINED, HELD_OUT = "train", "held_out"
+"""Values of the column `split`: of what was in training, and of what was kept out of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,8 +21,8 @@ class Rounds:
 
     meanings: NDArray[np.generic]
     """What each was about, (num_rounds, num_attributes)."""
-    is_held_out: NDArray[np.bool_]
-    """Whether that was kept out of training, (num_rounds,)."""
+    split: NDArray[np.str_]
+    """`train`, or why that was not in training, (num_rounds,); `train` where the world does not say."""
     accuracy: NDArray[np.float64]
     """The share of pairs of agents that understood each other, (num_rounds,)."""
 
@@ -56,14 +56,10 @@ def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> 
                 found.append(outputs.measures["accuracy"].double().cpu().numpy())
             described.append(place.describe(batch))
             accuracy.append(np.mean(found, axis=0))
-    none = [np.zeros(len(each.meanings), bool) for each in described]
     return Rounds(
         meanings=np.concatenate([each.meanings.reshape(len(each.meanings), -1) for each in described]),
-        is_held_out=np.concatenate(
-            [
-                each.columns["split"] == HELD_OUT if "split" in each.columns else nothing
-                for each, nothing in zip(described, none, strict=True)
-            ]
+        split=np.concatenate(
+            [each.columns.get("split", np.full(len(each.meanings), TRAINED)) for each in described]
         ),
         accuracy=np.concatenate(accuracy),
     )

@@ -194,7 +194,7 @@ def _of_run(folder: Path) -> Record:
         name=str(folder),
         settings={"name": tree.get("name"), **settings},
         seed=settings.get(SEED),
-        measures=_measures({"measures": training}),
+        measures=_measures({"measures": training, "probes": known.get("probes", {})}),
         scores=values,
         stopped=training.get("stopped"),
     )
@@ -212,10 +212,12 @@ def flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def _measures(training: Mapping[str, Any]) -> dict[str, float]:
-    """The last evaluation."""
+    """The last evaluation, and those of other rounds: `seen objects accuracy`."""
+    found = dict(training.get("measures", {}))
+    for rounds, measures in training.get("probes", {}).items():
+        found |= {f"{rounds} {name}": value for name, value in measures.items()}
     names = ("step", "num_steps", "epoch")
-    measures = training.get("measures", {}).items()
-    return {name: value for name, value in measures if type(value) in (int, float) and name not in names}
+    return {name: value for name, value in found.items() if type(value) in (int, float) and name not in names}
 
 
 def _asked(scores: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> dict[str, float | None]:

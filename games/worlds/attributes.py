@@ -92,6 +92,8 @@ class SingleObjectWorld(World):
         return one_hot(objects, self.values_per_attribute, dtype)
 
 
+RARE = "rare"
+"""The split of objects with a rare value that are not in training."""
 UNIFORM = Part("uniform", Uniform.Options())
 """The frequencies of a world that names none."""
 
@@ -116,6 +118,9 @@ class AttributeWorld(SingleObjectWorld):
         """Number of values of each attribute."""
         held_out: Share = 0.0
         """Share of the objects that are held out from training; evaluations are then about these."""
+        rare_combinations: Natural | None = None
+        """Other values with which the first value of an attribute, which is then rare, occurs in training. All else
+        that has a rare value is in neither training nor `held_out`, and evaluated apart. null: no value is rare."""
         frequencies: Annotated[Part, FREQUENCIES] = UNIFORM
         """How often each object is the target, the first object first, the last attribute varying fastest."""
         shared_values: Natural | None = None
@@ -123,8 +128,18 @@ class AttributeWorld(SingleObjectWorld):
 
         def __post_init__(self) -> None:
             """Check that distractors are drawn in one way."""
-            if self.held_out and self.shared_values is not None:
-                raise ConfigError("shared_values: expected no held_out beside it")
+            if self.shared_values is not None:
+                for name, given in (
+                    ("held_out", self.held_out),
+                    ("rare_combinations", self.rare_combinations),
+                ):
+                    if given not in (0.0, None):
+                        raise ConfigError(f"shared_values: expected no {name} beside it")
+            if self.rare_combinations is not None and self.rare_combinations >= self.num_values - 1:
+                raise ConfigError(
+                    f"rare_combinations: expected less than {self.num_values - 1}, the other values of an attribute, "
+                    f"got {self.rare_combinations}"
+                )
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         self.num_objects = number_of_objects(options.num_attributes, options.num_values)
@@ -135,7 +150,7 @@ class AttributeWorld(SingleObjectWorld):
                 f"{self.num_candidates} distinct candidates need as many objects, but {options.num_attributes} "
                 f"attributes of {options.num_values} values make {self.num_objects}: lower task.num_distractors"
             )
-        self.objects_of_split = self._split(options.held_out)
+        self.objects_of_split = self._split(options)
         self.sharing = None
         if options.shared_values is not None:
             self.sharing = SharingDistractors(
@@ -186,13 +201,16 @@ class AttributeWorld(SingleObjectWorld):
         return self.attributes(np.sort(rng.choice(self.num_objects, size=number, replace=False)))
 
     def describe(self, batch: Batch) -> Description:
-        """The values of the target, and whether it was held out. See `World`."""
+        """The values of the target, and the split that it is of. See `World`."""
         described = super().describe(batch)
         if not self.objects_of_split:
             return described
         places = self.values_per_attribute ** np.arange(self.num_attributes - 1, -1, -1, dtype=np.int64)
-        is_held_out = np.isin(described.meanings @ places, self.objects_of_split["valid"])
-        return replace(described, columns={"split": split_names(is_held_out)})
+        targets = described.meanings @ places
+        names = split_names(~np.isin(targets, self.objects_of_split["train"]))
+        if RARE in self.objects_of_split:
+            names = np.where(np.isin(targets, self.objects_of_split[RARE]), RARE, names)
+        return replace(described, columns={"split": names})
 
     def attributes(self, objects: Integers) -> Integers:
         """Object indices (...) to attribute values (..., num_attributes); the first attribute is most significant."""
@@ -200,29 +218,61 @@ class AttributeWorld(SingleObjectWorld):
         return objects[..., None] // places % self.values_per_attribute
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
-        """Training objects in new rounds, if evaluations are about held-out objects. See `World`."""
-        return {"seen objects": (self, "seen")} if self.objects_of_split else {}
+        """Training objects in new rounds, if evaluations are about others, and objects with a rare value. See `World`."""
+        found: dict[str, tuple[World, str]] = {}
+        if self.objects_of_split and self.objects_of_split["seen"] is not self.objects_of_split["valid"]:
+            found["seen objects"] = (self, "seen")
+        if RARE in self.objects_of_split:
+            found["rare values"] = (self, RARE)
+        return found
 
-    def _split(self, held_out: float) -> dict[str, Integers]:
-        """The objects of each split; empty where none are held out."""
-        if held_out == 0:
+    def _split(self, options: Options) -> dict[str, Integers]:
+        """The objects of each split; empty where all objects are of all splits."""
+        if options.held_out == 0 and options.rare_combinations is None:
             return {}
         if self.num_objects > MAX_SPLIT_OBJECTS:
+            name = "held_out" if options.held_out else "rare_combinations"
             raise ConfigError(
-                f"world.held_out: expected at most {MAX_SPLIT_OBJECTS:,} objects to hold some out, got "
+                f"world.{name}: expected at most {MAX_SPLIT_OBJECTS:,} objects to hold some out, got "
                 f"{self.num_objects:,}"
             )
-        order = np.random.default_rng([self.seed, *b"held out"]).permutation(self.num_objects)
-        num_held_out = round(held_out * self.num_objects)
-        kept = self.num_objects - num_held_out
-        if min(num_held_out, kept) < self.num_candidates:
-            raise ConfigError(
-                f"world.held_out: {held_out} of {self.num_objects} objects makes {kept} for training and "
-                f"{num_held_out} for evaluation, expected at least {self.num_candidates} of each"
-            )
-        held_out_objects, trained = np.sort(order[:num_held_out]), np.sort(order[num_held_out:])
+        common, known, rare = self._by_rarity(options.rare_combinations)
+        order = np.random.default_rng([self.seed, *b"held out"]).permutation(common)
+        num_held_out = round(options.held_out * len(common))
+        held_out, trained = np.sort(order[:num_held_out]), np.sort(np.append(order[num_held_out:], known))
         self.splits = ("train", "valid", "test", "seen", "all")
-        return {"train": trained, "seen": trained, "valid": held_out_objects, "test": held_out_objects}
+        evaluated = held_out if options.held_out else trained
+        splits = {"train": trained, "seen": trained, "valid": evaluated, "test": evaluated}
+        if options.rare_combinations is not None:
+            self.splits, splits[RARE] = (*self.splits, RARE), rare
+        if min(len(objects) for objects in splits.values()) < self.num_candidates:
+            parts = f"{len(trained)} for training and {num_held_out} for evaluation"
+            if options.rare_combinations is not None:
+                parts = (
+                    f"{len(trained)} for training, {num_held_out} held out and {len(rare)} with a rare value"
+                )
+            raise ConfigError(
+                f"world.held_out: {options.held_out} of {self.num_objects} objects makes {parts}, expected at least "
+                f"{self.num_candidates} of each"
+            )
+        return splits
+
+    def _by_rarity(self, num_known: int | None) -> tuple[Integers, Integers, Integers]:
+        """Objects without rare values, those with one that are trained on, and all others.
+
+        As in Auersperger & Pecina 2022, where 0, 0 and 0, 1 and 1, 0 are trained on: the object of rare values
+        alone, and each rare value with the values from 1 to `num_known`, the same ones of all other attributes.
+        """
+        objects = np.arange(self.num_objects)
+        if num_known is None:
+            return objects, objects[:0], objects[:0]
+        values = self.attributes(objects)
+        is_rare, largest = values == 0, values.max(1)
+        with_one = is_rare.sum(1) == 1
+        others_alike = np.where(is_rare, largest[:, None], values).min(1) == largest
+        is_known = with_one & others_alike & (largest <= num_known) | is_rare.all(1) & (num_known > 0)
+        has_rare = is_rare.any(1)
+        return objects[~has_rare], objects[is_known], objects[has_rare & ~is_known]
 
 
 def number_of_objects(num_attributes: int, num_values: int) -> int:

@@ -1,4 +1,4 @@
-"""Images as arrays of pixels: those of a folder, a sub-folder a class, or of a data set of Hugging Face."""
+"""Images as arrays of pixels: of a folder, a sub-folder a class or in IDX files, or of a data set of Hugging Face."""
 
 import hashlib
 import warnings
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ecsuite.config import ConfigError, missing_extra
 from ecsuite.games.worlds.hub_data import is_data_set, read_stored_images
 from ecsuite.games.worlds.image_encoding import find_images, open_image
+from ecsuite.games.worlds.idx_files import find_idx_files, read_idx_images
 from ecsuite.games.worlds.world import Integers
 from ecsuite.memory import require_memory
 
@@ -58,7 +59,7 @@ def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
     of animations the first frame is taken. Images that are equal in this size are taken once.
 
     Args:
-        source: A folder, or a data set with a column of images.
+        source: A folder of images or of IDX files, or a data set with a column of images.
         side: Width and height, in pixels.
         fit: pad: the whole image, with white beside it; crop: cut at its longer sides.
 
@@ -75,8 +76,11 @@ def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
         stored = list(read_stored_images(source))
         names, labels = [image.name for image in stored], [image.label or "" for image in stored]
         opened = [BytesIO(image.content) for image in stored]
+    elif find_idx_files(folder := Path(source)):
+        idx = read_idx_images(folder)
+        names, labels = [name for name, _, _ in idx], [label for _, label, _ in idx]
+        opened = [BytesIO(content) for _, _, content in idx]
     else:
-        folder = Path(source)
         opened, classes = find_images(folder)
         labels = classes or [""] * len(opened)
         names = [file.relative_to(folder).as_posix() for file in opened]
@@ -107,7 +111,8 @@ def read_images(source: str, side: int, fit: Fit = "pad") -> ImageSet:
 def digest_of_folder(folder: Path) -> str:
     """The SHA-256 of the images of a folder: their names and contents."""
     made = hashlib.sha256()
-    for file in find_images(folder)[0]:
+    idx = [file for part in find_idx_files(folder) for file in part[1:]]
+    for file in idx or find_images(folder)[0]:
         content = hashlib.sha256(file.read_bytes()).digest()
         made.update(file.relative_to(folder).as_posix().encode() + b"\0" + content)
     return made.hexdigest()

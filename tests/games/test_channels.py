@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.games.channels import SymbolChannel, gumbel_noise
@@ -390,3 +391,24 @@ def test_other_devices_than_a_cpu_are_not_waited_for():
         builder.step(torch.zeros(4, 3, device="meta"))
         steps += 1
     assert steps == 3
+
+
+@pytest.mark.parametrize("kind", OF_SYMBOLS)
+@pytest.mark.parametrize("length", ["variable", "fixed"])
+def test_a_share_of_the_symbols_is_dropped_and_nothing_else(kind, length):
+    channel, plain = make(kind, symbol_dropout=0.3, length=length), make(kind, length=length)
+    logits = torch.randn(3, 4000, 3, generator=torch.Generator().manual_seed(1))
+    said = train_message(channel, logits)
+    assert plain.received(said, None) is said
+    got = channel.received(said, torch.Generator().manual_seed(2))
+    weights = said.symbols
+    if not weights.is_floating_point():  # ids; after the end there is nothing
+        weights = one_hot(weights.clamp(min=EOS), 3) * (weights != PAD)[..., None].float()
+    is_kept = (got.symbols == weights).all(-1)
+    assert (got.symbols[~is_kept] == 0).all()
+    there = weights.sum(-1) > 0
+    assert (~is_kept[there]).float().mean().item() == pytest.approx(0.3, abs=0.02)
+    assert (got.ends is None) == (length == "fixed")
+    assert got.length is said.length and got.log_probability is said.log_probability
+    if length == "variable" and said.ends is None:
+        assert (got.ends.argmax(0) + 1 == said.length).all()

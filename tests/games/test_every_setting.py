@@ -89,6 +89,7 @@ OTHERS = {
     "world.held_out": [0.5],
     "world.held_out_value": ["color=a", "class=cat"],
     "world.shared_values": [1],
+    "world.rare_combinations": [0],
     "world.images_per_batch": [4],  # a rule less
 }
 """Other values of settings for which any other value might not do."""

@@ -89,7 +89,7 @@ def test_the_score_is_a_mean_over_meanings(monkeypatch):
     meanings = np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1]])
     rounds = Rounds(
         meanings=meanings,
-        is_held_out=np.array([True, True, True, True, False]),
+        split=np.array(["held_out"] * 4 + ["train"]),
         accuracy=np.array([1.0, 1, 0, 0, 0.5]),
     )
     monkeypatch.setattr(generalisations, "played", lambda run: rounds)

@@ -162,3 +162,53 @@ def test_objects_that_cannot_be_held_out():
         ConfigError, match=r"^world.held_out: expected at most 4,194,304 objects to hold some out"
     ):
         make("world.held_out=0.1", "world.num_attributes=12")
+
+
+def test_rare_values_are_known_beside_few_others():
+    """Of two attributes as in Auersperger & Pecina 2022: 00, 01 and 10 are trained on; other objects with a 0 are not."""
+    world = make(
+        "world.num_values=5", "world.rare_combinations=1", "world.held_out=0.25", "training.batch_size=500"
+    )
+    of = {
+        split: {tuple(row) for row in world.attributes(objects).tolist()}
+        for split, objects in world.objects_of_split.items()
+    }
+    with_0 = {(0, other) for other in range(5)} | {(other, 0) for other in range(5)}
+    known = {(0, 0), (0, 1), (1, 0)}
+    assert of["rare"] == with_0 - known
+    assert of["train"] & with_0 == known and len(of["train"]) == 3 + 12
+    assert len(of["valid"]) == 4 and not of["valid"] & (of["train"] | with_0)
+    assert world.extra_evaluations() == {"seen objects": (world, "seen"), "rare values": (world, "rare")}
+    objects = world.objects_of_split["rare"]
+    assert set(numbers(world, world.batch("rare", 0).objects).tolist()) <= set(objects.tolist())
+    columns = [world.describe(batch).columns["split"] for batch in world.corpus_batches(25)]
+    assert np.unique(np.concatenate(columns), return_counts=True)[1].tolist() == [
+        4,
+        6,
+        15,
+    ]  # held out, rare, train
+
+
+def test_rare_values_of_three_attributes_and_none_held_out():
+    """Each value 0 beside equal values of both other attributes; evaluations are about the objects of training."""
+    world = make("world.num_attributes=3", "world.rare_combinations=2")
+    trained = world.attributes(world.objects_of_split["train"])
+    assert trained[(trained == 0).any(1)].tolist() == [
+        [0, 0, 0], [0, 1, 1], [0, 2, 2], [1, 0, 1], [1, 1, 0], [2, 0, 2], [2, 2, 0],
+    ]  # fmt: skip
+    assert len(trained) == 27 + 7 and len(world.objects_of_split["rare"]) == 64 - 34
+    assert world.objects_of_split["valid"] is world.objects_of_split["train"]
+    assert world.extra_evaluations() == {"rare values": (world, "rare")}
+    unseen = make("world.rare_combinations=0").objects_of_split  # no rare value is ever seen
+    assert len(unseen["train"]) == 9 and len(unseen["rare"]) == 7
+
+
+def test_values_that_cannot_be_rare():
+    with pytest.raises(ConfigError, match="rare_combinations: expected less than 3, the other values of an"):
+        make("world.rare_combinations=3")
+    with pytest.raises(ConfigError, match="shared_values: expected no rare_combinations beside it"):
+        make("world.rare_combinations=1", "world.shared_values=1")
+    with pytest.raises(
+        ConfigError, match=r"makes 7 for training, 0 held out and 2 with a rare value, expected at"
+    ):
+        make("world.num_values=3", "world.rare_combinations=1")

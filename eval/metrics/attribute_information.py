@@ -1,0 +1,72 @@
+"""What messages tell about each attribute: the mutual information of whole messages and attribute values."""
+
+import numpy as np
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.statistics.contingency import entropy, tally
+from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
+from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason
+from ecsuite.eval.statistics.resampling import resample
+
+VERSION = 1
+
+
+def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
+    """Mutual information I(m; a) of the message m, as a whole and without EOS, and the value a of an attribute.
+
+    The score is the mean over attributes of I(m; a) / H(a): 1 if messages tell all attributes, 0 if they tell none.
+    The details have I(m; a) in bits by attribute (`bits`), which shows the attributes that a language is about (as in
+    Dessì et al. 2019, arXiv 1911.01892), the same as shares of H(a) (`shares`), and all bits together (`sum_bits`).
+
+    Plug-in estimates over the corpus, which are biased upwards: where most messages occur once, they tell everything.
+    The null distribution (meanings shuffled over messages) shows by how much. Interval: see `resampling.resample`.
+    Constant attributes are left out. Undefined without attributes that vary, and if all messages are empty.
+    """
+    score = unscored(
+        "attribute_information", "mean share of an attribute that messages tell", VERSION, eos="strip"
+    )
+    attributes = attributes_or_reason(corpus)
+    if isinstance(attributes, str):
+        return [score(value=None, reason=attributes)]
+    varying = np.flatnonzero(np.ptp(attributes, axis=0))
+    if not len(varying):
+        return [score(value=None, reason=CONSTANT_ATTRIBUTES)]
+    message, attributes = row_labels(corpus.content()), attributes.T[varying]
+
+    def statistic(rows: Ints, partners: Ints) -> Floats:
+        return information(message[rows], attributes[:, partners])[1].mean(keepdims=True)
+
+    bits, of_entropy = information(message, attributes)
+    (found,) = resample(
+        statistic,
+        [float(of_entropy.mean())],
+        num_rows=len(message),
+        seed=options.seed,
+        work=10 * len(message) * len(varying),
+    )
+    names = [f"attribute{index}" for index in varying.tolist()]
+    details = {
+        "bits": dict(zip(names, bits.tolist(), strict=True)),
+        "shares": dict(zip(names, of_entropy.tolist(), strict=True)),
+        "sum_bits": float(bits.sum()),
+    }
+    return [score(value=float(of_entropy.mean()), ci95=found.ci95, details=details | found.details)]
+
+
+def information(message: Ints, attributes: Ints) -> tuple[Floats, Floats]:
+    """I(m; a) of each attribute in bits, and as a share of H(a), 0 where that is 0.
+
+    Args:
+        message: Codes of the messages from 0, (num_messages,).
+        attributes: Codes of the values from 0, (num_attributes, num_messages).
+
+    Returns:
+        Two arrays (num_attributes,).
+    """
+    of_message = entropy(tally(message))
+    of_values = np.array([entropy(tally(values)) for values in attributes])
+    sizes = attributes.max(axis=1, initial=0) + 1
+    joint = [entropy(tally(message * size + values)) for size, values in zip(sizes, attributes, strict=True)]
+    bits = np.clip(of_message + of_values - joint, 0.0, of_values)
+    return bits, np.divide(bits, of_values, out=np.zeros_like(bits), where=of_values > 0)
