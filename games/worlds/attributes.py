@@ -218,7 +218,7 @@ class AttributeWorld(SingleObjectWorld):
         return objects[..., None] // places % self.values_per_attribute
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
-        """Training objects in new rounds, if evaluations are about others, and objects with a rare value. See `World`."""
+        """Rounds about trained objects, if evaluations are about others, and about rare values. See `World`."""
         found: dict[str, tuple[World, str]] = {}
         if self.objects_of_split and self.objects_of_split["seen"] is not self.objects_of_split["valid"]:
             found["seen objects"] = (self, "seen")

@@ -165,7 +165,7 @@ def test_objects_that_cannot_be_held_out():
 
 
 def test_rare_values_are_known_beside_few_others():
-    """Of two attributes as in Auersperger & Pecina 2022: 00, 01 and 10 are trained on; other objects with a 0 are not."""
+    """Two attributes, as in Auersperger & Pecina 2022: 00, 01 and 10 are trained on, and no other object with a 0."""
     world = make(
         "world.num_values=5", "world.rare_combinations=1", "world.held_out=0.25", "training.batch_size=500"
     )
