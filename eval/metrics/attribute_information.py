@@ -35,7 +35,7 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     message, attributes = row_labels(corpus.content()), attributes.T[varying]
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        return information(message[rows], attributes[:, partners])[1].mean(keepdims=True)
+        return np.array([information(message[rows], attributes[:, partners])[1].mean()])
 
     bits, of_entropy = information(message, attributes)
     (found,) = resample(
