@@ -53,11 +53,12 @@ class Ragged:
         """Length of each row, shape (num_rows,)."""
         return np.diff(self.offsets)
 
-    def take(self, rows: NDArray[np.int64]) -> "Ragged":
+    def take(self, rows: NDArray[np.integer[Any]]) -> "Ragged":
         """These rows, by their indices, shape (num_taken,)."""
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(self.lengths[rows], out=offsets[1:])
-        values = np.empty(offsets[-1], dtype=np.int32)
+        np.take(self.lengths, rows, out=offsets[1:])
+        np.cumsum(offsets, out=offsets)
+        values = np.empty(offsets[-1], dtype=self.values.dtype)
         for start in range(0, len(rows), _BLOCK):  # limits memory
             some, bounds = rows[start : start + _BLOCK], offsets[start : start + _BLOCK + 1]
             shifts = np.repeat(self.offsets[some] - bounds[:-1], np.diff(bounds))
@@ -85,6 +86,8 @@ class Ragged:
         """The values of `before`, and the lengths of its rows."""
         differs = self.values != value
         hits = np.flatnonzero(~differs)
+        if np.array_equal(hits, self.offsets[1:] - 1):  # at the end of each row
+            return self.values[differs], np.diff(self.offsets) - 1
         rows = np.searchsorted(self.offsets, hits, side="right") - 1
         is_first = np.diff(rows, prepend=-1) > 0
         ends = self.offsets[1:].copy()
@@ -106,13 +109,29 @@ class Ragged:
         Returns:
             The rows with dense ids, and the original id of each dense one, shape (V,).
         """
-        if self.values.max(initial=0) > 2 * self.values.size + 1024:  # too sparse for a lookup table
-            originals, dense = np.unique(self.values, return_inverse=True)
-            return Ragged(dense.astype(np.int32), self.offsets), originals
-        is_used = np.zeros(int(self.values.max(initial=-1)) + 1, dtype=bool)
+        originals = self.distinct()
+        if not len(originals) or originals[-1] > self._most_for_table():
+            dense = np.searchsorted(originals, self.values)
+            return Ragged(dense.astype(self.values.dtype), self.offsets), originals
+        table = np.zeros(int(originals[-1]) + 1, self.values.dtype)
+        table[originals] = np.arange(len(originals))
+        return Ragged(table[self.values], self.offsets), originals
+
+    def distinct(self) -> NDArray[np.int32]:
+        """The different values, which are not negative, ascending."""
+        if not len(self.values):
+            return np.zeros(0, np.int32)
+        highest = int(self.values.max())
+        if highest > self._most_for_table():
+            ordered = np.sort(self.values)
+            return np.append(ordered[0], ordered[1:][ordered[1:] != ordered[:-1]]).astype(np.int32)
+        is_used = np.zeros(highest + 1, dtype=bool)
         is_used[self.values] = True
-        table = np.cumsum(is_used, dtype=np.int32) - 1
-        return Ragged(table[self.values], self.offsets), np.flatnonzero(is_used).astype(np.int32)
+        return np.flatnonzero(is_used).astype(np.int32)
+
+    def _most_for_table(self) -> int:
+        """The largest value up to which a table of all values is not too sparse."""
+        return 2 * self.values.size + 1024
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -133,7 +152,8 @@ class Corpus:
     symbol_names: tuple[str, ...] | None = None
     """`symbol_names[id]`, if symbols were strings in the file."""
     meanings: NDArray[Any] | None = None
-    """Attribute values or features, shape (num_messages, num_attributes), or None."""
+    """Attribute values or features, shape (num_messages, num_attributes), or None; from a corpus directory integers
+    are read as int32 if all fit."""
     concepts: Ragged | None = None
     """Ids of the concepts of each message, or None."""
     concept_names: tuple[str, ...] = ()

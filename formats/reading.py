@@ -112,16 +112,23 @@ def _with_folder(error: CorpusError, folder: Path) -> CorpusError:
 
 def detect_eos(messages: Ragged) -> int | None:
     """Detect the EOS symbol by the rule of `read_corpus`; None if there is none."""
-    is_nonempty = messages.lengths > 0
-    last = messages.values[messages.offsets[1:][is_nonempty] - 1]
-    if last.size == 0 or (last != last[0]).any():
+    if not len(messages.values):
         return None
-    content = messages.before(last[0])
-    if np.count_nonzero(messages.values != last[0]) != len(content.values):
-        return None
-    lengths = content.lengths[is_nonempty]
-    if (lengths == lengths[0]).all():
-        rows = content.values.reshape(len(lengths), -1)
-        if (rows == rows[0]).all():
+    eos = int(messages.values[-1])
+    first, are_equal = None, True
+    for block in messages.blocks():  # limits memory, and ends early in most corpora without EOS
+        is_nonempty = block.lengths > 0
+        if (block.values[block.offsets[1:][is_nonempty] - 1] != eos).any():
             return None
-    return int(last[0])
+        content = block.before(eos)
+        if np.count_nonzero(block.values != eos) != len(content.values):
+            return None
+        lengths = content.lengths[is_nonempty]
+        if not are_equal or not len(lengths):
+            continue
+        if first is None:
+            first = content.values[: lengths[0]].copy()
+        are_equal = bool((lengths == len(first)).all()) and bool(
+            (content.values.reshape(len(lengths), len(first)) == first).all()
+        )
+    return None if are_equal else eos

@@ -10,12 +10,13 @@ from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import (
     Floats,
     Ints,
-    attribute_codes,
     concept_sets,
-    distinct_vectors,
+    meaning_codes,
+    narrow_content,
     num_labels,
     row_labels,
 )
+from ecsuite.eval.statistics.equal_codes import labels_of_codes
 from ecsuite.eval.statistics.resampling import resample
 
 VERSION = 2
@@ -47,7 +48,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
         unscored(name, texts[normaliser], VERSION, normaliser=normaliser, label=kind, eos="strip")
         for name, normaliser in (("ami", "max"), ("ami_arithmetic", "arithmetic"))
     ]
-    message = row_labels(corpus.content())
+    message = row_labels(narrow_content(corpus))
     if meaning is None or (reason := _without_recurrence(message=message, meaning=meaning)):
         return [score(value=None, reason=NO_CONCEPTS if meaning is None else reason) for score in scores]
     num_rows = len(message)
@@ -85,9 +86,9 @@ def _without_recurrence(**labels: Ints) -> str | None:
 
 def labels_of_meanings(corpus: Corpus) -> tuple[str, Ints | None]:
     """A label for each whole meaning, (num_rows,), and what defines it: `attributes`, `concepts` or `none`."""
-    attributes = attribute_codes(corpus)
-    if attributes is not None:
-        return "attributes", distinct_vectors(attributes)
+    codes = meaning_codes(corpus)
+    if codes is not None:
+        return "attributes", labels_of_codes(*codes)
     concepts = concept_sets(corpus)
     return ("none", None) if concepts is None else ("concepts", row_labels(concepts))
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Options, Score, signature
-from ecsuite.eval.statistics.contingency import tally
-from ecsuite.eval.statistics.counting import entropy, row_labels
+from ecsuite.eval.statistics.contingency import Counts
+from ecsuite.eval.statistics.counting import entropy, num_distinct_rows
 
 VERSION = 1
 
@@ -57,37 +57,42 @@ def elcc(corpus: Corpus, options: Options) -> list[Score]:
 
 def _measure(messages: Ragged) -> dict[str, float | int | bool | str]:
     """The measures of a corpus; a string is the reason why a measure is undefined."""
-    lengths = messages.lengths[messages.lengths > 0]
+    lengths = messages.lengths
+    has_empty = not lengths.all()
+    if has_empty:
+        lengths = lengths[lengths > 0]
     num_tokens, num_lines = len(messages.values), len(lengths)
     values: dict[str, float | int | bool | str] = {"Token Count": num_tokens, "Line Count": num_lines}
     if not num_tokens:
         return values | {"Unique Tokens": 0, "Unique Lines": 0}
-    lines, ids = Ragged.from_lengths(messages.values, lengths).reindexed()
-    tokens, num_types = lines.values, len(ids)
-    token_entropy = entropy(np.bincount(tokens))
-    is_last = np.zeros(num_tokens, dtype=bool)
-    is_last[lines.offsets[1:] - 1] = True
-    inner = ~is_last[:-1]  # where the next token is in the same line
-    pairs = tokens[:-1].astype(np.int64)
-    pairs *= num_types
-    pairs += tokens[1:]
-    pairs = pairs[inner]
-    pair_entropy = entropy(tally(pairs))
-
-    is_eos = tokens == tokens[-1]
-    eos_present = bool(is_eos[is_last].all()) and not bool((inner & is_eos[:-1] & ~is_eos[1:]).any())
-    is_level = bool((lengths == lengths[0]).all())
+    spread, is_level = float(lengths.std()), bool((lengths == lengths[0]).all())
+    del lengths
+    messages, ids = messages.narrowed().reindexed()
+    num_types, last = len(ids), int(messages.values[-1])
+    counts, pair_counts = Counts(num_types), Counts(num_types**2)
+    eos_present = True
+    for block in messages.blocks():
+        tokens = block.values.astype(np.int64)
+        counts.add(tokens)
+        is_last = np.zeros(len(tokens), bool)
+        is_last[block.offsets[1:][np.diff(block.offsets) > 0] - 1] = True
+        inner = ~is_last[:-1]  # where the next token is in the same line
+        pair_counts.add((tokens[:-1] * num_types + tokens[1:])[inner])
+        is_eos = tokens == last
+        eos_present &= bool(is_eos[is_last].all()) and not bool((inner & is_eos[:-1] & ~is_eos[1:]).any())
+    of_tokens, of_pairs = counts.of_codes(), pair_counts.of_codes()
+    token_entropy, pair_entropy = entropy(of_tokens), entropy(of_pairs)
     no_evenness, no_pairs = "there is only one distinct symbol", "no message has two symbols"
     return values | {
         "Tokens per Line": num_tokens / num_lines,
-        "Tokens per Line SD": float(lengths.std()),
+        "Tokens per Line SD": spread,
         "Unique Tokens": num_types,
-        "Unique Lines": int(row_labels(lines).max()) + 1,
+        "Unique Lines": num_distinct_rows(messages) - has_empty,
         "1-gram Entropy": token_entropy,
         "1-gram Normalized Entropy": token_entropy / math.log2(num_types) if num_types > 1 else no_evenness,
-        "2-gram Entropy": pair_entropy if len(pairs) else no_pairs,
-        "2-gram Conditional Entropy": pair_entropy - token_entropy if len(pairs) else no_pairs,
+        "2-gram Entropy": pair_entropy if len(of_pairs) else no_pairs,
+        "2-gram Conditional Entropy": pair_entropy - token_entropy if len(of_pairs) else no_pairs,
         "Entropy per Line": token_entropy * num_tokens / num_lines,
         "EoS Token Present": eos_present,
-        "EoS Padding": eos_present and is_level and int(is_eos.sum()) > num_lines,
+        "EoS Padding": eos_present and is_level and int(of_tokens[last]) > num_lines,
     }

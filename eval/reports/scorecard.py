@@ -25,12 +25,13 @@ from ecsuite.eval.reports.full_table import full_table
 from ecsuite.eval.reports.samples import Sample, samples_of
 from ecsuite.eval.reports.short_table import WIDTH, ShortTable
 from ecsuite.eval.statistics.counting import (
-    Ints,
-    attribute_codes,
     concept_sets,
     flat,
+    meaning_codes,
+    narrow_content,
+    num_codes,
+    num_distinct_rows,
     num_labels,
-    num_vectors,
     row_labels,
 )
 from ecsuite.file_formats import with_format, without_format
@@ -190,13 +191,11 @@ def score_corpus(
             metrics[name] = _asking(name, metric, run)
     by_metric = computed(metrics, corpus, options, num_processes=num_processes, load=_load, alone=alone)
     scores = [score for found in by_metric for score in found]
-    content = corpus.content()
+    content = narrow_content(corpus)
     labels = row_labels(content)
-    return Scorecard(
-        corpus=_described(corpus, content, labels),
-        scores=tuple(scores),
-        samples=samples_of(corpus, content, labels),
-    )
+    samples, num_distinct = samples_of(corpus, content, labels), num_labels(labels)
+    del labels  # of a large corpus they take much memory
+    return Scorecard(corpus=_described(corpus, content, num_distinct), scores=tuple(scores), samples=samples)
 
 
 def _load(name: str) -> Metric:
@@ -252,34 +251,38 @@ def save_scores(file: Path, data: dict[str, Any], note: Callable[[str], None] = 
 
 def describe(corpus: Corpus) -> dict[str, Any]:
     """Description of a corpus: its provenance if known, its sizes without EOS, and EOS."""
-    content = corpus.content()
-    return _described(corpus, content, row_labels(content))
+    content = narrow_content(corpus)
+    return _described(corpus, content, num_distinct_rows(content))
 
 
-def _described(corpus: Corpus, content: Ragged, labels: Ints) -> dict[str, Any]:
-    """`describe` with the messages without EOS and their labels, which take time in a large corpus."""
+def _described(corpus: Corpus, content: Ragged, num_distinct: int) -> dict[str, Any]:
+    """`describe` with the messages without EOS and their different number, which take time in a large corpus."""
+    lengths = content.lengths
+    num_empty, shortest = int((lengths == 0).sum()), int(lengths.min()) if len(content) else 0
+    longest = int(lengths.max(initial=0))
+    del lengths
     names, meanings, concepts = corpus.symbol_names, corpus.meanings, corpus.concepts
     known = {key: corpus.metadata[key] for key in _PROVENANCE if key in corpus.metadata}
     return {**known, **_training(corpus.metadata)} | {
         "num_messages": len(content),
-        "num_distinct_messages": num_labels(labels),
-        "num_empty": int((content.lengths == 0).sum()),
-        "min_length": int(content.lengths.min()) if len(content) else 0,
-        "max_length": int(content.lengths.max(initial=0)),
+        "num_distinct_messages": num_distinct,
+        "num_empty": num_empty,
+        "min_length": shortest,
+        "max_length": longest,
         "num_symbols": len(content.values),
-        "num_distinct_symbols": len(content.reindexed()[1]),
+        "num_distinct_symbols": len(content.distinct()),
         "eos": corpus.eos if corpus.eos is None or not names else names[corpus.eos],
         "num_attributes": None if meanings is None else flat(meanings).shape[1],
         "num_distinct_meanings": _num_distinct_meanings(corpus),
-        "num_concepts": None if concepts is None else len(concepts.reindexed()[1]),
+        "num_concepts": None if concepts is None else len(concepts.distinct()),
         **({"num_speakers": number} if (number := len(speakers_of(corpus))) > 1 else {}),
     }
 
 
 def _num_distinct_meanings(corpus: Corpus) -> int | None:
     """Different vectors of attribute values, or sets of concepts; None without meanings, or for features."""
-    if (codes := attribute_codes(corpus)) is not None:
-        return num_vectors(codes)
+    if (codes := meaning_codes(corpus)) is not None:
+        return num_codes(*codes)
     concepts = None if corpus.meanings is not None else concept_sets(corpus)
     return None if concepts is None else num_labels(row_labels(concepts))
 

@@ -44,14 +44,52 @@ def _counted_by_sorting(codes: NDArray[Any]) -> tuple[Ints, Ints]:
     return ordered[places[:-1]], places[1:] - places[:-1]
 
 
+class Counts:
+    """Counts of codes that come in blocks.
+
+    Args:
+        bound: Codes are from 0, below it.
+    """
+
+    def __init__(self, bound: int) -> None:
+        self._table = np.zeros(bound if bound <= _TABLE else 0, np.int64)
+        self._blocks: list[Ints] = []
+        self._size = 0
+
+    def add(self, codes: Ints) -> None:
+        """Count a block of codes; blocks are joined until they are as large as the table."""
+        self._blocks.append(codes)
+        self._size += len(codes)
+        if self._size >= len(self._table) > 0:
+            self._table += np.bincount(self._joined(), minlength=len(self._table))
+
+    def of_codes(self) -> Ints:
+        """The counts of the codes that occur, in ascending order of the codes."""
+        codes = self._joined()
+        if not len(self._table):
+            return _counted_by_sorting(codes)[1]
+        self._table += np.bincount(codes, minlength=len(self._table))
+        return self._table[self._table > 0]
+
+    def _joined(self) -> Ints:
+        codes = np.concatenate([np.zeros(0, np.int64), *self._blocks])
+        self._blocks, self._size = [], 0
+        return codes
+
+
 def tally(codes: Ints) -> Ints:
     """Counts of the codes that occur, from 0, in ascending order of the codes."""
     return counted(codes, int(codes.max(initial=-1)) + 1)[1]
 
 
+def is_sparse(bound: int, num_codes: int) -> bool:
+    """Whether a table of all codes below a bound is too large to renumber some, or too sparse."""
+    return bound > min(_TABLE, _SPARSE * max(1024, num_codes))
+
+
 def renumbered(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
     """The codes renumbered 0, 1, … in ascending order, and the original code of each; codes as for `counted`."""
-    if bound > min(_TABLE, _SPARSE * max(1024, len(codes))):
+    if is_sparse(bound, len(codes)):
         originals, dense = np.unique(codes, return_inverse=True)
         return dense, originals
     is_used = np.zeros(bound, bool)
@@ -72,13 +110,18 @@ def joint_codes(columns: Iterable[Ints], sizes: Iterable[int], num_rows: int) ->
     """
     codes, bound = np.zeros(num_rows, np.int64), 1
     for column, size in zip(columns, sizes, strict=True):
-        if bound * size > MAX_CODES:
-            codes, distinct = renumbered(codes, bound)
-            bound = len(distinct)
-        codes *= size
-        codes += column
-        bound *= size
+        codes, bound = joined(codes, bound, column, size)
     return codes, bound
+
+
+def joined(codes: Ints, bound: int, column: Ints, size: int) -> tuple[Ints, int]:
+    """The codes of `joint_codes` with one more column, in place where that can be, and their bound."""
+    if bound * size > MAX_CODES:
+        codes, distinct = renumbered(codes, bound)
+        bound = len(distinct)
+    codes *= size
+    codes += column
+    return codes, bound * size
 
 
 def conditional_entropies(

@@ -1,18 +1,15 @@
 """Which rows have the same code, without sorting them, which takes several times as long."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.contingency import Ints
+from ecsuite.eval.statistics.contingency import Ints, is_sparse
 
 _BLOCK = 1 << 16
 """Codes taken at once, so that what is made of them fits the cache."""
-_TABLE = 1 << 22
-"""Codes below this are places in a table themselves."""
-_SPARSE = 64
-"""Most places of such a table for each code."""
 _FACTOR = 0x9E3779B97F4A7C15
 """An odd number of 64 bits, near 2^64 divided by the golden ratio: Knuth, The Art of Computer Programming, 6.4."""
 
@@ -50,22 +47,23 @@ def first_equal(codes: Ints, bound: int) -> NDArray[np.integer[Any]]:
     """
     narrow = np.int32 if len(codes) < 1 << 31 else np.int64
     first: NDArray[Any] = np.empty(len(codes), narrow)
-    rows, factor, size = np.arange(len(codes), dtype=narrow), 1, bound
-    is_direct = bound <= min(_TABLE, _SPARSE * max(1024, len(codes)))
-    while len(rows):
+    ends = [*range(0, len(codes), _BLOCK), len(codes)]
+    left = [np.arange(start, end, dtype=narrow) for start, end in pairwise(ends)]
+    factor, size = 1, bound
+    is_direct = not is_sparse(bound, len(codes))
+    while left:
         if not is_direct:
-            size, factor = 1 << len(rows).bit_length(), factor * _FACTOR % (1 << 64)
-        blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
+            size, factor = 1 << max(1, sum(map(len, left)).bit_length() - 1), factor * _FACTOR % (1 << 64)
         table = np.empty(size, narrow)
-        for some in reversed(blocks):
-            place = codes[some] if is_direct else _places(codes[some], factor, size)
-            table[place[::-1]] = some[::-1]  # of equal places the last is kept
-        left = []
-        for some in blocks:
-            place = codes[some] if is_direct else _places(codes[some], factor, size)
-            first[some] = found = table[place]
-            left.append(some[codes[found] != codes[some]])
-        rows = np.concatenate(left)
+        for rows in reversed(left):
+            place = codes[rows] if is_direct else _places(codes[rows], factor, size)
+            table[place[::-1]] = rows[::-1]  # of equal places the last is kept
+        others = []
+        for rows in left:
+            place = codes[rows] if is_direct else _places(codes[rows], factor, size)
+            first[rows] = found = table[place]
+            others.append(rows[codes[found] != codes[rows]])
+        left = [rows for rows in others if len(rows)]
     return first
 
 

@@ -10,7 +10,9 @@ from ecsuite.eval.statistics.counting import (
     attribute_codes,
     distinct_vectors,
     first_rows,
-    num_vectors,
+    meaning_codes,
+    num_codes,
+    num_distinct_rows,
     row_labels,
 )
 
@@ -23,6 +25,7 @@ def test_rows_are_numbered_in_order_of_first_occurrence(highest, data):
     rows = data.draw(st.lists(st.lists(values, max_size=12), min_size=1, max_size=12))
     distinct = list(dict.fromkeys(map(tuple, rows)))
     assert row_labels(Ragged.from_rows(rows)).tolist() == [distinct.index(tuple(row)) for row in rows]
+    assert num_distinct_rows(Ragged.from_rows(rows)) == len(distinct)
 
 
 @pytest.mark.parametrize("shape", [(0, 2), (5, 0), (1, 1), (40, 1), (40, 3), (3, 30)])
@@ -31,7 +34,7 @@ def test_vectors_are_counted_and_numbered(shape):
     distinct = list(dict.fromkeys(map(tuple, codes.tolist())))
     labels = distinct_vectors(codes)
     assert labels.tolist() == [distinct.index(tuple(row)) for row in codes.tolist()]
-    assert num_vectors(codes) == len(distinct)
+    assert num_codes(*meaning_codes(Corpus([[0]] * len(codes), meanings=codes))) == len(distinct)
     assert first_rows(labels, len(distinct)).tolist() == [
         labels.tolist().index(each) for each in range(len(distinct))
     ]
