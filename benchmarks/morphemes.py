@@ -19,8 +19,8 @@ import numpy as np
 from rows import Row, add_json_option, publish
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.morphemes import morphemes
-from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.morphemes import csar, morphemes
+from ecsuite.eval.metrics.score import Metric, Options
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 
 NUM_ATTRIBUTES, NUM_VALUES, NUM_SPARSE = 4, 4, 8
@@ -56,6 +56,7 @@ class Language:
     """Whether forms mean random sets of values, not single ones."""
 
 
+METRICS = {"morphemes": morphemes, "csar": csar}
 CONDITIONS = {
     "base": Language(),
     "three synonyms": Language(synonyms=3),
@@ -138,9 +139,9 @@ def _forms(language: Language, rng: np.random.Generator) -> dict[Meaning, list[F
     }
 
 
-def found(corpus: Corpus) -> Morphemes:
-    """The inventory that the metric finds."""
-    (score,) = morphemes(corpus, Options())
+def found(corpus: Corpus, metric: Metric = morphemes) -> Morphemes:
+    """The inventory that a metric finds."""
+    (score,) = metric(corpus, Options())
     return {
         (tuple(map(int, each["form"])), frozenset(map(int, each["meaning"])))
         for each in score.details["inventory"]
@@ -209,6 +210,7 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, default=5, help="languages of each condition")
     parser.add_argument("--grid", type=int, help="this many random combinations of all conditions instead")
+    parser.add_argument("--metric", default="morphemes", choices=METRICS, help="csar: without our end")
     add_json_option(parser)
     arguments = parser.parse_args()
     languages = {"all combinations": list(grid(arguments.grid).values())} if arguments.grid else {
@@ -222,7 +224,7 @@ def main() -> None:
         began, figures = time.perf_counter(), []
         for language, seed in product(several, range(1, arguments.seeds + 1)):
             corpus, true = speak(language, np.random.default_rng(seed))
-            guessed = found(corpus)
+            guessed = found(corpus, METRICS[arguments.metric])
             fuzzy = agreement(true, guessed, exact=False)
             figures.append((agreement(true, guessed, exact=True)[2], fuzzy[2], *fuzzy[:2]))
         seconds = (time.perf_counter() - began) / len(figures)

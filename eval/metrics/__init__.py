@@ -56,6 +56,7 @@ LINES = {
     "metrics.attribute_information:attribute_information": (
         "which attributes are messages about: bits that they tell of each (asked for by name)"
     ),
+    "metrics.morphemes:csar": "morphemes by CSAR without an end, as its authors' program (asked for by name)",
     "metrics.language_similarity:language_similarity": (
         "how alike the speakers of a society name the same meanings (asked for by name)"
     ),
@@ -103,6 +104,7 @@ SCORES: "Mapping[str, tuple[Question, Direction | None]]" = {
     "ease_of_speaking": ("compositional", "higher"),
     "morphemes": ("compositional", "higher"),
     "attribute_information": ("consistent", None),
+    "csar": ("other", None),
     "language_similarity": ("consistent", "higher"),
     "language_ami": ("consistent", "higher"),
     "language_topsim": ("consistent", "higher"),
@@ -130,7 +132,7 @@ TRAINED = ("ease_of_learning", "xferbench")
 """Metrics that train models: computed only if they are named."""
 OF_RUNS = ("generalisation", "rsa", "transfer", "cross_play", "noise_objects")
 """Metrics that ask the agents of a run, and are called with it: computed only if they are named."""
-ASKED_FOR = (*TRAINED, *OF_RUNS, "morphemes", "language_similarity", "attribute_information")
+ASKED_FOR = (*TRAINED, *OF_RUNS, "morphemes", "csar", "language_similarity", "attribute_information")
 """Metrics that are computed only if they are named: also those that need more messages, or several speakers, and
 those whose details are wanted more than their value."""
 

@@ -16,12 +16,13 @@ pairs are selected in rounds. In a round the weights are compared with those aft
 them) were exchanged with each other, 20 times. In the first, one must exceed all of these, so that a language without
 morphemes has none. The weight that pairs must have is then the least at which chance makes at most `FALSE_SHARE` as
 many pairs. As what was selected is removed, chance makes fewer pairs in the next round, so that rarer morphemes stand
-out; it ends when none does.
+out; it ends when none does. `induce_all` has neither the rules, but for the first and the last, nor this end.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import chi2
 from scipy.stats import t as student
@@ -34,6 +35,8 @@ _ROUNDING = 1e-9
 """Weights, in bits, that differ by less are equal."""
 FALSE_SHARE = 0.2
 """Most pairs that chance makes, as a share of those that are selected from."""
+_KEPT = 0.7
+"""Where a smaller share of pairs can still be selected, the others are left out, which saves time."""
 _LOOKED_AT = 100
 """Pairs that chance makes of which weights are kept, about; lower ones are not looked at, which saves time."""
 
@@ -82,7 +85,10 @@ class _Pairs:
 
     def above(self, least: float) -> "_Pairs":
         """Only those of at least this weight."""
-        chosen = self.weight >= least
+        return self.chosen(self.weight >= least)
+
+    def chosen(self, chosen: NDArray[np.bool_]) -> "_Pairs":
+        """Only some of them."""
         return _Pairs(
             form=self.form[chosen],
             meaning=self.meaning[chosen],
@@ -125,6 +131,27 @@ def induce(
         of_concept=of_concept,
         least_weight=float(lowest if found else by_chance.max(initial=0.0)),
         p_value=p_value,
+    )
+
+
+def induce_all(messages: Ragged, concepts: Ragged, whole: Ints) -> Inventory:
+    """Find morphemes until nothing is left, as the authors' program does; also those that occur once.
+
+    Args:
+        messages: Without EOS.
+        concepts: What each message is about, as ascending ids.
+        whole: The number of the whole meaning of each message, from 0, (num_messages,).
+    """
+    of_symbol, of_concept = (np.full(len(each.values), -1) for each in (messages, concepts))
+    forms = forms_of(messages, least=1).left(of_symbol < 0, whole, recurring=False)
+    meanings = meanings_of(concepts).left(of_concept < 0, whole, recurring=False)
+    rows = np.arange(len(whole))
+    pairs = _weighted(csr_array(forms.present(rows).T), meanings.present(rows), are_all=True)
+    found: list[Morpheme] = []
+    _select(pairs, forms, meanings, (messages, of_symbol), (concepts, of_concept), _ROUNDING, found)
+    lowest = min((each.weight for each in found), default=0.0)
+    return Inventory(
+        morphemes=tuple(found), of_symbol=of_symbol, of_concept=of_concept, least_weight=lowest, p_value=1.0
     )
 
 
@@ -208,13 +235,21 @@ def _select(
         forms.remove(rows, of_symbol >= 0)
         meanings.remove(rows, of_concept >= 0)
         after = [units.present(rows) for units in (forms, meanings)]
+        changed = []
         for count, old, new in zip(counts, before, after, strict=True):
-            count -= np.asarray(old.sum(0)) - np.asarray(new.sum(0))
+            fewer = np.asarray(old.sum(0)) - np.asarray(new.sum(0))
+            count -= fewer
+            changed.append(fewer > 0)
+        near = np.flatnonzero(changed[0][pairs.form] | changed[1][pairs.meaning])
+        of_form, of_meaning = pairs.form[near], pairs.meaning[near]
         gone = csr_array(before[0].T @ before[1] - after[0].T @ after[1])
-        joint -= np.asarray(gone[pairs.form, pairs.meaning]).ravel()
-        information = _information(joint, counts[0][pairs.form], counts[1][pairs.meaning], num_rows)
-        weights = np.minimum(weights, information)
+        joint[near] -= np.asarray(gone[of_form, of_meaning]).ravel()
+        information = _information(joint[near], counts[0][of_form], counts[1][of_meaning], num_rows)
+        weights[near] = np.minimum(weights[near], information)
         weights[best] = 0
+        kept = weights >= least
+        if kept.mean() < _KEPT:
+            pairs, joint, weights = pairs.chosen(kept), joint[kept], weights[kept]
 
 
 def _best(pairs: _Pairs, weights: Floats, forms: Units, meanings: Units, num_uses: Ints) -> int:
@@ -225,8 +260,8 @@ def _best(pairs: _Pairs, weights: Floats, forms: Units, meanings: Units, num_use
     return int(tied[order[0]])
 
 
-def _weighted(with_form: csr_array, with_meaning: csr_array) -> _Pairs:
-    """Pairs that occur together more often than independent ones would, and not only by a little.
+def _weighted(with_form: csr_array, with_meaning: csr_array, *, are_all: bool = False) -> _Pairs:
+    """Pairs that occur together more often than independent ones would, and not only by a little, or all such.
 
     Most are left out by a bound without logarithms: mutual information is at most log2(1 + phi^2), where phi is the
     correlation of the two variables, as the Kullback-Leibler divergence is by that of chi-squared.
@@ -234,6 +269,7 @@ def _weighted(with_form: csr_array, with_meaning: csr_array) -> _Pairs:
     Args:
         with_form: Which messages have each form, (num_forms, num_messages).
         with_meaning: Which meanings each message has, (num_messages, num_meanings).
+        are_all: Also those that do so by a little, or in one message.
     """
     together = csr_array(with_form @ with_meaning)
     total = with_meaning.shape[0]
@@ -245,6 +281,7 @@ def _weighted(with_form: csr_array, with_meaning: csr_array) -> _Pairs:
     rare = min(1e-3, _LOOKED_AT / max(1, len(form_counts) * len(meaning_counts)))
     least = chi2.isf(rare, 1) / (2 * total * np.log(2))  # Wilks 1938: 2 N times mutual information in nats
     may = (joint > 1) & (excess > 0) & (excess**2 >= (2**least - 1) * form_ends[form] * meaning_ends[meaning])
+    may = excess > 0 if are_all else may
     form, meaning, joint = form[may].astype(np.int64), meaning[may].astype(np.int64), joint[may]
     weight = _information(joint, form_counts[form], meaning_counts[meaning], total)
     return _Pairs(form=form, meaning=meaning, joint=joint, weight=weight)

@@ -56,16 +56,18 @@ class Units:
             size=self.size[is_kept],
         )
 
-    def left(self, is_left: NDArray[np.bool_], whole: Ints) -> "Units":
+    def left(self, is_left: NDArray[np.bool_], whole: Ints, *, recurring: bool = True) -> "Units":
         """What is left: occurrences whose parts are, of units that still occur with two different whole meanings.
 
         Args:
             is_left: Of each symbol or concept of all messages.
             whole: The number of the whole meaning of each message.
+            recurring: False: also of units that occur with one whole meaning only.
         """
         chosen = is_left[self.parts].all(1)
         rest = Units(row=self.row[chosen], unit=self.unit[chosen], parts=self.parts[chosen], size=self.size)
-        rest = rest.kept(_recurs(rest, whole))
+        occurs = _recurs(rest, whole) if recurring else np.bincount(rest.unit, minlength=len(rest.size)) > 0
+        rest = rest.kept(occurs)
         rest.index(len(whole))
         return rest
 
@@ -94,8 +96,8 @@ class Units:
         return np.arange(len(where)) + np.repeat(self.starts[rows] - before, lengths), where
 
 
-def forms_of(messages: Ragged) -> Units:
-    """All n-grams of messages of up to `MAX_FORM` symbols that occur twice."""
+def forms_of(messages: Ragged, least: int = 2) -> Units:
+    """All n-grams of messages of up to `MAX_FORM` symbols that occur so often."""
     row, unit, parts, size = [], [], [], []
     start = np.arange(len(messages.values))
     code, num_codes, num_units = messages.values.astype(np.int64), int(messages.values.max(initial=0)) + 1, 0
@@ -108,7 +110,7 @@ def forms_of(messages: Ragged) -> Units:
             code = code * num_symbols + messages.values[start + length - 1]
             num_codes *= num_symbols
         code, originals = renumbered(code, num_codes)
-        recurs = np.bincount(code, minlength=len(originals)) > 1
+        recurs = np.bincount(code, minlength=len(originals)) >= least
         chosen = recurs[code]
         start, code = start[chosen], (np.cumsum(recurs) - 1)[code[chosen]]
         num_codes = int(recurs.sum())

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.morpheme_induction import Inventory, induce
+from ecsuite.eval.metrics.morpheme_induction import Inventory, induce, induce_all
 from ecsuite.eval.metrics.morpheme_units import MAX_FORM, MAX_MEANING, largest_meaning
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.contingency import entropy
@@ -21,9 +21,11 @@ from ecsuite.eval.statistics.counting import (
     row_labels,
 )
 
-VERSION = 2
+VERSION, CSAR_VERSION = 2, 1
 NUM_SHUFFLES = 20
 """Exchanges of whole meanings; with 20, no pair of a language without morphemes is selected in 95 % of corpora."""
+MOST_MESSAGES = 2000
+"""Messages that `csar` takes; of more, pairs that occur once are too many."""
 NUM_SEGMENTED = 10
 """Messages that are shown cut into morphemes."""
 
@@ -46,53 +48,109 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     Symbols are without EOS. Neither names of symbols nor the order of messages changes a score. Undefined without
     concepts and attribute values, if none varies, and without symbols.
     """
-    names, concepts = _concepts(corpus)
+    found = _Said(corpus)
     score = unscored(
         "morphemes",
         "meanings are said by recurring forms",
         VERSION,
         form=MAX_FORM,
-        meaning=MAX_MEANING if concepts is None else largest_meaning(concepts),
+        meaning=found.largest,
         stop=f"exchanged{NUM_SHUFFLES}",
         seed=options.seed,
-        label="none" if concepts is None else "attributes" if corpus.concepts is None else "concepts",
+        label=found.label,
         eos="strip",
     )
-    content = corpus.content()
-    if concepts is None:
-        return [score(value=None, reason=NO_CONCEPTS)]
-    if not len(concepts.values):
-        return [score(value=None, reason="no meaning differs from another")]
-    if not len(content.values):
-        return [score(value=None, reason="the corpus has no symbols")]
-    whole = _sorted_labels(concepts)
-    numbers = Ragged(numbered_by_use(content, whole).astype(np.int32), content.offsets)
-    found = induce(numbers, concepts, whole, np.random.default_rng(options.seed), NUM_SHUFFLES)
-    coverage = float((found.of_concept >= 0).mean())
-    shown = np.zeros(int(numbers.values.max()) + 1, np.int64)
-    shown[numbers.values] = content.values
+    if found.reason is not None:
+        return [score(value=None, reason=found.reason)]
+    assert found.concepts is not None
+    rng = np.random.default_rng(options.seed)
+    inventory = induce(found.numbers, found.concepts, found.whole, rng, NUM_SHUFFLES)
     details: dict[str, Any] = {
         "null_mean": 0.0,
         "null_low": 0.0,
         "null_high": 0.0,
-        "p_value": found.p_value,
+        "p_value": inventory.p_value,
         "permutations": NUM_SHUFFLES,
-        "covered_symbols": float((found.of_symbol >= 0).mean()),
-        "num_morphemes": len(found.morphemes),
-        **_ambiguity(found),
-        "least_weight": found.least_weight,
-        "inventory": [
-            {
-                "form": [_symbol(corpus, shown[symbol]) for symbol in each.form],
-                "meaning": [names[concept] for concept in each.meaning],
-                "weight": each.weight,
-                "num_messages": each.num_messages,
-            }
-            for each in found.morphemes
-        ],
-        "segmented": _segmented(corpus, content, concepts, whole, names, found),
+        **found.described(inventory),
     }
-    return [score(value=coverage, details=details)]
+    return [score(value=_coverage(inventory), details=details)]
+
+
+def csar(corpus: Corpus, options: Options) -> list[Score]:
+    """Coverage by the morphemes that CSAR finds if it goes on until nothing is left, as its authors' program does.
+
+    Boldt & Mortensen 2025, arXiv 2510.03439. Details as of `morphemes`, which ends where chance begins; the inventory
+    has pairs that occur once, too, so it is also long, and the score near 1, for languages without morphemes: there is
+    no chance level, and what it finds is for comparison with figures of that program. Defined for up to 2,000 messages.
+    """
+    found = _Said(corpus)
+    score = unscored(
+        "csar",
+        "meanings are said by some form",
+        CSAR_VERSION,
+        form=MAX_FORM,
+        meaning=found.largest,
+        stop="nothing",
+        label=found.label,
+        eos="strip",
+    )
+    if found.reason is None and len(corpus.messages) > MOST_MESSAGES:
+        return [score(value=None, reason=f"takes too long for more than {MOST_MESSAGES:,} messages")]
+    if found.reason is not None:
+        return [score(value=None, reason=found.reason)]
+    assert found.concepts is not None
+    inventory = induce_all(found.numbers, found.concepts, found.whole)
+    return [score(value=_coverage(inventory), details=found.described(inventory))]
+
+
+class _Said:
+    """What a corpus says of which concepts, with symbols that are numbered whatever they are called."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus, self.content = corpus, corpus.content()
+        self.names, self.concepts = _concepts(corpus)
+        self.largest = MAX_MEANING if self.concepts is None else largest_meaning(self.concepts)
+        self.label = "attributes" if corpus.concepts is None else "concepts"
+        self.reason: str | None = None
+        if self.concepts is None:
+            self.label, self.reason = "none", NO_CONCEPTS
+        elif not len(self.concepts.values):
+            self.reason = "no meaning differs from another"
+        elif not len(self.content.values):
+            self.reason = "the corpus has no symbols"
+        else:
+            self.whole = _sorted_labels(self.concepts)
+            numbers = numbered_by_use(self.content, self.whole).astype(np.int32)
+            self.numbers = Ragged(numbers, self.content.offsets)
+
+    def described(self, inventory: Inventory) -> dict[str, Any]:
+        """The details of a score."""
+        assert self.concepts is not None
+        shown = np.zeros(int(self.numbers.values.max()) + 1, np.int64)
+        shown[self.numbers.values] = self.content.values
+        return {
+            "covered_symbols": float((inventory.of_symbol >= 0).mean()),
+            "num_morphemes": len(inventory.morphemes),
+            **_ambiguity(inventory),
+            "least_weight": inventory.least_weight,
+            "inventory": [
+                {
+                    "form": [_symbol(self.corpus, shown[symbol]) for symbol in each.form],
+                    "meaning": [self.names[concept] for concept in each.meaning],
+                    "weight": each.weight,
+                    "num_messages": each.num_messages,
+                }
+                for each in inventory.morphemes
+            ],
+            "segmented": _segmented(
+                self.corpus, self.content, self.concepts, self.whole, self.names, inventory
+            ),
+        }
+
+
+def _coverage(found: Inventory) -> float:
+    """The share of the concepts of all messages that belong to a morpheme."""
+    return float((found.of_concept >= 0).mean())
 
 
 def _concepts(corpus: Corpus) -> tuple[list[str], Ragged | None]:

@@ -7,6 +7,8 @@ WORDS: Mapping[str, str] = {
     "form_length": "mean symbols of a morpheme",
     "least_weight": "bits that a pair had to exceed",
     "meaning_size": "mean concepts of a morpheme",
+    "csar.synonymy": "mean bits of the form, given a meaning",
+    "csar.polysemy": "mean bits of the meaning, given a form",
     "morphemes.synonymy": "mean bits of the form, given a meaning",
     "morphemes.polysemy": "mean bits of the meaning, given a form",
     "above_half": "share of messages with an NPMI above 0.5",

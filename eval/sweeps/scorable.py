@@ -20,7 +20,7 @@ NUM_MESSAGES = 24
 """Messages of the made-up language."""
 NUM_ATTRIBUTES = 3
 """Most attributes of its meanings: the time of some metrics grows fast with them."""
-UNTRIED = ("ease_of_learning", "language_similarity", "morphemes", "xferbench")
+UNTRIED = ("ease_of_learning", "language_similarity", "morphemes", "csar", "xferbench")
 """Metrics that score any corpus and train a model for it, and those that need more messages or speakers."""
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.morphemes import morphemes
+from ecsuite.eval.metrics.morphemes import MOST_MESSAGES, csar, morphemes
 from ecsuite.eval.metrics.score import Options
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
@@ -87,6 +87,45 @@ def test_neither_names_of_symbols_nor_the_order_of_messages_matter():
     assert {(tuple(90 - 7 * symbol for symbol in form), meaning) for form, meaning in pairs} == others
 
 
+def csar_of(messages, meanings):
+    """The score of `csar`, and its inventory as a set."""
+    (score,) = csar(Corpus(messages, meanings=meanings), Options())
+    return score, {
+        (tuple(map(int, each["form"])), tuple(each["meaning"])) for each in score.details["inventory"]
+    }
+
+
+def test_without_an_end_known_morphemes_are_found_and_random_messages_have_many():
+    words = [[0], [1, 2], [3, 4, 5], [6, 6], [7]], [[8, 9], [10], [11, 12], [13], [14, 15]]
+    messages = [words[0][a] + words[1][b] for a, b in MEANINGS]
+    score, pairs = csar_of(messages, MEANINGS)
+    assert pairs == found_in(messages)[1]
+    assert score.value == 1
+    assert "null_mean" not in score.details
+    _, noise = csar_of(np.random.default_rng(1).integers(6, size=(25, 4)).tolist(), MEANINGS)
+    assert len(noise) > 15
+
+
+def test_without_an_end_a_form_that_occurs_once_is_found():
+    """The last message alone has the form 9, and is about the value 2."""
+    messages, meanings = [[0], [1], [0], [1], [9]], [[0], [1], [0], [1], [2]]
+    assert ((9,), ("attribute0=2",)) in csar_of(messages, meanings)[1]
+    assert ((9,), ("attribute0=2",)) not in found_in(messages, meanings)[1]
+
+
+def test_without_an_end_symbols_may_be_called_otherwise_and_few_messages_are_needed():
+    corpus = corpus_of("rot")
+    messages = [row.tolist() for row in corpus.messages]
+    first, pairs = csar_of(messages, corpus.meanings)
+    second, others = csar_of([[90 - 7 * each for each in row] for row in messages], corpus.meanings)
+    assert first.value == second.value
+    assert {(tuple(90 - 7 * each for each in form), meaning) for form, meaning in pairs} == others
+    many = Corpus([[0], [1]] * MOST_MESSAGES, meanings=[[0], [1]] * MOST_MESSAGES)
+    (score,) = csar(many, Options())
+    assert score.value is None and "2,000 messages" in score.reason
+
+
+@pytest.mark.parametrize("metric", [morphemes, csar])
 @pytest.mark.parametrize(
     ("messages", "meanings", "reason"),
     [
@@ -96,8 +135,8 @@ def test_neither_names_of_symbols_nor_the_order_of_messages_matter():
         ([[], []], [[0], [1]], "no symbols"),
     ],
 )
-def test_it_is_undefined_with_a_reason(messages, meanings, reason):
-    (score,) = morphemes(Corpus(messages, meanings=meanings), Options())
+def test_it_is_undefined_with_a_reason(metric, messages, meanings, reason):
+    (score,) = metric(Corpus(messages, meanings=meanings), Options())
     assert score.value is None
     assert reason in score.reason
 
