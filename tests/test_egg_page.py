@@ -15,7 +15,8 @@ from ecsuite.games.game import Game
 from ecsuite.games.settings_layers import listed
 from ecsuite.games.world_making import make_world
 
-PAGE = Path(__file__).parents[1] / "docs" / "from_egg.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "from_egg.md"
 ROWS = [line.strip("|\n").split("|") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
 ROWS = [[cell.strip() for cell in row] for row in ROWS if len(row) == 2]
 COMMON_FLAGS = """--random_seed --checkpoint_dir --preemptable --checkpoint_freq --validation_freq --n_epochs
@@ -32,6 +33,26 @@ MessageEntropy TopographicSimilarity Disent PrintValidationEvents Discrimination
 UniformAgentSampler FullSweepAgentSampler PopulationGame ContinuousLinearSender ContinuousLinearReceiver
 SenderReceiverContinuousCommunication""".split()
 """Those of `__all__` in egg/core/__init__.py of May 2025."""
+ZOO = """basic_games channel compo_vs_generalization compo_vs_generalization_ood compositional_efficiency dsprites_bvae
+emcom_as_ssl external_game language_bottleneck mnist_autoenc mnist_vae objects_game pop signal_game simclr
+simple_autoenc summation template""".split()
+"""The folders of egg/zoo of May 2025."""
+ZOO_ROWS = [
+    row.strip("|").split("|")
+    for row in (DOCS / "zoo_egg.md")
+    .read_text()
+    .partition("## The folders of `egg.zoo`")[2]
+    .split("\n## ")[0]
+    .splitlines()
+    if row.startswith("| `")
+]
+ZOO_GAMES = [
+    text
+    for _, ours in ZOO_ROWS[1:]
+    for text in re.findall(r"`([^`]+)`", ours)
+    if not any(name in text for name in ("FOLDER", ".csv", ".npz", "-data", "yao"))
+]
+"""Games and options without files of the user's."""
 KEYS = {flag: key for key, flag in FLAGS.items()}
 SMALL = ("training.batch_size=8", "evaluation.num_valid=8")
 NO_SETTINGS = ("--out", "--resume", "--log", "--device")
@@ -62,12 +83,33 @@ def test_the_lists_are_those_of_egg():
     parser = _populate_cl_params(argparse.ArgumentParser(add_help=False))
     assert {action.option_strings[0] for action in parser._actions} == set(COMMON_FLAGS)
     assert set(egg.core.__all__) == set(EXPORTS)
+    zoo = Path(egg.core.__file__).parents[1] / "zoo"
+    assert {path.name for path in zoo.iterdir() if path.is_dir() and path.name[0] not in "._"} == set(ZOO)
+
+
+def test_every_game_of_the_zoo_has_a_row():
+    named = {name for theirs, _ in ZOO_ROWS for name in re.findall(r"`(\w+)`", theirs)}
+    assert set(ZOO) <= named
+
+
+@pytest.mark.parametrize("text", dict.fromkeys(ZOO_GAMES))
+def test_a_game_of_the_zoo_is_played(text):
+    name, *words = shlex.split(text)
+    learn_once(load_experiment(name, *settings_of(words)))
 
 
 @pytest.mark.parametrize("text", dict.fromkeys(OPTIONS))
 def test_options_make_a_game_that_is_played(text):
     """Each with disc_tiny, whose rounds are played and learnt from once."""
-    words, flags, assigned = shlex.split(text), {}, []
+    assigned, flags = settings_of(shlex.split(text))
+    if any(each.startswith("world.") for each in assigned):
+        return  # with files only
+    learn_once(load_experiment("disc_tiny", assigned, flags))
+
+
+def settings_of(words):
+    """What options set: settings, and flags by their keys."""
+    flags, assigned = {}, []
     for flag, value in zip(words[::2], words[1::2], strict=True):
         if flag == "--set":
             assigned.append(value)
@@ -75,9 +117,7 @@ def test_options_make_a_game_that_is_played(text):
             is_list = flag in ("--keep", "--metrics")
             number = value if flag in ("--keep-best", "--channel", "--task") else _number(value)
             flags[KEYS[flag]] = listed(value) if is_list else number
-    if any(each.startswith("world.") for each in assigned):
-        return  # with files only
-    learn_once(load_experiment("disc_tiny", [*SMALL, *assigned], flags))
+    return [*SMALL, *assigned], flags
 
 
 def test_files_of_the_page_are_games(tmp_path):
