@@ -79,8 +79,8 @@ PAIRS = {
         " --early_stopping_thr=2",
         game="channel",
         settings="world.num_values=5 training.num_examples=10240 training.num_epochs=15 training.batch_size=512"
-        " training.evaluate_every=20 evaluation.num_valid=64 channel.vocab_size=39 channel.max_len=5 channel.entropy_coefficient=0.1"
-        " sender.hidden_size=250 receiver.hidden_size=250 optimizer.lr=0.002",
+        " training.evaluate_every=20 evaluation.num_valid=64 channel.vocab_size=39 channel.max_len=5"
+        " channel.entropy_coefficient=0.1 sender.hidden_size=250 receiver.hidden_size=250 optimizer.lr=0.002",
     ),
     "compo_vs_generalization": Pair(
         program="egg.zoo.compo_vs_generalization.train",
