@@ -18,6 +18,7 @@ from ecsuite.eval.run_metrics.cross_play_report import report
 from ecsuite.eval.run_metrics.generalisation import unseen_pairs
 from ecsuite.eval.run_metrics.pairings import best_names, every_pairing
 from ecsuite.eval.run_metrics.rounds import Rounds
+from ecsuite.eval.run_metrics.transfer import _read
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.runs import Run, load_run
 from ecsuite.games.training import train
@@ -133,6 +134,20 @@ def test_a_sender_that_sees_objects_as_they_are(runs):
     assert "objects:25" in found["rsa"].signature
 
 
+def test_what_vectors_know_is_read_from_them_however_they_are_turned():
+    """Vectors of the first of two attributes, and noise: the first is known, the second as by chance."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(4, size=(200, 2))
+    vectors = np.concatenate([np.eye(4)[codes[:, 0]], rng.normal(size=(200, 2))], axis=1)
+    turned = 7 * vectors @ np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    for each in (vectors, turned):
+        accuracy, chance = _read(each, codes, 0)
+        assert accuracy[:, 0].min() == 1
+        assert accuracy[:, 1].mean() == pytest.approx(chance[:, 1].mean(), abs=0.08)
+    accuracy, chance = _read(vectors, np.zeros((200, 1), dtype=np.int64), 0)
+    assert (accuracy == chance).all()  # an attribute that does not vary
+
+
 def test_attributes_are_read_from_trained_receivers(runs):
     trained, untrained = (scores(runs[name], "transfer") for name in ("trained", "untrained"))
     assert trained["transfer"].value > trained["transfer"].details["null_mean"] + 0.1
@@ -213,5 +228,7 @@ def test_noise_is_understood_by_chance_if_agents_know_nothing(runs, tmp_path):
     )
     score = scores(load_run(tmp_path), "noise_objects")["noise_objects"]
     assert score.details["null_mean"] == 0.25
+    score = scores(load_run(tmp_path), "generalisation")["generalisation"]
+    assert score.value == pytest.approx(0.25, abs=0.06)
     assert abs(score.value - 0.25) < 0.1 and abs(score.details["accuracy"] - 0.25) < 0.1
     assert score.ci95[0] < score.value < score.ci95[1]
