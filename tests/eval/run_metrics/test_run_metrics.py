@@ -228,7 +228,5 @@ def test_noise_is_understood_by_chance_if_agents_know_nothing(runs, tmp_path):
     )
     score = scores(load_run(tmp_path), "noise_objects")["noise_objects"]
     assert score.details["null_mean"] == 0.25
-    score = scores(load_run(tmp_path), "generalisation")["generalisation"]
-    assert score.value == pytest.approx(0.25, abs=0.06)
     assert abs(score.value - 0.25) < 0.1 and abs(score.details["accuracy"] - 0.25) < 0.1
     assert score.ci95[0] < score.value < score.ci95[1]
