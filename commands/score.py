@@ -113,11 +113,9 @@ def score(
     require_read(ctx, chosen, names, reads)
     of_metrics = xferbench_options(ctx)
     if len(corpora) > MOST_COMPARED:
-        if plot is not None or pictures or picture_folder is not None:
-            raise ConfigError(
-                "--plot, --pictures: not of a collection; `ecsuite correlate FILE.json --plot FILE`"
-            )
-        _score_collection(corpora, names, of_metrics, options, split=split, trust_code=trust_code)
+        if pictures or picture_folder is not None:
+            raise ConfigError("--pictures: draws one corpus; --plot draws the scores of a collection")
+        _score_collection(corpora, names, of_metrics, options, plot=plot, split=split, trust_code=trust_code)
         return
     if options.plan:
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
@@ -173,6 +171,7 @@ def _score_collection(
     of_metrics: "Options",
     options: StudyOptions,
     *,
+    plot: Path | None,
     split: str | None,
     trust_code: bool,
 ) -> None:
@@ -187,6 +186,8 @@ def _score_collection(
         options.print_plan(jobs_of(members, names, of_metrics, split=split))
         return
     options.prepare_output()
+    if plot is not None:
+        prepare_picture(plot)
     prepare_scores(corpora)
     scored = options.run(
         lambda runner: scores_of(
@@ -199,7 +200,14 @@ def _score_collection(
     if is_csv:
         assert options.out is not None
         write_csv(options.out, scored)
-    report(scored).publish(out=None if is_csv else options.out, picture=None, as_json=options.as_json)
+    found = report(scored)
+    if plot is not None and found.draw is None:
+        print(f"{plot}: not drawn: no score differs between the corpora", file=sys.stderr)
+    found.publish(
+        out=None if is_csv else options.out,
+        picture=None if found.draw is None else plot,
+        as_json=options.as_json,
+    )
 
 
 def _publish_several(

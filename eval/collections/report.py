@@ -1,7 +1,7 @@
 """The table of a collection: a row a corpus, a column a score; JSON and CSV have all of them."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,15 @@ def report(scored: Sequence[ScoredMember], *, folder: Path | None = None) -> Rep
     lines.append(f"{len(scored)} corpora{of_systems}; next: ecsuite correlate {source}")
     # A comparison of all pairs is of few corpora; the key stays for programs that read it.
     data = {"corpora": [each.to_json() for each in scored], "comparison": None, "notes": lines}
-    return Report(tables=[table], notes=tuple(lines), data=data)
+    return Report(tables=[table], notes=tuple(lines), data=data, draw=_drawing(scored, names))
+
+
+def _drawing(scored: Sequence[ScoredMember], names: Sequence[str]) -> Callable[[Path], None] | None:
+    """Draws the heat map of the scores; None if no score differs between the corpora."""
+    from ecsuite.eval.collections.score_map import draw_map, map_of
+
+    found = map_of(scored, names)
+    return (lambda file: draw_map(found, file)) if found.scores else None
 
 
 def write_csv(file: Path, scored: Sequence[ScoredMember]) -> None:

@@ -43,10 +43,8 @@ def test_one_table_that_resumes_and_is_correlated(ecsuite, paths):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            ["--plot", "a.svg"],
-            "--plot, --pictures: not of a collection; `ecsuite correlate FILE.json --plot FILE`\n",
-        ),
+        (["--pictures"], "--pictures: draws one corpus; --plot draws the scores of a collection\n"),
+        (["--plot", "a.gif"], "a.gif: expected the name of a picture, ending in .svg or .png"),
         (["--on", "there"], "--on there: expected here, local"),
         (["--metrics", "tosim"], "unknown metric 'tosim'; did you mean 'topsim'"),
     ],
