@@ -1,5 +1,7 @@
 """Adjusted mutual information of whole messages and whole meanings, with the chance level subtracted."""
 
+import functools
+
 import numpy as np
 from scipy.special import gammaln
 
@@ -104,7 +106,7 @@ def expected_information(first: Ints, second: Ints) -> float:
         second: Class sizes of the other labelling, with the same sum.
     """
     total = int(first.sum())
-    log_factorial = gammaln(np.arange(total + 1) + 1.0)
+    log_factorial = _log_factorials(total)
     sizes, repeats = np.unique(first[first > 0], return_counts=True)
     others, other_repeats = np.unique(second[second > 0], return_counts=True)
     expected = 0.0
@@ -132,11 +134,13 @@ def expected_information(first: Ints, second: Ints) -> float:
 def adjusted_information(message: Ints, meaning: Ints, expected: float | None) -> Floats:
     """AMI of two labellings, each (num_rows,), by both normalisers; NaN if every permutation has the same score."""
     num_rows, num_meanings = len(message), int(meaning.max()) + 1
-    of_message, of_meaning = np.bincount(message), np.bincount(meaning)
+    of_message, of_meaning = _sizes(message), _sizes(meaning)
     for sizes in (of_message, of_meaning):
-        if int((sizes > 0).sum()) in (1, num_rows):
+        if len(sizes) in (1, num_rows):
             return np.full(2, np.nan)
-    _, together = counted(message * num_meanings + meaning, len(of_message) * num_meanings)
+    codes = message * num_meanings
+    codes += meaning
+    _, together = counted(codes, (int(message.max()) + 1) * num_meanings)
     in_message, in_meaning, in_both = (_nats(counts) for counts in (of_message, of_meaning, together))
     if expected is None:
         expected = expected_information(of_message, of_meaning)
@@ -144,7 +148,24 @@ def adjusted_information(message: Ints, meaning: Ints, expected: float | None) -
     return (in_message + in_meaning - in_both - expected) / (normalisers - expected)
 
 
+def _sizes(labels: Ints) -> Ints:
+    """The number of rows of each label that occurs, in ascending order of the labels."""
+    bound = int(labels.max()) + 1
+    if bound > 2 * len(labels):  # as of few rows of a large corpus
+        return counted(labels, bound)[1]
+    counts = np.bincount(labels)
+    return counts[counts > 0]
+
+
+@functools.lru_cache(maxsize=1)
+def _log_factorials(most: int) -> Floats:
+    """The natural logarithms of the factorials from 0 to `most`; kept, as all draws have the same size."""
+    values: Floats = gammaln(np.arange(1.0, most + 2.0))
+    values.flags.writeable = False
+    return values
+
+
 def _nats(counts: Ints) -> float:
-    """Plug-in entropy in nats of the distribution given by counts."""
-    share = counts[counts > 0] / counts.sum()
+    """Plug-in entropy in nats of the distribution given by positive counts."""
+    share = counts / counts.sum()
     return -float(share @ np.log(share))

@@ -15,7 +15,7 @@ from ecsuite.eval.metrics.phrase_counts import Group, groups_of
 from ecsuite.eval.metrics.sample_counts import Samples
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.cooccurrence import Count, Occurrences
-from ecsuite.eval.statistics.counting import Floats, Ints, num_labels, row_labels
+from ecsuite.eval.statistics.counting import Floats, Ints, num_distinct_rows, num_labels
 from ecsuite.eval.statistics.resampling import Statistic, resample
 
 VERSION = 2
@@ -91,7 +91,7 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
         "unmatched_program": total_concepts - int(of_concepts[assigned_concepts(weights)].sum()),
         "total_edges": total_edges,
         "total_concepts": total_concepts,
-        "unique_messages": num_labels(row_labels(samples.messages)),
+        "unique_messages": num_distinct_rows(samples.messages),
         "unique_words": len(of_words),
         "unique_phrases": num_labels(samples.phrase),
         "unique_concepts": len(of_concepts),

@@ -5,6 +5,7 @@ equal numbers: all distances here are free of rounding errors.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,27 +27,28 @@ _BLOCK = 4_096
 
 def edit_distance(messages: Ragged) -> Distance:
     """Levenshtein distance divided by the mean of the two lengths; 0 for two empty messages."""
-    # As strings: rapidfuzz compares items of other types by hashes, which can collide.
-    codes = messages.reindexed()[0].values
-    text = codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-    lengths = messages.lengths
 
     def distance(left: Ints, right: Ints) -> Floats:
         place, used = renumbered(np.concatenate([left, right]), len(messages))
-        spans = zip(messages.offsets[used].tolist(), messages.offsets[used + 1].tolist(), strict=True)
-        rows = [text[begin:end] for begin, end in spans]
+        some, _ = messages.take(used).reindexed()
+        # As strings: rapidfuzz compares items of other types by hashes, which can collide.
+        text = some.values.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+        rows = [text[begin:end] for begin, end in pairwise(some.offsets.tolist())]
+        lengths = some.lengths
         queries, choices = ([rows[row] for row in side.tolist()] for side in np.split(place, 2))
         edits = process.cpdist(queries, choices, scorer=Levenshtein.distance, dtype=np.int32)
-        return np.asarray(2.0 * edits / np.maximum(1, lengths[left] + lengths[right]))
+        return np.asarray(
+            2.0 * edits / np.maximum(1, lengths[place[: len(left)]] + lengths[place[len(left) :]])
+        )
 
     return distance
 
 
-def hamming_distance(attributes: Ints) -> Distance:
+def hamming_distance(attributes: NDArray[Any]) -> Distance:
     """Number of attributes that differ.
 
     Args:
-        attributes: Coded values, shape (num_rows, num_attributes).
+        attributes: Values or their codes, shape (num_rows, num_attributes).
     """
 
     def distance(left: Ints, right: Ints) -> Floats:

@@ -13,10 +13,12 @@ import numpy as np
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.cooccurrence import Count, Occurrences
-from ecsuite.eval.statistics.counting import Ints, num_labels, row_labels, row_of
+from ecsuite.eval.statistics.counting import Ints, first_rows, narrow_content, num_labels, row_labels, row_of
 
 ROWS = 1 << 18
 """Samples of a part."""
+FEW_ROWS = 1 << 14
+"""The same where nothing of the size of a table is made of each part: these fit the cache."""
 _MAX_TABLE = 1 << 22
 """Entries of a table of words and phrases; with more, each sample's phrase is counted for itself."""
 
@@ -46,17 +48,14 @@ class Samples:
     def __init__(self, corpus: Corpus, count: Count) -> None:
         assert corpus.concepts is not None
         self.count = count
-        self.messages, self.word_ids = corpus.reindexed()
-        """The messages without EOS, with dense ids of words."""
+        self.messages, self.word_ids = narrow_content(corpus).reindexed()
+        """The messages without EOS, with dense ids of words, in the smallest type."""
         self.concepts = corpus.concepts
         """The concepts of each message."""
         self._names = corpus.symbol_names
         self.phrase = row_labels(self.concepts)
         """The phrase of each sample, from 0, in order of first occurrence, shape (num_samples,)."""
-        first = np.zeros(num_labels(self.phrase), np.int64)
-        first[self.phrase[::-1]] = np.arange(
-            len(self.phrase) - 1, -1, -1
-        )  # of equal indices the last is kept
+        first = first_rows(self.phrase, num_labels(self.phrase))
         self.phrases = Occurrences.of(self.concepts.take(first), count, corpus.concept_names or None)
         """The concepts of each different phrase."""
 
@@ -64,11 +63,11 @@ class Samples:
         """The name of a word, or its id if it has no name."""
         return self._names[self.word_ids[kind]] if self._names else int(self.word_ids[kind])
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self, num_rows: int = ROWS) -> Iterator[Part]:
         """All samples, in their order."""
         offsets = self.messages.offsets
-        for start in range(0, len(self.messages), ROWS):
-            rows = slice(start, min(start + ROWS, len(self.messages)))
+        for start in range(0, len(self.messages), num_rows):
+            rows = slice(start, min(start + num_rows, len(self.messages)))
             bounds = offsets[rows.start : rows.stop + 1]
             words = Ragged(self.messages.values[bounds[0] : bounds[-1]], bounds - bounds[0])
             row, kind = row_of(words), words.values.astype(np.int64)
@@ -93,10 +92,8 @@ class Samples:
     @cached_property
     def word_totals(self) -> Ints:
         """Number of occurrences of each word, shape (num_words,)."""
-        if self.count == "tokens":
-            return np.bincount(self.messages.values, minlength=len(self.word_ids))
         totals = np.zeros(len(self.word_ids), np.int64)
-        for part in self.parts():
+        for part in self.parts(FEW_ROWS):
             totals += np.bincount(part.kind, minlength=len(totals))
         return totals
 
@@ -120,7 +117,7 @@ class Samples:
         tables = [self.phrases.matrix(), *([self.phrases.once().matrix()] if repeats else [])]
         if num_words * num_phrases <= _MAX_TABLE:
             with_phrase = np.zeros(num_words * num_phrases, np.int64)
-            for part in self.parts():
+            for part in self.parts(max(FEW_ROWS, len(with_phrase) // 8)):
                 codes = part.kind * num_phrases
                 codes += part.phrase[part.row]
                 with_phrase += np.bincount(codes, minlength=len(with_phrase))
@@ -151,21 +148,33 @@ class Samples:
         named_by = np.zeros(num_concepts, np.int64)
         different = np.zeros(len(self.phrase), np.int64)
         counts = self.phrases.matrix().astype(np.int64)
-        known = counts.toarray() if counts.shape[0] * counts.shape[1] <= _MAX_TABLE else None
-        for part in self.parts():
+        known = counts.toarray().ravel() if counts.shape[0] * counts.shape[1] <= _MAX_TABLE else None
+
+        def times_of(phrase: Ints, concept: Ints) -> Ints:
+            """How often each phrase has a concept, shape (num_pairs,)."""
+            if known is None:
+                return np.asarray(counts[phrase, concept]).ravel()
+            times: Ints = known[phrase * num_concepts + concept]
+            return times
+
+        for part in self.parts(FEW_ROWS):
             named = concept_of[part.kind]
             matched = np.flatnonzero(named >= 0)
             row, named = part.row[matched], named[matched]
             phrase = part.phrase[row]
-            present = known[phrase, named] if known is not None else np.asarray(counts[phrase, named]).ravel()
-            good = np.flatnonzero(present)
+            good = np.flatnonzero(times_of(phrase, named))
             size = len(part.phrase) * num_concepts
-            cells = counted(row[good] * num_concepts + named[good], size)[0]
+            cells = row[good] * num_concepts + named[good]
+            if size <= _MAX_TABLE:
+                is_there = np.zeros(size, bool)
+                is_there[cells] = True
+                cells = np.flatnonzero(is_there)
+            else:
+                cells = counted(cells, size)[0]
             row, named = cells // num_concepts, cells % num_concepts
             different[part.rows] = np.bincount(row, minlength=len(part.phrase))
             phrase = part.phrase[row]
-            times = known[phrase, named] if known is not None else np.asarray(counts[phrase, named]).ravel()
-            named_by += np.bincount(named, times, num_concepts).astype(np.int64)
+            named_by += np.bincount(named, times_of(phrase, named), num_concepts).astype(np.int64)
         return different, named_by[concept]
 
 

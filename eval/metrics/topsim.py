@@ -17,7 +17,7 @@ from ecsuite.eval.metrics.distances import (
 )
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics import resampling
-from ecsuite.eval.statistics.counting import Floats, Ints, attribute_codes, concept_sets, flat
+from ecsuite.eval.statistics.counting import Floats, Ints, concept_sets, flat, has_attributes, narrow_content
 from ecsuite.eval.statistics.resampling import describe_null, half_sample, jackknife_interval, num_draws
 
 VERSION = 2
@@ -59,7 +59,7 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
 
     rng = np.random.default_rng(options.seed)
     left, right = _draw_pairs(num_rows, rng) if sampled else np.triu_indices(num_rows, 1)
-    message_distance = edit_distance(corpus.content())
+    message_distance = edit_distance(narrow_content(corpus))
     between_messages = message_distance(left, right)
     between_meanings = meaning_distance(left, right)
     for distances, what in ((between_messages, "messages"), (between_meanings, "meanings")):
@@ -84,9 +84,8 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
 
 def _meaning_distance(corpus: Corpus) -> tuple[str, Distance | str]:
     """The name and the function of the distance for this type of meanings, or the reason for having none."""
-    attributes = attribute_codes(corpus)
-    if attributes is not None:
-        return "hamming", hamming_distance(attributes)
+    if corpus.meanings is not None and has_attributes(corpus.meanings):
+        return "hamming", hamming_distance(flat(corpus.meanings))
     if corpus.meanings is not None:
         features = flat(corpus.meanings)
         is_finite = bool(np.isfinite(features).all())

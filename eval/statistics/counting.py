@@ -152,7 +152,12 @@ def meaning_codes(corpus: Corpus) -> tuple[Ints, int] | None:
 def _columns(corpus: Corpus) -> NDArray[Any] | None:
     """The values of each attribute, shape (num_attributes, num_messages), or None without discrete ones."""
     meanings = corpus.meanings
-    return None if meanings is None or meanings.dtype.kind not in "biuUS" else flat(meanings).T
+    return flat(meanings).T if meanings is not None and has_attributes(meanings) else None
+
+
+def has_attributes(meanings: NDArray[Any]) -> bool:
+    """Whether meanings are attribute values, and no features."""
+    return meanings.dtype.kind in "biuUS"
 
 
 def _codes(column: NDArray[Any]) -> NDArray[Any]:
