@@ -205,14 +205,19 @@ def attack(name, fault, points, every, print_fault=print):
             code, again, *_ = ecsuite(folder, line)
             if code:
                 faults.append(f"run again: exit code {code}: {again[-600:]}")
-            elif (found := contents(folder)) != whole:
-                others = [each for each in {**found, **whole} if found.get(each) != whole.get(each)]
-                faults.append(f"other bytes: {', '.join(others)[:300]}")
+            else:
+                faults += other_bytes(contents(folder), whole)
             figures["tried"] += 1
             figures["survived"] += not faults
             for each in faults:
                 print_fault(f"{name}, {fault} at event {at}: {each}")
         return figures
+
+
+def other_bytes(found, whole):
+    """The fault that some files differ from those of a run that was not disturbed, if they do."""
+    others = [each for each in {**found, **whole} if found.get(each) != whole.get(each)]
+    return [f"other bytes: {', '.join(others)[:300]}"] if others else []
 
 
 def ends_well(code, said, fault):

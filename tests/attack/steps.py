@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from crashes import COMMANDS, contents, ecsuite, fresh, preload
+from crashes import COMMANDS, contents, ecsuite, fresh, other_bytes, preload
 from stops import without_spare
 
 import ecsuite.games.society.society as society
@@ -64,9 +64,8 @@ def attack(name, signals, steps, print_fault=print):
                     faults = [] if code == CODES[sent] else [f"exit code {code}: {said[-600:]}"]
                     again, told, *_ = ecsuite(work, line)
                     faults += [f"run again: exit code {again}: {told[-600:]}"] if again else []
-                    if not faults and (found := without_spare(contents(work))) != whole:
-                        others = [each for each in {**found, **whole} if found.get(each) != whole.get(each)]
-                        faults.append(f"other bytes: {', '.join(others)[:300]}")
+                    if not faults:
+                        faults = other_bytes(without_spare(contents(work)), whole)
                     figures["sent"] += 1
                     figures["survived"] += not faults
                     for each in faults:

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from crashes import COMMANDS, STUDY, contents, ecsuite, ended, fresh, preload, start
+from crashes import COMMANDS, STUDY, contents, ecsuite, ended, fresh, other_bytes, preload, start
 
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "stop": signal.SIGSTOP}
 CODES = {"kill": (-signal.SIGKILL,), "term": (75, -signal.SIGTERM), "stop": (0,)}
@@ -64,9 +64,8 @@ def attack(name, signals, times, seed=0, print_fault=print):
                 if sent != "stop":
                     again, told, *_ = ecsuite(work, line)
                     faults += [f"run again: exit code {again}: {told[-600:]}"] if again else []
-                if not faults and (found := without_spare(contents(work))) != whole:
-                    others = [each for each in {**found, **whole} if found.get(each) != whole.get(each)]
-                    faults.append(f"other bytes: {', '.join(others)[:300]}")
+                if not faults:
+                    faults = other_bytes(without_spare(contents(work)), whole)
                 figures["sent"] += 1
                 figures["while_running"] += code != 0 or sent == "stop"
                 figures["survived"] += not faults
