@@ -63,6 +63,7 @@ def test_signals_at_random_times(command):
     assert all(each["survived"] == each["sent"] == 5 for each in found)
 
 
+@pytest.mark.slow
 def test_a_society_is_killed_where_agents_begin():
     found = figures("steps.py", "society", "--signals", "kill", "--steps", 16)
     assert [each["survived"] for each in found] == [1, 1, 1]
