@@ -246,16 +246,21 @@ class AttributeWorld(SingleObjectWorld):
         if options.rare_combinations is not None:
             self.splits, splits[RARE] = (*self.splits, RARE), rare
         if min(len(objects) for objects in splits.values()) < self.num_candidates:
-            parts = f"{len(trained)} for training and {num_held_out} for evaluation"
-            if options.rare_combinations is not None:
-                parts = (
-                    f"{len(trained)} for training, {num_held_out} held out and {len(rare)} with a rare value"
-                )
-            raise ConfigError(
-                f"world.held_out: {options.held_out} of {self.num_objects} objects makes {parts}, expected at least "
-                f"{self.num_candidates} of each"
-            )
+            raise ConfigError(self._too_few(options, len(trained), num_held_out, len(rare)))
         return splits
+
+    def _too_few(self, options: Options, num_trained: int, num_held_out: int, num_rare: int) -> str:
+        """What the splits hold, where one has fewer objects than a round has candidates."""
+        name, parts = "held_out", [f"{num_trained} for training"]
+        if options.held_out:
+            parts.append(f"{num_held_out} for evaluation")
+        if options.rare_combinations is not None:
+            name = "rare_combinations"
+            parts.append(f"{num_rare} with a rare value")
+        return (
+            f"world.{name}: {getattr(options, name)} of {self.num_objects} objects makes {' and '.join(parts)}, "
+            f"expected at least {self.num_candidates} of each"
+        )
 
     def _by_rarity(self, num_known: int | None) -> tuple[Integers, Integers, Integers]:
         """Objects without rare values, those with one that are trained on, and all others.

@@ -209,6 +209,7 @@ def test_values_that_cannot_be_rare():
     with pytest.raises(ConfigError, match="shared_values: expected no rare_combinations beside it"):
         make("world.rare_combinations=1", "world.shared_values=1")
     with pytest.raises(
-        ConfigError, match=r"makes 7 for training, 0 held out and 2 with a rare value, expected at"
+        ConfigError,
+        match=r"^world.rare_combinations: 1 of 9 objects makes 7 for training and 2 with a rare value, expected at",
     ):
         make("world.num_values=3", "world.rare_combinations=1")
