@@ -9,6 +9,7 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
+from ecsuite.allocator import kept_memory
 from ecsuite.config import ConfigError, unknown_name
 from ecsuite.provenance import processor
 
@@ -125,7 +126,8 @@ def routed_products(device: torch.device, precision: str = "fp32") -> Iterator[N
         setting = "highest" if is_exact and _cpu_has("amx_tile") else "medium"
     torch.set_float32_matmul_precision(setting)
     try:
-        yield
+        with kept_memory() if device.type == "cpu" else nullcontext():
+            yield
     except NotImplementedError as error:
         if device.type != "mps":
             raise

@@ -91,6 +91,10 @@ class Recipe:
         return collect(study, {job: results[jobs[key]] for key, job in plan(study).items()})
 
 
+SLOW = {
+    "pretrain_tokens": 500_000, "pretrain_epochs": 4, "lr": 3e-4, "tune_epochs": 6, "tune_lr": 2e-4,
+}  # fmt: skip
+"""Lower learning rates and more steps."""
 RECIPES = {
     "default": Recipe(),
     "passes10": Recipe(most_passes=10),
@@ -108,15 +112,9 @@ RECIPES = {
     "epochs4_passes10": Recipe(changes={"pretrain_epochs": 4}, most_passes=10),
     "epochs4_passes10_targets4": Recipe(changes={"pretrain_epochs": 4, "num_embedded": 4}, most_passes=10),
     "epochs4_twice": Recipe(changes={"pretrain_tokens": 500_000, "pretrain_epochs": 4}),
-    "slow": Recipe(
-        changes={
-            "pretrain_tokens": 500_000,
-            "pretrain_epochs": 4,
-            "lr": 3e-4,
-            "tune_epochs": 6,
-            "tune_lr": 2e-4,
-        }
-    ),
+    "slow": Recipe(changes=SLOW),
+    "slow_passes10": Recipe(changes=SLOW, most_passes=10),
+    "slow_dropout": Recipe(changes=SLOW | {"dropout": 0.1}),
     "early": Recipe(changes={"pretrain_epochs": 8}, stops_early=True),
     "three_minutes": Recipe(changes={"pretrain_tokens": 500_000, "pretrain_epochs": 5, "dropout": 0.1}),
 }

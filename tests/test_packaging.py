@@ -39,6 +39,7 @@ def test_no_stray_module_at_the_root():
     assert {file.name for file in ROOT.glob("*.py")} == {
         "__init__.py",
         "__main__.py",
+        "allocator.py",
         "api.py",
         "atomic_files.py",
         "checksums.py",
@@ -104,7 +105,7 @@ def test_nothing_runs_or_unpickles_what_it_reads():
 
 FLOORS = [
     "version provenance messages file_formats strict_yaml atomic_files locks checksums corpus config memory disk_space "
-    "foreign_files foreign components devices randomness tensor_files",
+    "foreign_files foreign components allocator devices randomness tensor_files",
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",
     "eval.learning",
