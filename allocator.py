@@ -13,7 +13,7 @@ from functools import cache
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3
 """Parameters of glibc's `mallopt`; see its manual page."""
-KEPT = {MMAP_THRESHOLD: 2**30, TRIM_THRESHOLD: 2**31 - 1, TOP_PAD: 2**26}
+KEPT = {MMAP_THRESHOLD: 2**25, TRIM_THRESHOLD: 2**31 - 1, TOP_PAD: 2**26}
 """In bytes: what is smaller comes from memory that is kept; the most that is kept; what is requested at once."""
 USUAL = {MMAP_THRESHOLD: 2**25, TRIM_THRESHOLD: 2**26, TOP_PAD: 2**17}
 """Afterwards: the thresholds that glibc by itself rises to once something of 32 MiB was freed."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ecsuite.allocator import kept_memory
 from ecsuite.corpus import Corpus, CorpusError, Ragged
 from ecsuite.formats.directory import with_siblings
 from ecsuite.formats.lines import FORMATS, RECORDS, read_lines
@@ -57,7 +58,7 @@ def read_corpus(
     if format not in (choices := ("auto", *FORMATS, RECORDS, "symbols", "table")):
         raise ValueError(f"unknown corpus format {format!r}; choose from {', '.join(choices)}")
     _require_ended(path)
-    with allowing(max_memory):
+    with allowing(max_memory), kept_memory():
         return _read(path, format)
 
 

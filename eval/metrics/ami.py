@@ -1,13 +1,16 @@
 """Adjusted mutual information of whole messages and whole meanings, with the chance level subtracted."""
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.statistics.contingency import counted
+from ecsuite.eval.statistics.contingency import counted, counts_in_order
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import (
     Floats,
@@ -54,12 +57,15 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
     if meaning is None or (reason := _without_recurrence(message=message, meaning=meaning)):
         return [score(value=None, reason=NO_CONCEPTS if meaning is None else reason) for score in scores]
     num_rows = len(message)
-    expected = expected_information(np.bincount(message), np.bincount(meaning))
-    values = adjusted_information(message, meaning, expected)
+    narrow = np.int32 if num_rows < 1 << 31 else np.int64  # half of the memory
+    messages, meanings = message.astype(narrow), meaning.astype(narrow)
+    del message, meaning
+    expected = expected_information(np.bincount(messages), np.bincount(meanings))
+    values = adjusted_information(messages, meanings, expected)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         is_whole = len(rows) == num_rows  # E I is then that of the corpus
-        return adjusted_information(message[rows], meaning[partners], expected if is_whole else None)
+        return adjusted_information(messages[rows], meanings[partners], expected if is_whole else None)
 
     found = resample(
         statistic,
@@ -106,9 +112,11 @@ def expected_information(first: Ints, second: Ints) -> float:
         second: Class sizes of the other labelling, with the same sum.
     """
     total = int(first.sum())
-    log_factorial = _log_factorials(total)
-    sizes, repeats = np.unique(first[first > 0], return_counts=True)
-    others, other_repeats = np.unique(second[second > 0], return_counts=True)
+    largest = int(first.max()) + int(second.max())
+    log_factorial = _log_factorials(total, min(total, 1 << largest.bit_length()))
+    (sizes, repeats), (others, other_repeats) = (
+        counted(each[each > 0], int(each.max()) + 1) for each in (first, second)
+    )
     expected = 0.0
     for size, repeat in zip(sizes.tolist(), repeats.tolist(), strict=True):
         least = np.maximum(1, size + others - total)
@@ -116,31 +124,37 @@ def expected_information(first: Ints, second: Ints) -> float:
         other = np.repeat(others, widths)
         common = np.arange(len(other)) + np.repeat(least - (np.cumsum(widths) - widths), widths)
         log_chance = (
-            log_factorial[size]
-            + log_factorial[other]
-            + log_factorial[total - size]
-            + log_factorial[total - other]
-            - log_factorial[total]
-            - log_factorial[common]
-            - log_factorial[size - common]
-            - log_factorial[other - common]
-            - log_factorial[total - size - other + common]
+            log_factorial(size)
+            + log_factorial(other)
+            + log_factorial(total - size)
+            + log_factorial(total - other)
+            - log_factorial(total)
+            - log_factorial(common)
+            - log_factorial(size - common)
+            - log_factorial(other - common)
+            - log_factorial(total - size - other + common)
         )
         terms = common / total * np.log(total * common / (size * other)) * np.exp(log_chance)
         expected += repeat * float(terms @ np.repeat(other_repeats, widths))
     return expected
 
 
-def adjusted_information(message: Ints, meaning: Ints, expected: float | None) -> Floats:
+def adjusted_information(message: NDArray[Any], meaning: NDArray[Any], expected: float | None) -> Floats:
     """AMI of two labellings, each (num_rows,), by both normalisers; NaN if every permutation has the same score."""
     num_rows, num_meanings = len(message), int(meaning.max()) + 1
-    of_message, of_meaning = _sizes(message), _sizes(meaning)
-    for sizes in (of_message, of_meaning):
-        if len(sizes) in (1, num_rows):
-            return np.full(2, np.nan)
-    codes = message * num_meanings
+    codes = message * np.int64(num_meanings)
     codes += meaning
-    _, together = counted(codes, (int(message.max()) + 1) * num_meanings)
+    num_messages = int(message.max()) + 1
+    if num_messages <= 2 * num_rows:
+        of_message, together = _sizes(message), counts_in_order(codes, num_messages * num_meanings)
+    else:  # as of few rows of a large corpus
+        pairs, together = counted(codes, num_messages * num_meanings)
+        starts = np.flatnonzero(np.diff(pairs // num_meanings, prepend=-1))
+        of_message = np.add.reduceat(together, starts)
+    del codes
+    of_meaning = _sizes(meaning)
+    if {len(of_message), len(of_meaning)} & {1, num_rows}:
+        return np.full(2, np.nan)
     in_message, in_meaning, in_both = (_nats(counts) for counts in (of_message, of_meaning, together))
     if expected is None:
         expected = expected_information(of_message, of_meaning)
@@ -148,7 +162,7 @@ def adjusted_information(message: Ints, meaning: Ints, expected: float | None) -
     return (in_message + in_meaning - in_both - expected) / (normalisers - expected)
 
 
-def _sizes(labels: Ints) -> Ints:
+def _sizes(labels: NDArray[Any]) -> Ints:
     """The number of rows of each label that occurs, in ascending order of the labels."""
     bound = int(labels.max()) + 1
     if bound > 2 * len(labels):  # as of few rows of a large corpus
@@ -158,11 +172,19 @@ def _sizes(labels: Ints) -> Ints:
 
 
 @functools.lru_cache(maxsize=1)
-def _log_factorials(most: int) -> Floats:
-    """The natural logarithms of the factorials from 0 to `most`; kept, as all draws have the same size."""
-    values: Floats = gammaln(np.arange(1.0, most + 2.0))
-    values.flags.writeable = False
-    return values
+def _log_factorials(most: int, near: int) -> Callable[[Any], Floats]:
+    """The natural logarithm of the factorial of numbers from 0 to `near`, and of those from `most - near` to `most`.
+
+    The last function is kept, as most draws have the same arguments.
+    """
+    low: Floats = gammaln(np.arange(1.0, near + 2.0))
+    high: Floats = gammaln(np.arange(most - near + 1.0, most + 2.0))
+
+    def of(number: Any) -> Floats:
+        values: Floats = low[number] if np.max(number) <= near else high[number - (most - near)]
+        return values
+
+    return of
 
 
 def _nats(counts: Ints) -> float:

@@ -4,6 +4,7 @@ Both are the same measure of different variables (the symbol at a position, the 
 computes it for all variables at once, from a sparse list of observations.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,16 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus
+from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.contingency import counted, renumbered
-from ecsuite.eval.statistics.counting import Floats, Ints, attribute_codes, entropy, row_of
+from ecsuite.eval.statistics.counting import Floats, Ints, entropy, narrow_attributes, narrow_content, row_of
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES
 from ecsuite.eval.statistics.resampling import Statistic, resample
 
 VERSION = 2
 _BLOCK = 1 << 16
-"""Observations counted at once."""
+"""Observations or messages counted at once."""
+_MAX_TABLES = 1 << 20
+"""Entries of all tables of variables and attributes; with more, counts are sorted."""
 _TOLERANCE = 1e-9
 """Entropies below this, in bits, are rounding errors: one different row among 10^8 gives 3e-7."""
 
@@ -38,13 +41,7 @@ def posdis(corpus: Corpus, options: Options) -> list[Score]:
     if all attributes are constant.
     """
     score = unscored("posdis", "each position encodes one attribute", VERSION, past_end="blank", eos="strip")
-    content, _ = corpus.reindexed()
-    narrow = np.int32 if len(content.values) < 1 << 31 else np.int64  # half the memory
-    position: NDArray[Any] = np.arange(len(content.values), dtype=narrow)
-    position -= np.repeat(content.offsets[:-1].astype(narrow), content.lengths)
-    row = np.repeat(np.arange(len(content), dtype=narrow), content.lengths)
-    observations = Observations.of(position, row, content.values, num_rows=len(content))
-    return [_score(corpus, options, score, observations, what="position")]
+    return [_score(corpus, options, score, POSITIONS)]
 
 
 def bosdis(corpus: Corpus, options: Options) -> list[Score]:
@@ -54,11 +51,46 @@ def bosdis(corpus: Corpus, options: Options) -> list[Score]:
     message, for all symbols that occur except EOS. Range 0 to 1; 1 if the count of each symbol encodes one attribute.
     """
     score = unscored("bosdis", "each symbol encodes one attribute", VERSION, eos="strip")
-    content, _ = corpus.reindexed()
-    num_rows = len(content)
-    key, count = np.unique(content.values.astype(np.int64) * num_rows + row_of(content), return_counts=True)
-    observations = Observations.of(key // num_rows, key % num_rows, count, num_rows=num_rows)
-    return [_score(corpus, options, score, observations, what="symbol")]
+    return [_score(corpus, options, score, SYMBOLS)]
+
+
+Observed = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Variables, messages and values, all from 0, each (num_observations,)."""
+
+
+def _symbols_by_position(content: Ragged) -> Observed:
+    """The symbol at each position."""
+    narrow = np.int32 if len(content.values) < 1 << 31 else np.int64  # half of the memory
+    row = np.repeat(np.arange(len(content), dtype=narrow), content.lengths)
+    position: NDArray[Any] = np.arange(len(content.values), dtype=narrow)
+    position -= content.offsets.astype(narrow)[row]
+    return position, row, content.values.astype(narrow)
+
+
+def _counts_by_symbol(content: Ragged) -> Observed:
+    """How often each symbol occurs."""
+    key, count = np.unique(content.values * np.int64(len(content)) + row_of(content), return_counts=True)
+    return key // len(content), key % len(content), count
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Variables:
+    """Variables of messages."""
+
+    name: str
+    """What each variable is of."""
+    observe: Callable[[Ragged], Observed]
+    """Observes those of some messages."""
+    numbers: Callable[[int, int], tuple[int, int]]
+    """How many variables and values there are at most, by the length of the longest message and the number of ids."""
+
+
+POSITIONS = Variables(
+    name="position", observe=_symbols_by_position, numbers=lambda longest, num_ids: (longest, num_ids)
+)
+SYMBOLS = Variables(
+    name="symbol", observe=_counts_by_symbol, numbers=lambda longest, num_ids: (num_ids, longest + 1)
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,18 +112,23 @@ class Observations:
     """Number of messages."""
 
     @classmethod
-    def of(
-        cls, variable: NDArray[Any], row: NDArray[Any], value: NDArray[Any], *, num_rows: int
-    ) -> "Observations":
-        """Collect observations of variables, messages and values, all from 0, shape (num_observations,)."""
+    def of(cls, observed: Observed, num_rows: int) -> "Observations":
+        """Collect observations of some messages."""
+        variable, row, value = observed
         num_variables, num_values = int(variable.max(initial=-1)) + 1, int(value.max(initial=-1)) + 1
         size = num_variables * num_values
-        codes = variable * (num_values if size < 1 << 31 else np.int64(num_values))
-        codes += value
+        narrow = np.int32 if size < 1 << 31 else np.int64
+        codes: NDArray[Any] = variable.astype(narrow)
+        codes *= num_values
+        codes += value.astype(narrow, copy=False)
         cell, originals = renumbered(codes, size)
-        variables = originals // max(1, num_values)
-        narrow = cell.astype(np.int32) if size < 1 << 31 else cell
-        return cls(cell=narrow, row=row, variable=variables, num_variables=num_variables, num_rows=num_rows)
+        return cls(
+            cell=cell.astype(narrow),
+            row=row,
+            variable=originals // max(1, num_values),
+            num_variables=num_variables,
+            num_rows=num_rows,
+        )
 
     def of_rows(self, rows: Ints) -> "Observations":
         """The observations in some messages, which are renumbered from 0 in the given order."""
@@ -103,29 +140,18 @@ class Observations:
         kept = np.flatnonzero(row >= 0)
         return replace(self, cell=self.cell[kept], row=row[kept], num_rows=len(rows))
 
-    def joint_entropies(self, label: Ints) -> Floats:
+    def joint_entropies(self, label: NDArray[Any]) -> Floats:
         """Joint entropy H(X_k, label) in bits of each variable k and a label of the messages, shape (num_variables,).
-
-        Entropy is log2 n - sum c log2 c / n over the counts c. The count of the default value of k with a label is
-        the number of messages with this label minus the observations of k in them.
 
         Args:
             label: The label of each message, from 0, shape (num_rows,).
         """
         totals = np.bincount(label)
-        num_labels = len(totals)
-        joint, count = self._counted_with(label, num_labels)
-        variable = self.variable[joint // num_labels]
-        observed = np.bincount(variable, _weigh(count), self.num_variables)
-        size = self.num_variables * num_labels
-        of_label = np.bincount(variable * num_labels + joint % num_labels, count, size).astype(np.int64)
-        seen = np.flatnonzero(of_label)
-        total, count = totals[seen % num_labels], of_label[seen]
-        missing = np.bincount(seen // num_labels, _weigh(total - count) - _weigh(total), self.num_variables)
-        spent = observed + missing + _weigh(totals).sum()
-        return np.asarray(np.log2(self.num_rows) - spent / self.num_rows)
+        joint, count = self._counted_with(label, len(totals))
+        variable = self.variable[joint // len(totals)]
+        return _joint_entropies(variable, joint % len(totals), count, totals, self.num_variables)
 
-    def _counted_with(self, label: Ints, num_labels: int) -> tuple[Ints, Ints]:
+    def _counted_with(self, label: NDArray[Any], num_labels: int) -> tuple[Ints, Ints]:
         """The codes cell * num_labels + label that are observed, ascending, and their counts.
 
         A small table is counted in blocks of observations, whose codes stay in the cache.
@@ -140,61 +166,134 @@ class Observations:
         present = np.flatnonzero(table)
         return present, table[present]
 
-    def disentanglement(self, attributes: Ints) -> tuple[float, int]:
+    def disentanglement(self, attributes: Sequence[NDArray[Any]]) -> tuple[float, int]:
         """Mean gap between the two highest mutual informations of a variable with an attribute, over its entropy.
 
         Args:
-            attributes: Values from 0, shape (num_rows, num_attributes).
+            attributes: Values from 0 of each attribute, each (num_rows,).
 
         Returns:
             The mean over the non-constant variables, NaN if there is none; and the number of these variables.
         """
         alone = self.joint_entropies(np.zeros(self.num_rows, np.int64))
-        information = [
-            entropy(np.bincount(each)) + alone - self.joint_entropies(each) for each in attributes.T
-        ]
-        shared = np.stack(information)
-        second, first = np.sort(shared, axis=0)[-2:]
-        varies = alone > _TOLERANCE
-        if not varies.any():
-            return float("nan"), 0
-        gaps = (first[varies] - second[varies]) / alone[varies]
-        return float(np.clip(gaps.mean(), 0, 1)), int(varies.sum())
+        joint = [self.joint_entropies(each) for each in attributes]
+        return _disentanglement(alone, [entropy(np.bincount(each)) for each in attributes], joint)
 
 
-def _score(
-    corpus: Corpus, options: Options, score: partial[Score], observations: Observations, *, what: str
-) -> Score:
+def _disentanglement(alone: Floats, of_attributes: list[float], joint: list[Floats]) -> tuple[float, int]:
+    """`Observations.disentanglement` from the entropies of the variables, of the attributes, and of both together."""
+    information = [own + alone - both for own, both in zip(of_attributes, joint, strict=True)]
+    second, first = np.sort(np.stack(information), axis=0)[-2:]
+    varies = alone > _TOLERANCE
+    if not varies.any():
+        return float("nan"), 0
+    gaps = (first[varies] - second[varies]) / alone[varies]
+    return float(np.clip(gaps.mean(), 0, 1)), int(varies.sum())
+
+
+def _joint_entropies(variable: Ints, label: Ints, count: Ints, totals: Ints, num_variables: int) -> Floats:
+    """Joint entropy in bits of each variable and a label of the messages, shape (num_variables,).
+
+    Entropy is log2 n - sum c log2 c / n over the counts c. The count of the default value of a variable with a label is
+    the number of messages with this label minus the observations of the variable in them.
+
+    Args:
+        variable: Of each observed cell with a label, ascending, shape (num_observed,).
+        label: That label.
+        count: How often they were observed.
+        totals: The number of messages of each label, shape (num_labels,).
+        num_variables: Number of variables.
+    """
+    num_labels, num_rows = len(totals), int(totals.sum())
+    observed = np.bincount(variable, _weigh(count), num_variables)
+    codes = variable * num_labels + label
+    of_label = np.bincount(codes, count, num_variables * num_labels).astype(np.int64)
+    seen = np.flatnonzero(of_label)
+    total, count = totals[seen % num_labels], of_label[seen]
+    missing = np.bincount(seen // num_labels, _weigh(total - count) - _weigh(total), num_variables)
+    spent = observed + missing + _weigh(totals).sum()
+    return np.asarray(np.log2(num_rows) - spent / num_rows)
+
+
+def _whole_disentanglement(
+    content: Ragged, variables: Variables, attributes: Sequence[NDArray[Any]]
+) -> tuple[float, int, int]:
+    """The disentanglement of all messages, which are counted some at a time where the tables are small.
+
+    Returns:
+        What `Observations.disentanglement` returns, and the number of observations.
+    """
+    longest, num_ids = int(content.lengths.max()), int(content.values.max()) + 1
+    num_variables, num_values = variables.numbers(longest, num_ids)
+    totals = [np.bincount(each) for each in attributes]
+    sizes = [num_variables * num_values * len(each) for each in totals]
+    if sum(sizes) > _MAX_TABLES:
+        observations = Observations.of(variables.observe(content), len(content))
+        return *observations.disentanglement(attributes), len(observations.cell)
+    tables, begin = [np.zeros(size, np.int64) for size in sizes], 0
+    for rows in content.blocks(max(_BLOCK, max(sizes) // 8)):
+        variable, row, value = variables.observe(rows)
+        cell = variable * np.int64(num_values) + value
+        for table, label, total in zip(tables, attributes, totals, strict=True):
+            codes = cell * len(total)
+            codes += label[begin : begin + len(rows)][row]
+            table += np.bincount(codes, minlength=len(table))
+        begin += len(rows)
+
+    def joint_entropies(table: Ints, totals: Ints) -> Floats:
+        joint = np.flatnonzero(table)
+        cell = joint // len(totals)
+        return _joint_entropies(cell // num_values, joint % len(totals), table[joint], totals, num_variables)
+
+    cells = tables[0].reshape(-1, len(totals[0])).sum(axis=1)
+    alone = joint_entropies(cells, np.array([len(content)]))
+    joints = [joint_entropies(*each) for each in zip(tables, totals, strict=True)]
+    found, num_varying = _disentanglement(alone, [entropy(each) for each in totals], joints)
+    return found, num_varying, int(cells.sum())
+
+
+def _score(corpus: Corpus, options: Options, score: partial[Score], variables: Variables) -> Score:
     """Score the variables of the messages, positions or symbols, against the attributes of the meanings."""
-    attributes = attribute_codes(corpus)
+    attributes = narrow_attributes(corpus)
     if attributes is None:
         known = (
             "the corpus has no meanings" if corpus.meanings is None else "features are not attribute values"
         )
         return score(value=None, reason=known)
-    if attributes.shape[1] < 2:
+    if len(attributes) < 2:
         return score(value=None, reason="fewer than two attributes")
-    if not len(observations.cell):
+    content, _ = narrow_content(corpus).reindexed()
+    if not len(content.values):
         return score(value=None, reason="every message is empty")
-    value, num_varying = observations.disentanglement(attributes)
+    value, num_varying, num_observations = _whole_disentanglement(content, variables, attributes)
     if not num_varying:
-        return score(value=None, reason=f"every {what} is constant over all messages")
-    if not np.ptp(attributes, axis=0).any():
+        return score(value=None, reason=f"every {variables.name} is constant over all messages")
+    if not any(each.any() for each in attributes):
         return score(value=None, reason=CONSTANT_ATTRIBUTES)
 
     def of_rows(some: Ints) -> Statistic:
-        observed, values = observations.of_rows(some), attributes[some]
-        return lambda rows, partners: np.array([observed.of_rows(rows).disentanglement(values[partners])[0]])
+        observed, values = (
+            Observations.of(variables.observe(content.take(some)), len(some)),
+            [each[some] for each in attributes],
+        )
+
+        def statistic(rows: Ints, partners: Ints) -> Floats:
+            shuffled = [each[partners] for each in values]
+            return np.array([observed.of_rows(rows).disentanglement(shuffled)[0]])
+
+        return statistic
 
     (found,) = resample(
         None,
         [value],
-        num_rows=len(attributes),
+        num_rows=len(content),
         seed=options.seed,
-        work=2 * len(observations.cell) * (1 + attributes.shape[1]),
+        work=2 * num_observations * (1 + len(attributes)),
         of_rows=of_rows,
     )
-    return score(value=value, ci95=found.ci95, details={f"num_{what}s": num_varying} | found.details)
+    return score(
+        value=value, ci95=found.ci95, details={f"num_{variables.name}s": num_varying} | found.details
+    )
 
 
 def _weigh(counts: Ints) -> Floats:

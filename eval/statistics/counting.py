@@ -133,6 +133,15 @@ def attribute_codes(corpus: Corpus) -> Ints | None:
     return codes.T
 
 
+def narrow_attributes(corpus: Corpus) -> list[NDArray[Any]] | None:
+    """The columns of `attribute_codes` in the smallest types that hold them, so not to be calculated with."""
+    columns = _columns(corpus)
+    if columns is None:
+        return None
+    codes = (_codes(column) for column in columns)
+    return [own.astype(np.min_scalar_type(int(own.max(initial=0)))) for own in codes]
+
+
 def meaning_codes(corpus: Corpus) -> tuple[Ints, int] | None:
     """One code for the values of all attributes, shape (num_messages,), and a bound of the codes.
 

@@ -83,6 +83,6 @@ def test_some_rows_of_observations_are_those_of_the_corpus_of_these_rows():
     chosen = np.array([1, 4, 5, 9, 20, 29])
     content = Ragged.from_rows(rows)
     position = np.concatenate([np.arange(len(row)) for row in rows]).astype(np.int64)
-    whole = Observations.of(position, row_of(content), content.values, num_rows=30)
-    part = whole.of_rows(chosen).disentanglement(meanings[chosen])[0]
+    whole = Observations.of((position, row_of(content), content.values), 30)
+    part = whole.of_rows(chosen).disentanglement(meanings[chosen].T)[0]
     assert part == pytest.approx(values([rows[i] for i in chosen], meanings[chosen])[0])
