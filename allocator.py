@@ -15,8 +15,8 @@ TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3
 """Parameters of glibc's `mallopt`; see its manual page."""
 KEPT = {MMAP_THRESHOLD: 2**25, TRIM_THRESHOLD: 2**31 - 1, TOP_PAD: 2**26}
 """In bytes: what is smaller comes from memory that is kept; the most that is kept; what is requested at once."""
-USUAL = {MMAP_THRESHOLD: 2**25, TRIM_THRESHOLD: 2**26, TOP_PAD: 2**17}
-"""Afterwards: the thresholds that glibc by itself rises to once something of 32 MiB was freed."""
+USUAL = {MMAP_THRESHOLD: 2**22, TRIM_THRESHOLD: 2**24, TOP_PAD: 2**17}
+"""Afterwards: large arrays are returned as soon as they are freed; NumPy maps those from 4 MiB on in huge pages."""
 _LOCK = threading.Lock()
 _num_users = 0
 

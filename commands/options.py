@@ -92,7 +92,7 @@ Slurm = Annotated[
         help="Options of sbatch, such as partition=low,gres=gpu:1,time=2:00:00.",
     ),
 ]
-Preset = Annotated[str, typer.Option(help="Size of XferBench: mini, danish or full.")]
+Preset = Annotated[str, typer.Option(help="Size of XferBench: mini, mini-3m, danish or full.")]
 Protocol = Annotated[str, advanced(help="Protocol of XferBench: strict, published-2024 or head-2024-12.")]
 Targets = Annotated[
     Path | None,

@@ -142,20 +142,22 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
     """
     if len(rows) < len(messages):
         messages, concepts = messages.take(rows), concepts.take(rows)
-    words, phrased = Occurrences.of(messages, count), Occurrences.of(concepts, count)
+    words = Occurrences.of(messages, count)
     # Consecutive counts are then close in memory, which is faster.
-    by_word = np.argsort(words.kind, kind="stable")
-    row = np.repeat(words.row[by_word], words.count[by_word])
-    kind = np.repeat(words.kind[by_word], words.count[by_word])
-    num_words = len(words.ids)
+    by_word = np.argsort(words.kind.astype(np.min_scalar_type(len(words.ids))), kind="stable")
+    row, kind = (np.repeat(each[by_word], words.count[by_word]) for each in (words.row, words.kind))
+    num_words, words_per_row = len(words.ids), words.per_row
+    del words, by_word
+    phrased = Occurrences.of(concepts, count)
+    concepts_per_row, repeats = phrased.per_row, bool((phrased.count > 1).any())
     phrases = groups_of(phrased, num_words, len(kind))
-    repeats = bool((phrased.count > 1).any())
     different = groups_of(phrased.once(), num_words, len(kind)) if repeats else phrases
+    del phrased
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         partner_of, used_row, used_kind = partners, row, kind
-        if len(rows) < len(words.per_row):
-            partner_of = np.full(len(words.per_row), -1)
+        if len(rows) < len(words_per_row):
+            partner_of = np.full(len(words_per_row), -1)
             partner_of[rows] = partners
             used = np.flatnonzero(partner_of[row] >= 0)
             used_row, used_kind = row[used], kind[used]
@@ -167,7 +169,7 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
         weights = cooccurrences(phrases)
         word, concept = best_match(weights)
         present = cooccurrences(different) if repeats else weights
-        edges = np.maximum(words.per_row[rows], phrased.per_row[partners]).sum()
+        edges = np.maximum(words_per_row[rows], concepts_per_row[partners]).sum()
         return np.array([present[word, concept].sum() / edges if edges else np.nan])
 
     return statistic

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.statistics.contingency import counted
@@ -33,7 +34,7 @@ class Part:
     """Sample of each word, from 0 in the part, ascending, shape (num_words_in_part,)."""
     kind: Ints
     """Each word, from 0."""
-    phrase: Ints
+    phrase: NDArray[np.integer[Any]]
     """The phrase of each sample of the part."""
 
 
@@ -53,7 +54,7 @@ class Samples:
         self.concepts = corpus.concepts
         """The concepts of each message."""
         self._names = corpus.symbol_names
-        self.phrase = row_labels(self.concepts)
+        self.phrase: NDArray[np.integer[Any]] = row_labels(self.concepts).astype(_narrow(len(self.concepts)))
         """The phrase of each sample, from 0, in order of first occurrence, shape (num_samples,)."""
         first = first_rows(self.phrase, num_labels(self.phrase))
         self.phrases = Occurrences.of(self.concepts.take(first), count, corpus.concept_names or None)
@@ -78,16 +79,22 @@ class Samples:
             yield Part(rows=rows, row=row, kind=kind, phrase=self.phrase[rows])
 
     @cached_property
-    def words_per_row(self) -> Ints:
+    def words_per_row(self) -> NDArray[np.integer[Any]]:
         """Number of words of each sample, shape (num_samples,)."""
+        narrow = _narrow(len(self.messages.values))
         if self.count == "tokens":
-            return self.messages.lengths
-        return np.concatenate([np.bincount(part.row, minlength=len(part.phrase)) for part in self.parts()])
+            lengths: NDArray[np.integer[Any]] = self.messages.lengths.astype(narrow)
+            return lengths
+        counts = [np.bincount(part.row, minlength=len(part.phrase)).astype(narrow) for part in self.parts()]
+        all_counts: NDArray[np.integer[Any]] = np.concatenate(counts)
+        return all_counts
 
     @cached_property
-    def concepts_per_row(self) -> Ints:
+    def concepts_per_row(self) -> NDArray[np.integer[Any]]:
         """Number of concepts of each sample, shape (num_samples,)."""
-        return self.phrases.per_row[self.phrase]
+        per_row: NDArray[np.integer[Any]] = self.phrases.per_row.astype(_narrow(len(self.concepts.values)))
+        of_samples: NDArray[np.integer[Any]] = per_row[self.phrase]
+        return of_samples
 
     @cached_property
     def word_totals(self) -> Ints:
@@ -131,7 +138,7 @@ class Samples:
                     total += (words @ table[part.phrase]).toarray()
         return found[0], found[-1]
 
-    def understood(self, word: Ints, concept: Ints) -> tuple[Ints, Ints]:
+    def understood(self, word: Ints, concept: Ints) -> tuple[NDArray[np.integer[Any]], Ints]:
         """Where matched words are in samples with their concepts.
 
         Args:
@@ -146,15 +153,15 @@ class Samples:
         concept_of = np.full(len(self.word_ids), -1)
         concept_of[word] = concept
         named_by = np.zeros(num_concepts, np.int64)
-        different = np.zeros(len(self.phrase), np.int64)
+        different = np.zeros(len(self.phrase), _narrow(num_concepts))
         counts = self.phrases.matrix().astype(np.int64)
         known = counts.toarray().ravel() if counts.shape[0] * counts.shape[1] <= _MAX_TABLE else None
 
-        def times_of(phrase: Ints, concept: Ints) -> Ints:
+        def times_of(phrase: NDArray[np.integer[Any]], concept: Ints) -> Ints:
             """How often each phrase has a concept, shape (num_pairs,)."""
             if known is None:
                 return np.asarray(counts[phrase, concept]).ravel()
-            times: Ints = known[phrase * num_concepts + concept]
+            times: Ints = known[phrase * np.int64(num_concepts) + concept]
             return times
 
         for part in self.parts(FEW_ROWS):
@@ -176,6 +183,11 @@ class Samples:
             phrase = part.phrase[row]
             named_by += np.bincount(named, times_of(phrase, named), num_concepts).astype(np.int64)
         return different, named_by[concept]
+
+
+def _narrow(most: int) -> type[np.signedinteger[Any]]:
+    """The type of integers for numbers up to this: half of the memory where it can be."""
+    return np.int32 if most < 1 << 31 else np.int64
 
 
 def _matrix(part: Part, num_words: int) -> Any:

@@ -14,6 +14,8 @@ from ecsuite.eval.statistics.counting import Ints, attribute_codes, concept_sets
 NO_CONCEPTS = "the corpus has neither attribute values nor concepts"
 
 
+_BLOCK = 1 << 16
+"""Rows taken at once."""
 Count = Literal["tokens", "types"]
 """Whether a word or concept counts each time that it occurs in a sample, or once per sample."""
 
@@ -39,9 +41,14 @@ class Occurrences:
     def of(cls, rows: Ragged, count: Count, names: tuple[str, ...] | None = None) -> Self:
         """Count the tokens or the types of each row."""
         kinds, ids = rows.reindexed()
-        num_kinds = max(1, len(ids))
-        cell, times = counted(row_of(rows) * num_kinds + kinds.values, len(rows) * num_kinds)
-        row, kind = cell // num_kinds, cell % num_kinds
+        num_kinds, begin, filled = max(1, len(ids)), 0, 0
+        row, kind, times = (np.empty(len(rows.values), np.int64) for _ in range(3))
+        for block in kinds.blocks(_BLOCK):  # limits memory
+            cell, own_times = counted(row_of(block) * num_kinds + block.values, len(block) * num_kinds)
+            place = slice(filled, filled + len(cell))
+            row[place], kind[place], times[place] = cell // num_kinds + begin, cell % num_kinds, own_times
+            begin, filled = begin + len(block), filled + len(cell)
+        row, kind, times = row[:filled], kind[:filled], times[:filled]
         tokens = cls(row=row, kind=kind, count=times, ids=ids, per_row=rows.lengths, names=names)
         return tokens if count == "tokens" else tokens.once()
 

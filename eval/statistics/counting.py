@@ -40,7 +40,7 @@ def row_labels(rows: Ragged) -> Ints:
     return _row_labels_by_content(rows) if found is None else labels_of_codes(*found)
 
 
-def first_rows(labels: Ints, number: int) -> Ints:
+def first_rows(labels: NDArray[np.integer[Any]], number: int) -> Ints:
     """The first row of each label, shape (number,); labels are from 0, all of them occur, shape (num_rows,)."""
     first = np.empty(number, np.int64)
     first[labels[::-1]] = np.arange(len(labels) - 1, -1, -1)  # of equal indices the last is kept
@@ -67,7 +67,7 @@ def num_codes(codes: Ints, bound: int) -> int:
     return int(np.count_nonzero(first == np.arange(len(first), dtype=first.dtype)))
 
 
-def num_labels(labels: Ints) -> int:
+def num_labels(labels: NDArray[np.integer[Any]]) -> int:
     """The number of different labels of `row_labels`."""
     return int(labels.max(initial=-1)) + 1
 

@@ -88,7 +88,7 @@ def test_games_of_a_collection_are_not_ranked_by_mini(collection):
     )
     scored[0] = replace(scored[0], card=replace(scored[0].card, scores=(*scored[0].card.scores, mini)))
     notes = report(scored).data["notes"]
-    assert "xferbench: mini ranks classes of corpora, not games; for games: danish (39 PFLOP, GPU)." in notes
+    assert "xferbench: mini ranks classes of corpora; for games: mini-3m, danish (39 PFLOP, GPU)." in notes
     assert notes[-1].startswith("7 corpora")
 
 

@@ -101,7 +101,7 @@ def test_games_are_not_ranked_by_mini():
         data["scores"][0]["signature"] = "xferbench|preset:mini|protocol:strict|seeds:0|v:3"
     shown = report(compare_scores(found))
     [line] = [line for line in shown.notes if "mini" in line]
-    assert line == "xferbench: mini ranks classes of corpora, not games; for games: danish (39 PFLOP, GPU)."
+    assert line == "xferbench: mini ranks classes of corpora; for games: mini-3m, danish (39 PFLOP, GPU)."
     assert line in shown.data["notes"]
     assert not any("mini" in line for line in report(compare_scores([FIRST, SECOND])).notes)
 

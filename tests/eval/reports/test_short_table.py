@@ -121,9 +121,7 @@ def test_mini_says_that_it_does_not_rank_games(cards):
     mini = replace(XFERBENCH, signature="xferbench|preset:mini|protocol:strict|v:3")
     lines = lines_of(replace(cards["grammar"], scores=(mini,)))
     place = next(number for number, line in enumerate(lines) if "for comparison" in line)
-    assert (
-        lines[place + 1] == "    mini ranks classes of corpora, not games; for games: danish (39 PFLOP, GPU)"
-    )
+    assert lines[place + 1] == "    mini ranks classes of corpora; for games: mini-3m, danish (39 PFLOP, GPU)"
     assert len(lines[place + 1]) <= 80
     both = lines_of(replace(cards["grammar"], scores=(*cards["grammar"].scores, mini)))
     assert lines[place + 1] in both and len(both) <= 30
