@@ -14,7 +14,8 @@ from ecsuite.jobs.graph import Runner
 
 
 def test_halves_share_the_baselines_only():
-    assert set(HALVES["search"]) & set(HALVES["held_out"]) == {"no_pretrain", "random"}
+    for half in ("held_out", "held_out_texts"):
+        assert set(HALVES["search"]) & set(HALVES[half]) == {"no_pretrain", "random"}
 
 
 def test_copies_of_a_message():

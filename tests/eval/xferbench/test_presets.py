@@ -1,5 +1,7 @@
 """Presets: the paper's learning rates with the paper's sizes, and the cost of the small preset."""
 
+from dataclasses import replace
+
 import pytest
 
 from ecsuite.eval.xferbench.presets import DANISH, FULL, MINI, PRESETS
@@ -16,10 +18,16 @@ def test_mini_reads_so_little_that_a_score_takes_half_a_minute():
     assert (MINI.num_layers, MINI.width) == (2, 64)
 
 
-def test_minis_references_stand_in_the_published_order():
-    names = ["French text", "Zipfian parentheses", "nothing", "uniform noise"]
-    assert list(MINI.reference) == names
-    assert list(MINI.reference.values()) == sorted(MINI.reference.values())
+@pytest.mark.parametrize("name", ["mini", "mini-3m"])
+def test_references_stand_in_the_published_order(name):
+    reference = PRESETS[name].reference
+    assert list(reference) == ["French text", "Zipfian parentheses", "nothing", "uniform noise"]
+    assert list(reference.values()) == sorted(reference.values()) and min(reference.values()) > 4
+
+
+def test_mini_of_three_minutes_is_mini_with_more_pretraining():
+    own = {name: getattr(PRESETS["mini-3m"], name) for name in ("name", "about", "reference")}
+    assert PRESETS["mini-3m"] == replace(MINI, pretrain_epochs=4, **own)
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
