@@ -44,7 +44,7 @@ def test_score_is_deterministic_and_says_what_it_is(corpus, kept):
     assert score.value == pytest.approx(np.mean(list(score.details["by_target"].values())))
     assert score.details["repeats"] == 1.3337
     assert "not comparable" in score.details["note"]
-    assert score.details["limits"].startswith("mini ranks classes of corpora, not games")
+    assert score.details["limits"].startswith("mini ranks classes of corpora; for games: mini-3m")
     assert not {"warning", "failed", "text_repeats"} & score.details.keys()
     assert all(0 <= done <= total for _, done, total in calls)
 
