@@ -17,11 +17,11 @@ from ecsuite.eval.statistics.counting import (
     Ints,
     concept_sets,
     meaning_codes,
-    narrow_content,
     num_labels,
     row_labels,
 )
 from ecsuite.eval.statistics.equal_codes import labels_of_codes
+from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.resampling import resample
 
 VERSION = 2
@@ -53,13 +53,12 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
         unscored(name, texts[normaliser], VERSION, normaliser=normaliser, label=kind, eos="strip")
         for name, normaliser in (("ami", "max"), ("ami_arithmetic", "arithmetic"))
     ]
-    message = row_labels(narrow_content(corpus))
-    if meaning is None or (reason := _without_recurrence(message=message, meaning=meaning)):
+    messages = message_labels(corpus)
+    if meaning is None or (reason := _without_recurrence(message=messages, meaning=meaning)):
         return [score(value=None, reason=NO_CONCEPTS if meaning is None else reason) for score in scores]
-    num_rows = len(message)
-    narrow = np.int32 if num_rows < 1 << 31 else np.int64  # half of the memory
-    messages, meanings = message.astype(narrow), meaning.astype(narrow)
-    del message, meaning
+    num_rows = len(messages)
+    meanings = meaning.astype(messages.dtype)
+    del meaning
     expected = expected_information(np.bincount(messages), np.bincount(meanings))
     values = adjusted_information(messages, meanings, expected)
 
@@ -81,7 +80,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
     ]
 
 
-def _without_recurrence(**labels: Ints) -> str | None:
+def _without_recurrence(**labels: NDArray[np.integer[Any]]) -> str | None:
     """The reason why AMI is undefined if each label of one kind occurs once, or all are equal."""
     for what, label in labels.items():
         num_distinct = num_labels(label)

@@ -8,14 +8,16 @@ import functools
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
 from ecsuite.eval.metrics.phrase_counts import Group, groups_of
 from ecsuite.eval.metrics.sample_counts import Samples
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.statistics.cooccurrence import Count, Occurrences
-from ecsuite.eval.statistics.counting import Floats, Ints, num_distinct_rows, num_labels
+from ecsuite.eval.statistics.cooccurrence import Count
+from ecsuite.eval.statistics.counting import Floats, Ints, num_labels
+from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.resampling import Statistic, resample
 
 VERSION = 2
@@ -77,9 +79,8 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
     order = np.argsort(-weights[word, concept], kind="stable")
     word, concept = word[order], concept[order]
     different_in_row, with_word = samples.understood(word, concept)
-
-    num_rows, per_row = len(corpus.messages), (samples.words_per_row, samples.concepts_per_row)
-    total_edges = int(np.maximum(*per_row).sum())
+    total_edges, precision, recall = _of_samples(samples, different_in_row)
+    del different_in_row  # of a large corpus it takes much memory
     of_words, of_concepts = samples.word_totals, samples.concept_totals
     good, matched = int(present[word, concept].sum()), int(of_words[word].sum())
     total_concepts = int(of_concepts.sum())
@@ -91,7 +92,7 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
         "unmatched_program": total_concepts - int(of_concepts[assigned_concepts(weights)].sum()),
         "total_edges": total_edges,
         "total_concepts": total_concepts,
-        "unique_messages": num_distinct_rows(samples.messages),
+        "unique_messages": num_labels(message_labels(corpus)),
         "unique_words": len(of_words),
         "unique_phrases": num_labels(samples.phrase),
         "unique_concepts": len(of_concepts),
@@ -102,8 +103,8 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
         "paraphrase": counts["paraphrase"] / total_edges,
         "unmatched": counts["unmatched"] / total_concepts,
         "unmatched_program": counts["unmatched_program"] / total_concepts,
-        "precision": float(np.mean(different_in_row / np.maximum(1, per_row[0]))),
-        "recall": float(np.mean(different_in_row / np.maximum(1, per_row[1]))),
+        "precision": precision,
+        "recall": recall,
     }
     tied = int(tied_pairs(weights, word, concept).sum())
     dependent = [*details, "map", "map_shares"] if tied else []
@@ -112,7 +113,7 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
     (found,) = resample(
         None,
         [value],
-        num_rows=num_rows,
+        num_rows=len(corpus.messages),
         seed=options.seed,
         work=_work(samples),
         max_subsamples=NUM_SUBSAMPLES,
@@ -131,6 +132,16 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
     return [score(value=value, ci95=found.ci95, details=details)]
 
 
+def _of_samples(samples: Samples, understood: NDArray[np.integer[Any]]) -> tuple[int, float, float]:
+    """The edges of all samples together, and the mean shares of words and of concepts that are understood."""
+    words, concepts = samples.words_per_row(), samples.concepts_per_row()
+    edges = int(np.maximum(words, concepts).sum())
+    precision, recall = (
+        float(np.mean(understood / np.maximum(1, counts, out=counts))) for counts in (words, concepts)
+    )
+    return edges, precision, recall
+
+
 def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -> Statistic:
     """The score as a function of a pairing of messages and phrases, with a new best matching each time.
 
@@ -142,31 +153,29 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
     """
     if len(rows) < len(messages):
         messages, concepts = messages.take(rows), concepts.take(rows)
-    words = Occurrences.of(messages, count)
-    # Consecutive counts are then close in memory, which is faster.
-    by_word = np.argsort(words.kind.astype(np.min_scalar_type(len(words.ids))), kind="stable")
-    row, kind = (np.repeat(each[by_word], words.count[by_word]) for each in (words.row, words.kind))
-    num_words, words_per_row = len(words.ids), words.per_row
-    del words, by_word
-    phrased = Occurrences.of(concepts, count)
-    concepts_per_row, repeats = phrased.per_row, bool((phrased.count > 1).any())
-    phrases = groups_of(phrased, num_words, len(kind))
-    different = groups_of(phrased.once(), num_words, len(kind)) if repeats else phrases
-    del phrased
+    samples = Samples(Corpus(messages, concepts=concepts), count)
+    row, kind = samples.by_word()
+    phrase, num_words = samples.phrase, len(samples.word_ids)
+    words_per_row, concepts_per_row = samples.words_per_row(), samples.concepts_per_row()
+    repeats = bool((samples.phrases.count > 1).any())
+    groups = groups_of(samples.phrases, num_words, len(kind))
+    different = groups_of(samples.phrases.once(), num_words, len(kind)) if repeats else groups
+    del samples, messages, concepts
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        partner_of, used_row, used_kind = partners, row, kind
-        if len(rows) < len(words_per_row):
-            partner_of = np.full(len(words_per_row), -1)
-            partner_of[rows] = partners
-            used = np.flatnonzero(partner_of[row] >= 0)
-            used_row, used_kind = row[used], kind[used]
+        phrase_of = np.full(len(phrase), -1, phrase.dtype)
+        phrase_of[rows] = phrase[partners]
+        paired, words = phrase_of[row], kind
+        if len(rows) < len(phrase):
+            used = np.flatnonzero(paired >= 0)
+            paired, words = paired[used], kind[used]
 
         def cooccurrences(groups: list[Group]) -> Ints:
-            tables = (group.cooccurrences(used_kind, used_row, partner_of, num_words) for group in groups)
-            return functools.reduce(np.add, tables)
+            return functools.reduce(
+                np.add, (group.cooccurrences(words, paired, num_words) for group in groups)
+            )
 
-        weights = cooccurrences(phrases)
+        weights = cooccurrences(groups)
         word, concept = best_match(weights)
         present = cooccurrences(different) if repeats else weights
         edges = np.maximum(words_per_row[rows], concepts_per_row[partners]).sum()

@@ -6,9 +6,10 @@ phrases; a product of matrices then gives the counts with each concept.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.eval.statistics.contingency import renumbered
 from ecsuite.eval.statistics.cooccurrence import Occurrences
@@ -23,7 +24,7 @@ class Group:
     """Some of the concepts of each phrase, as one label."""
 
     label: Ints
-    """The label of each phrase, from 0, shape (num_rows,)."""
+    """The label of each phrase, from 0, shape (num_phrases,)."""
     counts: Floats
     """How often each concept is in the group of a label, whole numbers, shape (num_labels, num_concepts)."""
 
@@ -38,18 +39,19 @@ class Group:
         label, codes = renumbered(self.label * size + other.label, len(self.counts) * size)
         return Group(label=label, counts=self.counts[codes // size] + other.counts[codes % size])
 
-    def cooccurrences(self, words: Ints, rows: Ints, partners: Ints, num_words: int) -> Ints:
+    def cooccurrences(
+        self, words: NDArray[np.integer[Any]], phrases: NDArray[np.integer[Any]], num_words: int
+    ) -> Ints:
         """Counts of words with the concepts of this group, shape (num_words, num_concepts).
 
         Args:
             words: Each word, from 0, shape (num_tokens,); faster if ascending.
-            rows: The message of each.
-            partners: The phrase that each message is paired with, shape (num_rows,); any for those without words.
+            phrases: The phrase that the message of each is paired with, shape (num_tokens,).
             num_words: Number of different words.
         """
         num_labels = len(self.counts)
-        codes = words * num_labels
-        codes += self.label[partners][rows]
+        codes = words * np.int64(num_labels)
+        codes += self.label[phrases]
         table = np.bincount(codes, minlength=num_words * num_labels).reshape(num_words, num_labels)
         return (table.astype(np.float64) @ self.counts).astype(np.int64)  # whole numbers below 2^53 are exact
 
@@ -69,7 +71,7 @@ def groups_of(concepts: Occurrences, num_words: int, num_tokens: int) -> list[Gr
 
 
 def _columns(concepts: Occurrences) -> Iterator[Ints]:
-    """The first, second, … concept of every phrase, each (num_rows,), padded with the number of concepts."""
+    """The first, second, … concept of every phrase, each (num_phrases,), padded with the number of concepts."""
     kind, row = np.repeat(concepts.kind, concepts.count), np.repeat(concepts.row, concepts.count)
     place = np.arange(len(kind)) - (np.cumsum(concepts.per_row) - concepts.per_row)[row]
     for position in range(int(concepts.per_row.max())):

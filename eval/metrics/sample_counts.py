@@ -78,7 +78,21 @@ class Samples:
                 row, kind = cells // num_kinds, cells % num_kinds
             yield Part(rows=rows, row=row, kind=kind, phrase=self.phrase[rows])
 
-    @cached_property
+    def by_word(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+        """The sample of each word, from 0, and the words, both in the order of words and then of samples.
+
+        Consecutive words are then counted in places that are close in memory, which is faster.
+        """
+        size = int(self.words_per_row().sum())
+        row, kind = np.empty(size, _narrow(len(self.messages))), np.empty(size, self.messages.values.dtype)
+        filled = 0
+        for part in self.parts(FEW_ROWS):
+            place = slice(filled, filled + len(part.row))
+            row[place], kind[place] = part.row + part.rows.start, part.kind
+            filled = place.stop
+        order = np.argsort(kind, kind="stable")
+        return row[order], kind[order]
+
     def words_per_row(self) -> NDArray[np.integer[Any]]:
         """Number of words of each sample, shape (num_samples,)."""
         narrow = _narrow(len(self.messages.values))
@@ -89,7 +103,6 @@ class Samples:
         all_counts: NDArray[np.integer[Any]] = np.concatenate(counts)
         return all_counts
 
-    @cached_property
     def concepts_per_row(self) -> NDArray[np.integer[Any]]:
         """Number of concepts of each sample, shape (num_samples,)."""
         per_row: NDArray[np.integer[Any]] = self.phrases.per_row.astype(_narrow(len(self.concepts.values)))
@@ -150,28 +163,30 @@ class Samples:
             each pair the number of occurrences of the concept in samples with the word, shape (num_pairs,).
         """
         num_concepts = len(self.phrases.ids)
-        concept_of = np.full(len(self.word_ids), -1)
+        concept_of = np.full(len(self.word_ids), num_concepts)
         concept_of[word] = concept
         named_by = np.zeros(num_concepts, np.int64)
-        different = np.zeros(len(self.phrase), _narrow(num_concepts))
+        different = np.zeros(len(self.phrase), np.min_scalar_type(num_concepts))
+        width = num_concepts + 1  # the last is in no phrase
         counts = self.phrases.matrix().astype(np.int64)
-        known = counts.toarray().ravel() if counts.shape[0] * counts.shape[1] <= _MAX_TABLE else None
+        counts.resize(len(self.phrases.per_row), width)
+        known = None
+        if counts.shape[0] * width <= _MAX_TABLE:
+            known = counts.toarray().ravel()
+            known = known.astype(np.min_scalar_type(known.max(initial=0)))  # so that it fits the cache
 
-        def times_of(phrase: NDArray[np.integer[Any]], concept: Ints) -> Ints:
-            """How often each phrase has a concept, shape (num_pairs,)."""
+        def times_of(phrase: NDArray[np.integer[Any]], row: Ints, concept: Ints) -> NDArray[np.integer[Any]]:
+            """How often the phrases of rows have a concept, shape (num_pairs,)."""
             if known is None:
-                return np.asarray(counts[phrase, concept]).ravel()
-            times: Ints = known[phrase * np.int64(num_concepts) + concept]
+                return np.asarray(counts[phrase[row], concept]).ravel()
+            times: NDArray[np.integer[Any]] = known[(phrase * np.int64(width))[row] + concept]
             return times
 
         for part in self.parts(FEW_ROWS):
             named = concept_of[part.kind]
-            matched = np.flatnonzero(named >= 0)
-            row, named = part.row[matched], named[matched]
-            phrase = part.phrase[row]
-            good = np.flatnonzero(times_of(phrase, named))
+            good = np.flatnonzero(times_of(part.phrase, part.row, named))
             size = len(part.phrase) * num_concepts
-            cells = row[good] * num_concepts + named[good]
+            cells = part.row[good] * num_concepts + named[good]
             if size <= _MAX_TABLE:
                 is_there = np.zeros(size, bool)
                 is_there[cells] = True
@@ -180,8 +195,7 @@ class Samples:
                 cells = counted(cells, size)[0]
             row, named = cells // num_concepts, cells % num_concepts
             different[part.rows] = np.bincount(row, minlength=len(part.phrase))
-            phrase = part.phrase[row]
-            named_by += np.bincount(named, times_of(phrase, named), num_concepts).astype(np.int64)
+            named_by += np.bincount(named, times_of(part.phrase, row, named), num_concepts).astype(np.int64)
         return different, named_by[concept]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.statistics.counting import Ints, first_rows, flat, num_labels
+from ecsuite.eval.statistics.counting import first_rows, flat, num_labels
 
 NUM_SAMPLES = 10
 """Messages that are shown of a corpus."""
@@ -33,7 +33,7 @@ class Sample:
         return asdict(self)
 
 
-def samples_of(corpus: Corpus, content: Ragged, labels: Ints) -> tuple[Sample, ...]:
+def samples_of(corpus: Corpus, content: Ragged, labels: NDArray[np.integer[Any]]) -> tuple[Sample, ...]:
     """Messages spread evenly over a corpus, at most `NUM_SAMPLES`, distinct ones as far as there are enough.
 
     Args:

@@ -34,6 +34,7 @@ from ecsuite.eval.statistics.counting import (
     num_labels,
     row_labels,
 )
+from ecsuite.eval.statistics.message_labels import message_labels_kept
 from ecsuite.file_formats import with_format, without_format
 from ecsuite.formats.strict_json import read_json
 from ecsuite.locks import Lock
@@ -189,13 +190,14 @@ def score_corpus(
     for name, metric in metrics.items():
         if asks_agents(name, metric):
             metrics[name] = _asking(name, metric, run)
-    by_metric = computed(metrics, corpus, options, num_processes=num_processes, load=_load, alone=alone)
-    scores = [score for found in by_metric for score in found]
-    content = narrow_content(corpus)
-    labels = row_labels(content)
-    samples, num_distinct = samples_of(corpus, content, labels), num_labels(labels)
-    del labels  # of a large corpus they take much memory
-    return Scorecard(corpus=_described(corpus, content, num_distinct), scores=tuple(scores), samples=samples)
+    with message_labels_kept(corpus) as labels:
+        content = narrow_content(corpus)
+        samples = samples_of(corpus, content, labels)
+        described = _described(corpus, content, num_labels(labels))
+        del content  # of a large corpus it takes much memory
+        by_metric = computed(metrics, corpus, options, num_processes=num_processes, load=_load, alone=alone)
+        scores = tuple(score for found in by_metric for score in found)
+    return Scorecard(corpus=described, scores=scores, samples=samples)
 
 
 def _load(name: str) -> Metric:

@@ -29,7 +29,7 @@ def test_groups_count_as_pairs_do(max_table, phrases, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(phrase_counts, "_MAX_TABLE", max_table)
         groups = groups_of(concepts, num_words, num_tokens=1000)
-    found = sum(group.cooccurrences(words, rows, partners, num_words) for group in groups)
+    found = sum(group.cooccurrences(words, partners[rows], num_words) for group in groups)
     assert found.tolist() == expected.tolist()
     longest = max(map(len, phrases))
     assert len(groups) == (1 if max_table > 1000 else longest if not max_table else len(groups))

@@ -27,8 +27,8 @@ def test_counts_are_those_of_the_translation_graph(sizes, count, repeats):
     expected, samples = translate(corpus, count), Samples(corpus, count)
     weights, present = samples.cooccurrences()
     assert (weights == expected.weights).all() and (present == expected.present).all()
-    assert samples.words_per_row.tolist() == expected.words.per_row.tolist()
-    assert samples.concepts_per_row.tolist() == expected.concepts.per_row.tolist()
+    assert samples.words_per_row().tolist() == expected.words.per_row.tolist()
+    assert samples.concepts_per_row().tolist() == expected.concepts.per_row.tolist()
     assert samples.word_totals.tolist() == expected.words.totals().tolist()
     assert samples.concept_totals.tolist() == expected.concepts.totals().tolist()
     word, concept = expected.word, expected.concept
