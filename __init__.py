@@ -20,8 +20,9 @@ if TYPE_CHECKING:
         sweep,
         train,
     )
-    from ecsuite.corpus import Corpus, CorpusError, Ragged
+    from ecsuite.corpus import Corpus, Ragged
     from ecsuite.formats import read_corpus, write_corpus
+    from ecsuite.runtime.errors import CorpusError
 
 if sys.platform == "darwin":
     # Torch reads this when it is imported: what MPS lacks is computed on the CPU, with a warning that names it.
@@ -29,7 +30,7 @@ if sys.platform == "darwin":
 
 _PLACES = {
     "Corpus": "corpus",
-    "CorpusError": "corpus",
+    "CorpusError": "runtime.errors",
     "Ragged": "corpus",
     "compare": "api",
     "icy": "api",

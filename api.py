@@ -11,10 +11,10 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-import ecsuite.foreign as foreign
-from ecsuite.components import Registry
-from ecsuite.config import ConfigError, look_up, shown
+import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
+from ecsuite.parts.registry import Registry
+from ecsuite.runtime.errors import ConfigError, look_up, shown
 
 if TYPE_CHECKING:
     from ecsuite.eval.comparison.score_files import Document
@@ -132,7 +132,7 @@ def score(
         "corpus", corpus, (Corpus, Run, str, Path), "a Corpus, a Run or a path; lists are ec.Corpus([[1, 2]])"
     )
     names = None if metrics is None else _names("metrics", metrics)
-    foreign.trust(names or ())
+    own_code.trust(names or ())
     run = corpus if isinstance(corpus, Run) else None
     if isinstance(corpus, Run):
         corpus = corpus.corpus
@@ -257,7 +257,6 @@ def icy(
         ConfigError: If a setting is not valid, or not read by the protocol.
         KeyboardInterrupt: If it was interrupted; the same call goes on from what is kept.
     """
-    from ecsuite.devices import choose_device
     from ecsuite.eval.icy.report import report
     from ecsuite.eval.icy.resolved import resolve
     from ecsuite.eval.icy.result import measure
@@ -266,6 +265,7 @@ def icy(
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.jobs.graph import Runner
     from ecsuite.jobs.signals import stop_signals
+    from ecsuite.runtime.devices import choose_device
 
     _require("study", study, (str, Path, NoneType), "the name of a study or a YAML file")
     for key in ("models", "grammars", "receivers", "channels"):
@@ -279,7 +279,7 @@ def icy(
     if seeds is not None:
         settings["seeds"] = list(seeds)
     config = load_study(None if study is None else str(study), settings)
-    foreign.trust([*config.models, *config.receivers])
+    own_code.trust([*config.models, *config.receivers])
     chosen = resolve(config, device=choose_device(device).type)
     with Reporter(cache_dir=Path(cache)) as reporter, stop_signals() as should_stop:
         runner = Runner(

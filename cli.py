@@ -17,9 +17,8 @@ from typer.core import TyperGroup
 
 from ecsuite.commands.catalogue import COMMANDS
 from ecsuite.commands.command_help import HELP, make_command
-from ecsuite.config import ConfigError, CorpusError, DamagedError, DivergedError
-from ecsuite.file_formats import FormatError
-from ecsuite.messages import of_system, one_line
+from ecsuite.parts.error_messages import of_system, one_line
+from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, DivergedError, FormatError
 from ecsuite.version import __version__
 
 UsageError: Any = typer.BadParameter.__bases__[0]  # of click, the installed one or typer's own
@@ -210,7 +209,7 @@ def main() -> None:
         sys.stderr.write(f"not enough memory: {LESS_MEMORY}\n")
         sys.exit(2)
     except Exception as error:
-        from ecsuite.foreign import error_in_part
+        from ecsuite.parts.own_code import error_in_part
 
         if (found := error_in_part(error)) is None:
             raise

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import CorpusError as CorpusError
+from ecsuite.runtime.errors import CorpusError
 
 _BLOCK = 1 << 14
 """Rows taken at once, so that they fit the cache."""

@@ -11,9 +11,10 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import tomllib
 import zipfile
 from pathlib import Path, PurePosixPath
+
+from setuptools import find_packages
 
 ROOT = Path(__file__).parents[1]
 BESIDE = {
@@ -58,9 +59,9 @@ def equalise(file: Path, seconds: int) -> None:
 
 def faults(wheel: Path, source: Path) -> list[str]:
     """What is in one of the files and should not be."""
-    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    allowed = {package.replace(".", "/") for package in packages}
-    parts = {package.split(".")[1] for package in packages if "." in package} | {"configs"}
+    packages = find_packages(str(ROOT))
+    allowed = {"ecsuite", *(f"ecsuite/{package.replace('.', '/')}" for package in packages)}
+    parts = {package.partition(".")[0] for package in packages} | {"configs"}
     with zipfile.ZipFile(wheel) as opened:
         names = opened.namelist()
     found = []

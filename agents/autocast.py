@@ -38,7 +38,7 @@ from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
 from ecsuite.agents.senders import MessageBuilder
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 
 def call_sender(sender: nn.Module, meanings: Tensor, builder: MessageBuilder) -> Message:

@@ -10,7 +10,7 @@ from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions, Style
 from ecsuite.agents.receivers import Receiver, make_embedding
 from ecsuite.agents.senders import Layers
-from ecsuite.config import Count
+from ecsuite.parts.config import Count
 
 NETWORKS = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ecsuite.agents.linear import Linear, first_derivative_only
 from ecsuite.agents.replicas import flattened, with_replicas
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 State = tuple[Tensor, ...]
 """State of a cell between steps, each entry (batch, hidden); the first entry is the output."""

@@ -8,7 +8,7 @@ from ecsuite.agents.options import Style
 from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.agents.spec import AgentSpec, parse_agent
-from ecsuite.components import KIND, Registry, option_types, read_options
+from ecsuite.parts.registry import KIND, Registry, option_types, read_options
 
 
 def make_sender(

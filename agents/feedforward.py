@@ -17,7 +17,8 @@ from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions, Style
 from ecsuite.agents.receivers import Receiver, make_embedding
 from ecsuite.agents.senders import MessageBuilder, build_message
-from ecsuite.config import ConfigError, Count
+from ecsuite.parts.config import Count
+from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

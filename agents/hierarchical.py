@@ -17,7 +17,7 @@ from ecsuite.agents.options import CellOptions
 from ecsuite.agents.receivers import Receiver, make_embedding
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.senders import Decoder, MessageBuilder, cell_of_sender
-from ecsuite.config import Count
+from ecsuite.parts.config import Count
 
 
 def scale(state: State, weight: Tensor) -> State:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS
-from ecsuite.components import Part
-from ecsuite.config import ConfigError, Count, Natural, Share, Weight, look_up
+from ecsuite.parts.config import Count, Natural, Share, Weight
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.errors import ConfigError, look_up
 
 Style = Literal["egg", "icy"]
 """Initialisation and inputs of agents.

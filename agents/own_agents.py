@@ -4,9 +4,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-import ecsuite.foreign as foreign
+import ecsuite.parts.own_code as own_code
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import state_size
+from ecsuite.runtime.errors import PartError
 
 
 def check_message(kind: str, sender: nn.Module, meanings: Tensor, returned: Any) -> None:
@@ -43,10 +44,10 @@ def require_shape(
         raise wrong(kind, method, f"{of or f'{method} to give'} {what} of shape {shape}", got)
 
 
-def wrong(kind: str, method: str, expected: str, got: str) -> foreign.PartError:
+def wrong(kind: str, method: str, expected: str, got: str) -> PartError:
     """The error for what a method of a user's own part returned."""
     name = kind.partition(":")[2]
-    return foreign.PartError(f"{foreign.place_of(kind, method)}: {name}: expected {expected}, got {got}")
+    return PartError(f"{own_code.place_of(kind, method)}: {name}: expected {expected}, got {got}")
 
 
 def type_name(value: object) -> str:

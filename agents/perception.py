@@ -14,8 +14,9 @@ from ecsuite.agents.cells import tanh
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.options import PerceptionOptions
 from ecsuite.agents.registry import PERCEPTIONS
-from ecsuite.components import Part
-from ecsuite.config import ConfigError, Count
+from ecsuite.parts.config import Count
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

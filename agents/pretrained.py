@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from ecsuite.agents.autocast import autocast_to
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.options import PerceptionOptions
-from ecsuite.config import ConfigError, Count, missing_extra, unknown_name
-from ecsuite.memory import require_memory
+from ecsuite.parts.config import Count
+from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
+from ecsuite.runtime.memory import require_memory
 
 FILE = "model.safetensors"
 """The weights in a folder, as the Hugging Face hub has them."""

@@ -17,7 +17,8 @@ from ecsuite.agents.message import Message
 from ecsuite.agents.options import CellOptions, Style
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.senders import Layers
-from ecsuite.config import ConfigError, Count
+from ecsuite.parts.config import Count
+from ecsuite.runtime.errors import ConfigError
 
 
 class Receiver(nn.Module, ABC):

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from ecsuite.agents.cells import RecurrentCell, State
 from ecsuite.agents.options import PerceptionOptions
 from ecsuite.agents.registry import CELLS
-from ecsuite.config import ConfigError, Count, look_up
+from ecsuite.parts.config import Count
+from ecsuite.runtime.errors import ConfigError, look_up
 
 
 class RecurrentPerception(nn.Module):

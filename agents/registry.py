@@ -1,6 +1,6 @@
 """The agents and their parts by name. A new one is a class and a line here; classes are imported when they are used."""
 
-from ecsuite.components import Registry
+from ecsuite.parts.registry import Registry
 
 SHORT_OPTIONS = {"hidden": "hidden_size"}
 """Options of agents with a shorter name after a comma."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions
 from ecsuite.agents.senders import MessageBuilder, build_message
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 CERTAIN = 100.0
 """The logit of the symbol that is said; those of the others are 0, which no noise of a channel makes up for."""

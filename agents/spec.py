@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
 
-import ecsuite.foreign as foreign
+import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS, SHORT_OPTIONS
-from ecsuite.components import KIND, option_types
-from ecsuite.config import ConfigError, look_up, parse_value, shown, unknown_name
+from ecsuite.parts.config import parse_value
+from ecsuite.parts.registry import KIND, option_types
+from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
 
 Role = Literal["sender", "receiver"]
 
@@ -65,7 +66,7 @@ class AgentSpec:
 
     def section(self) -> dict[str, Any]:
         """The section of a config with the same agent."""
-        short = {} if foreign.is_foreign(self.family) else SHORT_OPTIONS
+        short = {} if own_code.is_foreign(self.family) else SHORT_OPTIONS
         options = {short.get(key, key): parse_value(value, key) for key, value in self.options}
         kind = "recurrent" if self.family in CELLS.parts else self.family.removesuffix(":CELL")
         cell = {} if self.cell is None else {"cell": self.cell}
@@ -116,7 +117,7 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
         ConfigError: If the name, the cell, an option or its value is unknown; the message lists the choices.
     """
     given_name, *assignments = (part.strip() for part in text.split(","))
-    if foreign.is_foreign(given_name.partition("@")[0]):
+    if own_code.is_foreign(given_name.partition("@")[0]):
         return _foreign_agent(*given_name.partition("@")[::2], assignments)
     name = given_name.lower()
     for pattern, canonical in ALIASES:
@@ -148,7 +149,7 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
 
 def _foreign_agent(kind: str, digest: str, assignments: list[str]) -> AgentSpec:
     """An agent of a user's file; its canonical name has the first digits of the SHA-256 of the file."""
-    found = foreign.checksum(foreign.source_of(kind))[:12]
+    found = own_code.checksum(own_code.source_of(kind))[:12]
     if digest not in ("", found):
         raise ConfigError(
             f"{kind}: its file has changed: expected a SHA-256 that begins with {digest}, got {found}"

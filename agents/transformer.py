@@ -13,7 +13,7 @@ from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions, Style
 from ecsuite.agents.senders import Decoder, Layers, MessageBuilder
-from ecsuite.config import Count
+from ecsuite.parts.config import Count
 
 
 class Attention(nn.Module):

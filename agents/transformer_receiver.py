@@ -11,7 +11,8 @@ from ecsuite.agents.options import AgentOptions, Style
 from ecsuite.agents.receivers import Receiver, make_embedding
 from ecsuite.agents.senders import Layers
 from ecsuite.agents.transformer import position_codes
-from ecsuite.config import ConfigError, Count
+from ecsuite.parts.config import Count
+from ecsuite.runtime.errors import ConfigError
 
 
 class TransformerReceiver(Receiver):

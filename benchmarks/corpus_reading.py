@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from rows import Row, add_json_option, publish
 
-from ecsuite.atomic_files import write_atomically
 from ecsuite.corpus import Ragged
+from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats import read_corpus
 from ecsuite.formats.directory import message_lines
 

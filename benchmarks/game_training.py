@@ -30,13 +30,13 @@ import torch
 from rows import Row, add_json_option, publish
 from torch.profiler import ProfilerActivity, profile
 
-from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.registry import OPTIMIZERS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.devices import PRECISIONS, choose_device, choose_precision, routed_products
 
 PEAK_SIZE = 2048
 PARTS = ("world", "perception", "agents", "backward", "optimizer")

@@ -29,9 +29,9 @@ from torch.profiler import ProfilerActivity, profile, supported_activities
 from torch.utils.flop_counter import FlopCounterMode
 from xferbench import estimate
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.devices import choose_device, hardware, routed_products
 from ecsuite.eval.xferbench.presets import FULL
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.runtime.devices import choose_device, hardware, routed_products
 
 RESULTS = Path(__file__).parent / "results"
 NUM_BLOCKS = 5

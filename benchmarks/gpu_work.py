@@ -11,7 +11,6 @@ import numpy as np
 import torch
 import xferbench
 
-from ecsuite.devices import PRECISIONS, computing, fixed_threads, routed_products
 from ecsuite.eval.learning.bart import NUM_SPECIAL, Specials, build
 from ecsuite.eval.learning.data import Windows
 from ecsuite.eval.learning.encoder_decoder import Encoded, PairBatches, train_encoder_decoder
@@ -27,6 +26,7 @@ from ecsuite.eval.xtreme.rows import Rows
 from ecsuite.eval.xtreme.tuning import finetune
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.training import train as train_game
+from ecsuite.runtime.devices import PRECISIONS, computing, fixed_threads, routed_products
 
 MANY = 10**6
 """Updates of a training that ends when enough was measured."""

@@ -24,7 +24,6 @@ import torch
 from rows import Row, add_json_option, publish
 
 from ecsuite.agents.spec import AgentSpec, Role
-from ecsuite.devices import choose_device, routed_products
 from ecsuite.eval.icy.acquisition import RunGroup
 from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.learners import make_learner
@@ -38,6 +37,7 @@ from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.executors import WORKER_ENVIRONMENT
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.devices import choose_device, routed_products
 
 MODELS = ["fc1l", "fc2l", "lstm", "husendz:dgsend", "gru", "rnn", "transformer", "receiver/hier:gru"]
 SEED = 123

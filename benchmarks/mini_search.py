@@ -21,7 +21,6 @@ from early_stopping import plan_early
 from rows import cpu_seconds
 from xferbench_mini import PUBLISHED, STAND_INS, source
 
-from ecsuite.config import look_up
 from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics.bootstrap import statistic_interval
 from ecsuite.eval.statistics.correlation import spearman
@@ -31,6 +30,7 @@ from ecsuite.eval.xferbench.result import XferBenchResult, collect, measure
 from ecsuite.eval.xferbench.study import Study, make_study
 from ecsuite.eval.xferbench.texts import choose_texts, read_texts
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.errors import look_up
 
 BASELINES = ("no_pretrain", "random")
 SEARCH = ("fr", "paren_real", "yao_coco", "rlupus", "disc66'", "disc44", "recon44", "babyai_goto", *BASELINES)

@@ -23,7 +23,7 @@ from typing import Any
 
 from rows import machine, versions
 
-from ecsuite.atomic_files import write_atomically
+from ecsuite.files.atomic_files import write_atomically
 
 PREEMPTED = 75
 """Exit code of a command that was asked to stop and can go on."""

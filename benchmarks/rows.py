@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ecsuite.provenance import processor
+from ecsuite.runtime.provenance import processor
 from ecsuite.version import __version__
 
 PACKAGES = ("numpy", "scipy", "torch")

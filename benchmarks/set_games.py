@@ -20,9 +20,9 @@ from rows import add_json_option, collect, publish, timed
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ecsuite.devices import choose_precision, routed_products
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.sections import Experiment
+from ecsuite.runtime.devices import choose_precision, routed_products
 
 GAMES = ["mu_shapeworld", "mu_shapeworld_setref", "mu_shapeworld_ref"]
 POOL = 512

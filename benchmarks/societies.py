@@ -12,11 +12,11 @@ import time
 import torch
 from rows import Row, add_json_option, publish
 
-from ecsuite.devices import PRECISIONS, choose_device, choose_precision, routed_products
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.society.society import Society
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.devices import PRECISIONS, choose_device, choose_precision, routed_products
 
 
 def main() -> None:

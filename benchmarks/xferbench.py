@@ -22,7 +22,6 @@ import torch
 from rows import Row, add_json_option, publish
 from torch import nn
 
-from ecsuite.devices import PRECISIONS, choose_device, routed_products
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.xferbench.presets import FULL, MINI, Preset
 from ecsuite.eval.xferbench.result import measure
@@ -30,6 +29,7 @@ from ecsuite.eval.xferbench.study import make_study
 from ecsuite.eval.xferbench.texts import choose_texts
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.devices import PRECISIONS, choose_device, routed_products
 
 TRUNK, HEAD = 268.96e6, 138.24e6
 """FLOP per token, forward and backward: layers with causal attention, and logits over 30 000 symbols."""

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.config import look_up
 from ecsuite.eval.reports.citations import bibliography, names_in_run, sources
+from ecsuite.runtime.errors import look_up
 
 
 def cite(

@@ -7,8 +7,8 @@ from typing import Any
 
 from ecsuite.commands.collection_jobs import jobs_of, scores_of
 from ecsuite.commands.running import print_plan, run_study
-from ecsuite.config import ConfigError
 from ecsuite.jobs.engines import Place
+from ecsuite.runtime.errors import ConfigError
 
 
 def sweep_collection(

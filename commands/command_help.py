@@ -10,7 +10,7 @@ from typer.core import TyperArgument, TyperCommand
 
 from ecsuite.commands.completion import add_completion
 from ecsuite.commands.options import MORE
-from ecsuite.memory import set_max_memory
+from ecsuite.runtime.memory import set_max_memory
 
 METAVARS = ((bool, ""), (int, "N"), (float, "NUMBER"), (Path, "PATH"), (str, "NAME"))
 """How the value of an option is called by its type, unless the option says it."""

@@ -74,7 +74,7 @@ def _between(results: Results, out: Out, as_json: Json) -> None:
     """Print how alike two languages say the same meanings."""
     from ecsuite.api import language_similarity
     from ecsuite.commands.scoring import read
-    from ecsuite.config import ConfigError
+    from ecsuite.runtime.errors import ConfigError
 
     if len(results) != 2:
         raise ConfigError(f"language_similarity compares 2 languages, got {len(results)} results")

@@ -6,7 +6,7 @@ from importlib import resources
 from typing import Any
 
 from ecsuite.commands.named import KINDS, read_kind, singular
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 OPTIONS = {
     "game": "games",

@@ -48,7 +48,7 @@ def commented(experiment: Any) -> Iterator[str]:
 
 def _section(options: Any, tree: dict[str, Any], depth: int) -> Iterator[str]:
     """The lines of a section: its keys in order, sections inside it indented."""
-    from ecsuite.components import KIND, Part, option_docs
+    from ecsuite.parts.registry import KIND, Part, option_docs
 
     kind: Any = type(options)
     docs = option_docs(kind)

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import OUTPUT, Json, Quiet, names_in, require_read
-from ecsuite.config import look_up
 from ecsuite.eval.reports.console import Reporter, print_json
+from ecsuite.runtime.errors import look_up
 
 KINDS = {
     "wikipedia": "articles of the target languages, a file a language",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ecsuite.commands.options import Device, Json, Set
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import print_json
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.games.interventions import Row
@@ -48,10 +48,10 @@ def evaluate(
     """Evaluate the agents of a run without training them, with other objects, distractors or splits."""
     import sys
 
-    from ecsuite.atomic_files import write_atomically
-    from ecsuite.devices import choose_device
+    from ecsuite.files.atomic_files import write_atomically
     from ecsuite.games.interactions import as_parquet
     from ecsuite.games.runs import load_run
+    from ecsuite.runtime.devices import choose_device
 
     place = choose_device(device)
     kept = names_to_keep(keep, out)

@@ -34,9 +34,9 @@ def grammar(
     as_json: Json = False,
 ) -> None:
     """Write an artificial language as a corpus, with meanings if the grammar has them."""
-    from ecsuite.foreign import trust
     from ecsuite.formats import write_corpus
     from ecsuite.grammars.making import make_corpus
+    from ecsuite.parts.own_code import trust
 
     trust([name])
     corpus = make_corpus(

@@ -8,9 +8,9 @@ import typer
 
 from ecsuite.commands.options import Plot, Seeds, advanced, given_options, read_seeds, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
-from ecsuite.foreign import trust
+from ecsuite.parts.own_code import trust
+from ecsuite.runtime.errors import ConfigError
 
 Names = list[str] | None
 
@@ -116,10 +116,10 @@ def icy(
         if not config.has_picture:
             raise ConfigError("--plot: expected one model and one channel")
         prepare_picture(plot)
-    from ecsuite.devices import choose_device
     from ecsuite.eval.icy.jobs import plan as plan_jobs
     from ecsuite.eval.icy.jobs import plan_corpora
     from ecsuite.eval.icy.resolved import resolve
+    from ecsuite.runtime.devices import choose_device
 
     chosen = resolve(config, device=choose_device(options.device).type)
     if options.plan:

@@ -18,9 +18,9 @@ from ecsuite.commands.named import (
     singular,
 )
 from ecsuite.commands.options import Json
-from ecsuite.config import look_up
 from ecsuite.eval.reports.console import print_json
-from ecsuite.foreign import is_foreign
+from ecsuite.parts.own_code import is_foreign
+from ecsuite.runtime.errors import look_up
 
 if TYPE_CHECKING:
     from ecsuite.commands.part_details import Option
@@ -144,19 +144,19 @@ def _part(kind: str, name: str) -> dict[str, Any]:
 
 def _own(name: str, registry: Any = None) -> dict[str, Any]:
     """A part of a user's file, which the user named and which is therefore imported."""
-    import ecsuite.foreign as foreign
+    import ecsuite.parts.own_code as own_code
     from ecsuite.commands.part_details import options_of
 
     plain = name.partition(",")[0]
-    foreign.trust([plain])
-    made = foreign.named(plain) if registry is None else registry.load(plain)
+    own_code.trust([plain])
+    made = own_code.named(plain) if registry is None else registry.load(plain)
     text = _text(made)
     options = getattr(made, "Options", None)
     return {
         "about": text[0] if text else "a part of your own",
         "text": text,
         "options": [] if options is None else [asdict(each) for each in options_of(options)],
-        "source": str(foreign.file_of(foreign.source_of(plain))),
+        "source": str(own_code.file_of(own_code.source_of(plain))),
     }
 
 

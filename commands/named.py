@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ecsuite.config import look_up, parse_yaml, shipped_configs
+from ecsuite.parts.config import parse_yaml, shipped_configs
+from ecsuite.runtime.errors import look_up
 
 if TYPE_CHECKING:
-    from ecsuite.components import Registry
+    from ecsuite.parts.registry import Registry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

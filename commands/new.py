@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.config import ConfigError, look_up
+from ecsuite.runtime.errors import ConfigError, look_up
 
 FOLDER = resources.files("ecsuite").joinpath("commands", "templates")
 TEST = '''"""The checks of `ecsuite check`, as tests: run them with `pytest {test}`."""

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ecsuite.config import ConfigError, look_up, refuse_unread
+from ecsuite.parts.config import refuse_unread
+from ecsuite.runtime.errors import ConfigError, look_up
 
 if TYPE_CHECKING:
     from ecsuite.eval.metrics.score import Options as MetricOptions

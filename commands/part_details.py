@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ecsuite.components import Part, Registry, nested_registry, option_docs, option_types
+from ecsuite.parts.registry import Part, Registry, nested_registry, option_docs, option_types
 
 WORDS = {int: "integer", float: "number", str: "text", bool: "true or false"}
 FAR = 2**53

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from ecsuite.commands.options import OUTPUT, Json, Plot, Seed, require_read
-from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import prepare_output_file, print_json, write_json
+from ecsuite.runtime.errors import ConfigError, look_up
 
 ACTIONS = {
     "try": "play the game yourself: ecsuite people try shufdet",
@@ -145,7 +145,7 @@ def _try(
 ) -> None:
     from tempfile import TemporaryDirectory
 
-    from ecsuite.config import build
+    from ecsuite.parts.config import build
     from ecsuite.people.opening import make_database
     from ecsuite.people.study import ANY_NUMBER, Study, with_texts
 
@@ -157,7 +157,7 @@ def _try(
 
 
 def _play(run: str, role: str, seed: int, out: Path | None, port: int, host: str, no_browser: bool) -> None:
-    from ecsuite.config import build
+    from ecsuite.parts.config import build
     from ecsuite.people.games import load_agents
     from ecsuite.people.opening import RUNS, make_database
     from ecsuite.people.study import ANY_NUMBER, Study, with_texts

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import names_in
-from ecsuite.config import ConfigError, look_up
+from ecsuite.runtime.errors import ConfigError, look_up
 
 KINDS = ("curves", "heat", "parallel")
 """What can be drawn."""

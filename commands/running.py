@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ecsuite.atomic_files import remove_abandoned
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import Reporter, print_json
+from ecsuite.files.atomic_files import remove_abandoned
 from ecsuite.jobs.signals import stop_signals
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.jobs.graph import Runner

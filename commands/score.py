@@ -19,9 +19,9 @@ from ecsuite.commands.options import (
     xferbench_options,
 )
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.components import split_names
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import corpus_name, prepare_picture, require_matplotlib
+from ecsuite.parts.registry import split_names
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.eval.metrics.score import Options
@@ -100,7 +100,7 @@ def score(
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
     from ecsuite.commands.scoring import asked_run, prepare_scores, read, score_and_keep
     from ecsuite.eval.metrics import METRICS, load_metric, metric_names
-    from ecsuite.foreign import trust
+    from ecsuite.parts.own_code import trust
 
     names = metric_names(None if metrics is None else split_names(metrics))
     trust(names)

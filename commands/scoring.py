@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ecsuite.config import ConfigError, CorpusError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.comparison.score_files import FILES, Document
 from ecsuite.eval.metrics import asks_agents, load_metric
@@ -14,7 +13,8 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.reports.scorecard import Scorecard, read_scores, save_scores, score_corpus
 from ecsuite.formats import read_corpus
-from ecsuite.messages import NO_ACCESS
+from ecsuite.parts.error_messages import NO_ACCESS
+from ecsuite.runtime.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run

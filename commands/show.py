@@ -7,8 +7,8 @@ import typer
 
 from ecsuite.commands.options import SET, Plot
 from ecsuite.commands.preview import ROUNDS, SPLIT, show_rounds
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.runtime.errors import ConfigError
 
 
 def show(

@@ -9,9 +9,9 @@ import typer
 
 from ecsuite.commands.options import MORE, Device, Json, On, OutFolder, Plan, Quiet, Slurm
 from ecsuite.commands.running import print_plan, run_study
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import print_json
-from ecsuite.file_formats import with_format
+from ecsuite.files.format_numbers import with_format
+from ecsuite.runtime.errors import ConfigError
 
 
 def sweep(

@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Json, names_in
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.console import print_json
-from ecsuite.file_formats import with_format
+from ecsuite.files.format_numbers import with_format
+from ecsuite.runtime.errors import ConfigError
 
 
 def table(

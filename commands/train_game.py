@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Device, Json, OptionalSeed, OutFolder, Quiet, Set, advanced
-from ecsuite.config import DivergedError
 from ecsuite.eval.reports.console import Reporter, print_json
+from ecsuite.runtime.errors import DivergedError
 
 FLAGS = {
     "training.seed": "--seed",

@@ -7,9 +7,9 @@ import typer
 
 from ecsuite.commands.options import Seed
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.config import look_up
 from ecsuite.eval.reports.console import print_json, write_json
 from ecsuite.eval.translation.presets import PRESETS
+from ecsuite.runtime.errors import look_up
 
 
 @has_study_options(cache=Path("runs/translate"))

@@ -7,9 +7,9 @@ import typer
 
 from ecsuite.commands.options import Plot, Seeds, advanced, names_in, read_seeds, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.eval.reports.console import Reporter
+from ecsuite.runtime.errors import ConfigError
 
 ALL = "all"
 _TUNING = ("preset", "seeds", "cache", "plot", "plan", "workers", "on", "slurm", "device")

@@ -19,9 +19,9 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from ecsuite.atomic_files import remove_abandoned, write_atomically
-from ecsuite.config import ConfigError
-from ecsuite.locks import Lock
+from ecsuite.files.atomic_files import remove_abandoned, write_atomically
+from ecsuite.files.locks import Lock
+from ecsuite.runtime.errors import ConfigError
 
 HUB = "huggingface.co"
 SOURCES = "sources.json"

@@ -15,8 +15,6 @@ from typing import Any
 
 import msgspec
 
-from ecsuite.atomic_files import remove_abandoned, write_atomically
-from ecsuite.config import ConfigError, look_up
 from ecsuite.downloads import web
 from ecsuite.downloads.downloads import (
     SOURCES,
@@ -26,7 +24,9 @@ from ecsuite.downloads.downloads import (
     read_sources,
     require_recorded,
 )
+from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.jobs.graph import no_progress
+from ecsuite.runtime.errors import ConfigError, look_up
 
 DATASET = "bboldt/elcc"
 REVISION = "2a6d02fc249a1f98520457b192d33e31d349cf3a"

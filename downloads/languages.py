@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ecsuite.config import packaged_yaml
+from ecsuite.parts.config import packaged_yaml
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

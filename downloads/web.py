@@ -30,9 +30,9 @@ from urllib.request import (
 
 import msgspec
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.config import ConfigError
-from ecsuite.memory import size_text
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.memory import size_text
 
 _SECONDS_WITHOUT_ANSWER = 60
 _BYTES_AT_A_TIME = 1 << 20

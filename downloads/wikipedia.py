@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ecsuite.config import ConfigError
 from ecsuite.downloads.downloads import Source, make_file
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.jobs.graph import no_progress
+from ecsuite.runtime.errors import ConfigError
 
 DATASET = "wikimedia/wikipedia"
 DUMP = "20231101"

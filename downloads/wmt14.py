@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError
 from ecsuite.downloads.downloads import Source, make_file
 from ecsuite.jobs.graph import no_progress
+from ecsuite.runtime.errors import ConfigError
 
 SOURCE = Source(
     dataset="wmt/wmt14",

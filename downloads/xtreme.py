@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from ecsuite.config import ConfigError, look_up, packaged_yaml
 from ecsuite.downloads.downloads import (
     SOURCES,
     add_records,
@@ -30,6 +29,8 @@ from ecsuite.downloads.downloads import (
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.downloads.web import fetch
 from ecsuite.jobs.graph import no_progress
+from ecsuite.parts.config import packaged_yaml
+from ecsuite.runtime.errors import ConfigError, look_up
 
 OFFLINE_ADVICE = (
     "Without a network, copy the files from another machine, or give an existing folder: --data FOLDER"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ecsuite.config import ConfigError
 from ecsuite.games.worlds.world import Batch, World, one_hot
+from ecsuite.runtime.errors import ConfigError
 
 
 class CsvWorld(World):

@@ -15,7 +15,7 @@ from torch import nn
 
 from ecsuite.agents.message import embed_symbols
 from ecsuite.agents.options import AgentOptions
-from ecsuite.config import Count
+from ecsuite.parts.config import Count
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

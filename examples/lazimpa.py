@@ -11,7 +11,7 @@ from torch import nn
 
 from ecsuite.agents.message import embed_symbols
 from ecsuite.agents.options import AgentOptions
-from ecsuite.config import Count, Positive
+from ecsuite.parts.config import Count, Positive
 
 
 class Impatient(nn.Module):

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-from ecsuite.config import Share
 from ecsuite.games.channels import GumbelChannel
+from ecsuite.parts.config import Share
 
 
 class NoisyChannel(GumbelChannel):

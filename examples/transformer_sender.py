@@ -7,7 +7,7 @@ from torch import nn
 
 from ecsuite.agents.message import embed_symbols
 from ecsuite.agents.options import AgentOptions
-from ecsuite.config import Count
+from ecsuite.parts.config import Count
 
 
 class TransformerSender(nn.Module):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.corpus import CorpusError
-from ecsuite.memory import require_memory
+from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.memory import require_memory
 
 _BLOCK = 1 << 18  # bytes read at once; their parsed form fits the second-level cache
 _MAX_LINE_BYTES = 1 << 30  # bytes; a longer one is refused

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import CorpusError
 from ecsuite.formats.blocks import chunks
 from ecsuite.formats.line_errors import ErrorList, LineError, show_line
 from ecsuite.formats.strict_json import decode, encode
+from ecsuite.runtime.errors import CorpusError
 
 OTHER_FILES = ("corpus", "meanings", "log")
 """Names of files in a folder with a corpus that are no columns."""

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.config import ConfigError, look_up, missing_extra
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.runtime.errors import ConfigError, look_up, missing_extra
 
 EGG_EOS = 0
 """The symbol that ends a message in all of EGG."""

@@ -13,14 +13,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ecsuite.atomic_files import remove_abandoned, write_atomically
-from ecsuite.checksums import CHECKSUM, DamagedError, changed, require_unchanged, sealed
-from ecsuite.corpus import Corpus, CorpusError, Ragged
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.files.atomic_files import remove_abandoned, write_atomically
+from ecsuite.files.checksums import CHECKSUM, changed, require_unchanged, sealed
 from ecsuite.formats.columns import column_file, column_lines, columns_in, read_column
 from ecsuite.formats.line_errors import show
 from ecsuite.formats.meanings import meaning_lines, with_meanings
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.strict_json import encode, is_text
+from ecsuite.runtime.errors import CorpusError, DamagedError
 
 _FORMAT = "ecsuite-corpus"
 _OWN_KEYS = (

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ecsuite.corpus import CorpusError
+from ecsuite.runtime.errors import CorpusError
 
 _Item = TypeVar("_Item")
 _Parsed = TypeVar("_Parsed")

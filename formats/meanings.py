@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, CorpusError
+from ecsuite.corpus import Corpus
 from ecsuite.formats.blocks import chunks
 from ecsuite.formats.line_errors import ErrorList, LineError, show, show_line
 from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import decode, encode, is_text
+from ecsuite.runtime.errors import CorpusError
 
 _MAX_KNOWN = 1 << 16
 """Lines that are remembered, to limit memory."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, shown
-from ecsuite.memory import max_memory, require_memory
+from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.runtime.memory import max_memory, require_memory
 
 VALUE = 8
 """Bytes for a value in memory; a million equal values take some bytes in a file."""

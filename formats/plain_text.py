@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ecsuite.config import ConfigError
-from ecsuite.corpus import Corpus, CorpusError
+from ecsuite.corpus import Corpus
 from ecsuite.formats.records import CONCEPTS, MEANINGS, MESSAGES, NOT_ATTRIBUTES, from_columns
 from ecsuite.formats.separated import read_rows
 from ecsuite.formats.stored_text import read_lines
+from ecsuite.runtime.errors import ConfigError, CorpusError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """Between the cells of a table, by the ending of the file's name."""

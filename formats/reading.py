@@ -5,14 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.allocator import kept_memory
-from ecsuite.corpus import Corpus, CorpusError, Ragged
+from ecsuite.corpus import Corpus, Ragged
 from ecsuite.formats.directory import with_siblings
 from ecsuite.formats.lines import FORMATS, RECORDS, read_lines
 from ecsuite.formats.plain_text import is_plain_text, read_plain_text
 from ecsuite.formats.tables import FOLDER_CONTENTS, is_table, read_table
-from ecsuite.memory import allowing
-from ecsuite.messages import path_text
+from ecsuite.parts.error_messages import path_text
+from ecsuite.runtime.allocator import kept_memory
+from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.memory import allowing
 
 
 def read_corpus(

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, CorpusError, Ragged
+from ecsuite.corpus import Corpus, Ragged
 from ecsuite.formats.blocks import chunks
 from ecsuite.formats.line_errors import ErrorList, LineError, show, show_line
 from ecsuite.formats.rows import ID_LIMIT, Rows
 from ecsuite.formats.strict_json import decode, is_text
+from ecsuite.runtime.errors import CorpusError
 
 MESSAGES = ("messages", "message", "tokens", "text")
 """Names of columns and keys that hold messages; the first that is there is read."""

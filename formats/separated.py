@@ -4,8 +4,8 @@ import csv
 import io
 from pathlib import Path
 
-from ecsuite.config import ConfigError
 from ecsuite.formats.stored_text import read_text
+from ecsuite.runtime.errors import ConfigError
 
 CELLS = 12.0
 """Bytes of memory for each byte of a table, whose cells are texts of their own."""

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from ecsuite.config import ConfigError, decoded
-from ecsuite.memory import max_memory, require_memory
+from ecsuite.parts.config import decoded
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.memory import max_memory, require_memory
 
 ENDINGS = ("", ".xz", ".gz")
 """Endings of file names: plain, or compressed."""

@@ -6,11 +6,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ecsuite.checksums import require_unchanged
-from ecsuite.config import ConfigError
+from ecsuite.files.checksums import require_unchanged
 from ecsuite.formats.line_errors import LineError, shorten, show
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.stored_text import read_text
+from ecsuite.runtime.errors import ConfigError
 
 VALUES = 8.0
 """Bytes of memory for each byte of JSON that is read into Python's values; those of short numbers take more."""

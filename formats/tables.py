@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, missing_extra
-from ecsuite.corpus import Corpus, CorpusError
+from ecsuite.corpus import Corpus
 from ecsuite.formats.line_errors import ErrorList, LineError, shorten, show_line
 from ecsuite.formats.lines import FORMATS, LineParser, ints, strings
 from ecsuite.formats.parquet_files import read_parquet, read_stream
 from ecsuite.formats.records import CONCEPTS, MEANINGS, MESSAGES, read_meanings
 from ecsuite.formats.rows import ID_LIMIT, Arrays, Rows
+from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
 
 FOLDER_CONTENTS = "corpus.jsonl, Parquet file or saved dataset"
 

@@ -8,9 +8,10 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from ecsuite.agents.linear import Linear
-from ecsuite.config import ConfigError, Natural
 from ecsuite.games.tasks import TaskOutput, Truth
 from ecsuite.games.worlds.world import RoundSpec, World
+from ecsuite.parts.config import Natural
+from ecsuite.runtime.errors import ConfigError
 
 
 class Autoencoding(nn.Module):

@@ -11,11 +11,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ecsuite.checksums import require_unchanged
-from ecsuite.config import ConfigError, DamagedError, unknown_name
+from ecsuite.files.checksums import require_unchanged
+from ecsuite.files.tensor_files import read_tensors, write_tensors
 from ecsuite.games.checkpoints import NUM_KEPT, newest_weights, with_present_names
 from ecsuite.games.sections import TrainingOptions
-from ecsuite.tensor_files import read_tensors, write_tensors
+from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
 
 LOWER_IS_BETTER = ("loss",)
 """Measures of which a lower one is better; of others, where a minus stands before the name."""

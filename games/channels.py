@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
-from ecsuite.config import ConfigError, Positive, Weight
 from ecsuite.games.message_builders import (
     ContinuousOptions,
     DiscreteMessageBuilder,
@@ -26,6 +25,8 @@ from ecsuite.games.message_builders import (
     VariationalOptions,
 )
 from ecsuite.games.noise import Noise, gumbel, normal, uniform
+from ecsuite.parts.config import Positive, Weight
+from ecsuite.runtime.errors import ConfigError
 
 Mode = Literal["train", "sample", "greedy"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ecsuite.config import DamagedError
-from ecsuite.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
+from ecsuite.files.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
+from ecsuite.runtime.errors import DamagedError
 
 RENAMED = {"question.": "receiver_projection.", "task.encode.": "receiver_perception."}
 """Present names of weights by the names that version 0.1.0 gave them."""

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import ecsuite.foreign as foreign
-from ecsuite.atomic_files import write_atomically
-from ecsuite.config import ConfigError, checked
+import ecsuite.parts.own_code as own_code
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.parts.config import checked
+from ecsuite.runtime.errors import ConfigError, PartError
 
 Tree = dict[str, Any]
-RUN_FILES = ("log.jsonl", "metadata.json", "corpus.jsonl", foreign.CODE)
+RUN_FILES = ("log.jsonl", "metadata.json", "corpus.jsonl", own_code.CODE)
 """What lies beside the config of a run."""
 
 
@@ -24,9 +25,9 @@ def keep_copies(folder: Path, code: Mapping[str, str]) -> None:
         PartError: If a file has changed since it was read.
     """
     for source, digest in code.items():
-        files = foreign.files_of(source)
+        files = own_code.files_of(source)
         if files.digest != digest:
-            raise foreign.PartError(f"{source}: changed while the run began; start it again")
+            raise PartError(f"{source}: changed while the run began; start it again")
         for place, content in files.copies().items():
             copy = _copies(folder, digest) / place
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -48,24 +49,24 @@ def with_sources(
         ConfigError: If neither the original nor the copy of a file has the content that the run had.
         UntrustedError: If a part may not be imported.
     """
-    code = checked(tree.get(foreign.CODE, {}), dict[str, str], foreign.CODE)
-    sources = sorted({foreign.source_of(kind) for kind in foreign.foreign_kinds(tree)})
+    code = checked(tree.get(own_code.CODE, {}), dict[str, str], own_code.CODE)
+    sources = sorted({own_code.source_of(kind) for kind in own_code.foreign_kinds(tree)})
     found = {
         source: _with_content(source, code[source], folder) if source in code else source
         for source in sources
     }
-    files = {source: ", ".join([file, *foreign.files_of(file).imported()]) for source, file in found.items()}
+    files = {source: ", ".join([file, *own_code.files_of(file).imported()]) for source, file in found.items()}
     unknown = [
-        files[source] for source, file in found.items() if not foreign.is_trusted(foreign.checksum(file))
+        files[source] for source, file in found.items() if not own_code.is_trusted(own_code.checksum(file))
     ]
     if unknown and not trust_code:
-        raise foreign.UntrustedError(
+        raise own_code.UntrustedError(
             f"this config would run the code in {', '.join(unknown)}: read it, and add --trust-code if you trust it"
         )
-    foreign.trust(f"{file}:part" for file in found.values())
+    own_code.trust(f"{file}:part" for file in found.values())
     for source in sorted(code.keys() & found.keys()):
         note(f"code: {files[source]}, {_why(source, found[source])}")
-    return _renamed({key: value for key, value in tree.items() if key != foreign.CODE}, found)
+    return _renamed({key: value for key, value in tree.items() if key != own_code.CODE}, found)
 
 
 def lies_in_run_folder(file: str) -> bool:
@@ -76,7 +77,7 @@ def lies_in_run_folder(file: str) -> bool:
 
 def with_checksums(tree: Tree, code: Mapping[str, str]) -> Tree:
     """A config whose foreign parts are named by the content of their files, which lie anywhere."""
-    return _renamed({key: value for key, value in tree.items() if key != foreign.CODE}, code)
+    return _renamed({key: value for key, value in tree.items() if key != own_code.CODE}, code)
 
 
 def _with_content(source: str, digest: str, folder: Path) -> str:
@@ -85,9 +86,9 @@ def _with_content(source: str, digest: str, folder: Path) -> str:
     copies = sorted(_copies(folder, digest).rglob(Path(name).name))
     for file in (source, *map(str, copies)):
         try:
-            if foreign.checksum(file) == digest:
+            if own_code.checksum(file) == digest:
                 return file
-        except foreign.PartError:
+        except PartError:
             continue
     raise ConfigError(
         f"{folder}: the code in {source} is not there: expected a file with SHA-256 {digest}, alone or with the files "
@@ -100,15 +101,15 @@ def _why(source: str, file: str) -> str:
     if file == source:
         return "unchanged since the run"
     try:
-        is_same = foreign.files_of(source).own.content == foreign.files_of(file).own.content
-    except foreign.PartError:
+        is_same = own_code.files_of(source).own.content == own_code.files_of(file).own.content
+    except PartError:
         is_same = False
     return f"the copy, as {'what ' if is_same else ''}{source} {'imports ' if is_same else ''}is another"
 
 
 def _copies(folder: Path, digest: str) -> Path:
     """The folder of the copies of a part's files; those of two parts may have the same names."""
-    return folder / foreign.CODE / digest[:8]
+    return folder / own_code.CODE / digest[:8]
 
 
 def _renamed(tree: Tree, files: Mapping[str, str]) -> Tree:
@@ -119,7 +120,7 @@ def _renamed(tree: Tree, files: Mapping[str, str]) -> Tree:
             return {key: renamed(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
             return [renamed(inner) for inner in value]
-        if isinstance(value, str) and foreign.is_foreign(value):
+        if isinstance(value, str) and own_code.is_foreign(value):
             source, colon, rest = value.partition(":")
             return files.get(source, source) + colon + rest
         return value

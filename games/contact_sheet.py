@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, missing_extra, unknown_name
+from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import RUN_CONFIG, ConfigError
 from ecsuite.corpus import Corpus
+from ecsuite.parts.config import RUN_CONFIG
+from ecsuite.runtime.errors import ConfigError
 
 LISTED, DRAWN = ("images", "image_features"), ("shape", "shapeworld")
 """Kinds of worlds whose objects are images: listed in the user's data, or drawn for each round."""

@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor, distributed, nn
 
-from ecsuite.config import ConfigError
 from ecsuite.games.noise import ProcessNoise
 from ecsuite.games.processes import is_started
 from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

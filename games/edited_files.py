@@ -5,12 +5,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.checksums import CHECKSUM, DamagedError, checksum_of, sealed, sealed_text
-from ecsuite.config import RUN_CONFIG, ConfigError, CorpusError
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.checksums import CHECKSUM, checksum_of, sealed, sealed_text
 from ecsuite.formats.directory import with_siblings
 from ecsuite.formats.lines import read_lines
 from ecsuite.games.run_log import LOG, accept_log, require_unchanged_log
+from ecsuite.parts.config import RUN_CONFIG
+from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
 
 METADATA = "metadata.json"
 """Holds the checksums of the files of a corpus."""

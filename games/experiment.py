@@ -4,9 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import ecsuite.foreign as foreign
-from ecsuite.components import KIND, merge_section, read_options, read_part
-from ecsuite.config import checked, read_yaml, shipped_configs
+import ecsuite.parts.own_code as own_code
 from ecsuite.games.code_files import lies_in_run_folder, with_sources
 from ecsuite.games.former_settings import from_format_1, present_name
 from ecsuite.games.registry import WORLDS
@@ -31,6 +29,8 @@ from ecsuite.games.settings_layers import (
     settings_tree,
 )
 from ecsuite.games.worlds import own_data
+from ecsuite.parts.config import checked, read_yaml, shipped_configs
+from ecsuite.parts.registry import KIND, merge_section, read_options, read_part
 
 
 def named_configs() -> dict[str, str]:
@@ -74,17 +74,17 @@ def load_experiment(
     given = {key: value for key, value in (flags or {}).items() if value is not None}
     assigned = [("set", settings_tree((changes or {}).items())), ("--set", assignments_tree(overrides))]
     above = _with_flags(assigned, given, flags_by_key or {})
-    foreign.trust(foreign.foreign_kinds(above))
+    own_code.trust(own_code.foreign_kinds(above))
     if name_or_file not in shipped_configs() and own_data.is_own_data(name_or_file):
         given["world.objects"] = name_or_file
         kind = own_data.kind_of(name_or_file)
         tree = {**read_yaml(kind, "game", shipped_configs()), "name": own_data.name_of(name_or_file)}
     else:
         tree = read_yaml(name_or_file, "game", shipped_configs())
-    if is_of_run or foreign.CODE in tree or lies_in_run_folder(name_or_file):
+    if is_of_run or own_code.CODE in tree or lies_in_run_folder(name_or_file):
         tree = with_sources(tree, Path(name_or_file).parent, note, trust_code=trust_code)
     else:
-        foreign.trust(foreign.foreign_kinds(tree))
+        own_code.trust(own_code.foreign_kinds(tree))
     file = _current(tree, name_or_file, note)
     if "world.train_data" in given:
         # The files have their own number of distractors, unless the user gives one.
@@ -101,7 +101,7 @@ def _reader(trees: list[Tree], source: str) -> dict[str, str]:
     kind = own_data.kind_of(source)
     worlds = [WORLDS.section(tree["world"], "world").get(KIND) for tree in trees if "world" in tree]
     named = next((world for world in reversed(worlds) if world), "")
-    may_read = named in own_data.READERS[kind] or foreign.is_foreign(named)
+    may_read = named in own_data.READERS[kind] or own_code.is_foreign(named)
     return {} if may_read else {"world.kind": kind}
 
 
@@ -145,7 +145,7 @@ def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> Experime
 
 
 def _with_layer(experiment: Experiment, source: str, changes: Tree) -> Experiment:
-    foreign.trust(foreign.foreign_kinds(changes))
+    own_code.trust(own_code.foreign_kinds(changes))
     return _read([("experiment", experiment.to_tree()), (source, changes)])
 
 
@@ -214,8 +214,8 @@ def _read(layers: list[tuple[str, Tree]]) -> Experiment:
     newly_named = {option for _, tree in layers[1:] for option in tree.get("training", {})}
     values[WEIGHTS] = {role: weights[role] for role in weights if f"init_{role}" not in newly_named}
     kinds = {kind for key in PARTS for kind in foreign_parts(values[key])}
-    kinds |= foreign.foreign_kinds(values["evaluation"].metrics)
-    values[foreign.CODE] = {
-        source: foreign.checksum(source) for source in sorted(map(foreign.source_of, kinds))
+    kinds |= own_code.foreign_kinds(values["evaluation"].metrics)
+    values[own_code.CODE] = {
+        source: own_code.checksum(source) for source in sorted(map(own_code.source_of, kinds))
     }
     return Experiment(**values)

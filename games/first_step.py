@@ -11,11 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-import ecsuite.foreign as foreign
+import ecsuite.parts.own_code as own_code
 from ecsuite.agents.message import Message
 from ecsuite.agents.own_agents import check_message, check_states, require_shape, type_name, wrong
-from ecsuite.components import Part
-from ecsuite.config import ConfigError
 from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import WeightUpdates
@@ -23,6 +21,8 @@ from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.sections import Experiment, foreign_parts
 from ecsuite.games.tasks import TaskOutput
 from ecsuite.games.worlds.world import Batch, World
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.errors import ConfigError, PartError
 
 
 def try_first_step(experiment: Experiment, world: World, game: Game, steps_per_epoch: int) -> None:
@@ -36,7 +36,7 @@ def try_first_step(experiment: Experiment, world: World, game: Game, steps_per_e
     _watch(experiment, trial)
     try:
         batch = world.batch("train", 0)
-        if foreign.is_foreign(experiment.world.kind):
+        if own_code.is_foreign(experiment.world.kind):
             _check_batch(experiment.world.kind, world, batch)
         updates = WeightUpdates(experiment.optimizer, trial)
         optimizer = updates.optimizer
@@ -55,12 +55,12 @@ def try_first_step(experiment: Experiment, world: World, game: Game, steps_per_e
     except ConfigError:
         raise
     except Exception as error:
-        if foreign.error_in_part(error) is not None:
+        if own_code.error_in_part(error) is not None:
             raise
         kinds = sorted({kind for part in _parts(experiment) for kind in foreign_parts(part)})
-        where = f"{foreign.place_of(kinds[0])}: " if len(kinds) == 1 else ""
+        where = f"{own_code.place_of(kinds[0])}: " if len(kinds) == 1 else ""
         said = f"{type(error).__name__}: {' '.join(str(error).split()):.300}"
-        raise foreign.PartError(f"{where}the first step with {', '.join(kinds)} failed: {said}") from error
+        raise PartError(f"{where}the first step with {', '.join(kinds)} failed: {said}") from error
 
 
 def _parts(experiment: Experiment) -> list[Part]:
@@ -77,9 +77,9 @@ def _watch(experiment: Experiment, game: Game) -> None:
     _hook(sender, game.sender, check_message)
     _hook(receiver, game.receiver, check_states)
     _hook(experiment.task, game.task, _check_task)
-    if foreign.is_foreign(experiment.channel.kind):
+    if own_code.is_foreign(experiment.channel.kind):
         game.channel.start_message = _watched_channel(experiment.channel.kind, game.channel)  # type: ignore[method-assign]
-    if foreign.is_foreign(experiment.loss.kind):
+    if own_code.is_foreign(experiment.loss.kind):
         loss = game.loss
         del game.loss  # it may be a module
         game.loss = _watched_loss(experiment.loss.kind, loss)
@@ -87,7 +87,7 @@ def _watch(experiment: Experiment, game: Game) -> None:
 
 def _hook(part: Part, module: Any, check: Callable[[str, Any, Any, Any], None]) -> None:
     """Call `check(kind, module, first argument, returned)` whenever a module of a user's own is called."""
-    if foreign.is_foreign(part.kind) and isinstance(module, nn.Module):
+    if own_code.is_foreign(part.kind) and isinstance(module, nn.Module):
         module.register_forward_hook(lambda _, given, returned: check(part.kind, module, given[0], returned))
 
 

@@ -7,7 +7,7 @@ In format 1 every setting stood in one tree, whether a kind read it or not, and 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ecsuite.config import ConfigError, shown, unknown_name
+from ecsuite.runtime.errors import ConfigError, shown, unknown_name
 
 NAMES: Mapping[str, str] = {
     "game.task": "task.kind",

@@ -22,8 +22,6 @@ from ecsuite.agents.message import Message
 from ecsuite.agents.perception import make_object_perception
 from ecsuite.agents.receivers import state_size
 from ecsuite.agents.registry import RECEIVERS, SENDERS
-from ecsuite.config import ConfigError
-from ecsuite.devices import sent
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.distributed import Processes
 from ecsuite.games.noise import Noise, noise_generator, uniform
@@ -33,6 +31,8 @@ from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.tasks import Task, Truth, choose
 from ecsuite.games.views import SeenRounds, View, score_candidates
 from ecsuite.games.worlds.world import Batch, Integers, World
+from ecsuite.runtime.devices import sent
+from ecsuite.runtime.errors import ConfigError
 
 PARTS: Mapping[Role, tuple[str, ...]] = {
     "sender": ("sender", "sender_perception", "channel"),

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from torch import Tensor
 
-from ecsuite.config import ConfigError, DamagedError, parse_yaml
+from ecsuite.files.tensor_files import digest_of
 from ecsuite.games.best_checkpoint import weights_of_corpus
 from ecsuite.games.checkpoints import newest_step
 from ecsuite.games.game import Game
 from ecsuite.games.optimizers import PREFIXES
 from ecsuite.games.sections import ROLES, Experiment, Role
-from ecsuite.tensor_files import digest_of
+from ecsuite.parts.config import parse_yaml
+from ecsuite.runtime.errors import ConfigError, DamagedError
 
 Weights = Mapping[str, Tensor]
 

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, Message
-from ecsuite.atomic_files import write_atomically
-from ecsuite.checksums import DamagedError
-from ecsuite.config import ConfigError, missing_extra
 from ecsuite.corpus import Ragged
+from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.game import Game
@@ -26,6 +24,7 @@ from ecsuite.games.sections import Experiment
 from ecsuite.games.society.society import Society
 from ecsuite.games.tasks import Truth
 from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.errors import ConfigError, DamagedError, missing_extra
 
 FILE = "interactions.parquet"
 """The file in a run folder."""

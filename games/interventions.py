@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.config import ConfigError, look_up
 from ecsuite.games.game import Game
 from ecsuite.games.worlds.world import World
+from ecsuite.runtime.errors import ConfigError, look_up
 
 Intervention = Literal["permute", "drop", "replace", "noise"]
 INTERVENTIONS: Mapping[str, str] = {

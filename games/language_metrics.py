@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
-from ecsuite.config import ConfigError
-from ecsuite.foreign import PartError
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.game import Game
 from ecsuite.games.sections import Experiment
 from ecsuite.games.society.society import Society
+from ecsuite.runtime.errors import ConfigError, PartError
 
 PLACE = "ecsuite.eval.metrics"
 """The package of the metrics, which is above this one and imported when it is used."""

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-import ecsuite.foreign as foreign
-from ecsuite.atomic_files import write_atomically
-from ecsuite.components import KIND, option_types, read_part
-from ecsuite.config import ConfigError, missing_extra
+import ecsuite.parts.own_code as own_code
+from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.registry import LOGGERS
+from ecsuite.parts.registry import KIND, option_types, read_part
+from ecsuite.runtime.errors import ConfigError, PartError, missing_extra
 
 
 class Logger(Protocol):
@@ -169,13 +169,13 @@ def make_loggers(texts: Iterable[str]) -> list[Logger]:
     """
     names: list[str] = []
     for piece in (each.strip() for text in texts for each in text.split(",")):
-        if "=" in piece.partition(":")[2] or ("=" in piece and not foreign.is_foreign(piece)):
+        if "=" in piece.partition(":")[2] or ("=" in piece and not own_code.is_foreign(piece)):
             if not names:
                 raise ConfigError(f"--log: expected a logger before {piece}: {', '.join(LOGGERS.parts)}")
             names[-1] += f",{piece}"
         else:
             names.append(piece)
-    foreign.trust(foreign.foreign_kinds(names))
+    own_code.trust(own_code.foreign_kinds(names))
     made = []
     for name in names:
         try:
@@ -185,7 +185,7 @@ def make_loggers(texts: Iterable[str]) -> list[Logger]:
                 choices = f"choices: {', '.join(own)}" if own else "it has none"
                 raise ConfigError(f"--log: {section[KIND]}: unknown option '{key}'; {choices}")
             made.append(LOGGERS.make(read_part(LOGGERS, section, "log")))
-        except foreign.PartError:
+        except PartError:
             raise
         except ConfigError as error:
             said = str(error)

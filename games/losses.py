@@ -7,10 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
-from ecsuite.components import Part
-from ecsuite.config import ConfigError, Weight
 from ecsuite.games.registry import REWARDS
 from ecsuite.games.tasks import TaskOutput, Truth
+from ecsuite.parts.config import Weight
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.errors import ConfigError
 
 
 class Correct:

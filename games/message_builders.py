@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.replicas import are_computing
-from ecsuite.config import Count, Levels, Share, Weight
+from ecsuite.parts.config import Count, Levels, Share, Weight
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import torch
 
-from ecsuite.config import ConfigError
-from ecsuite.disk_space import free_space, require_space
+from ecsuite.files.disk_space import free_space, require_space
 from ecsuite.games.checkpoints import NUM_KEPT
 from ecsuite.games.game import Game
 from ecsuite.games.sections import Experiment
 from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.worlds.world import World
-from ecsuite.memory import free_memory, size_text
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.memory import free_memory, size_text
 
 NUMBER = 4
 """Bytes of a number in fp32."""

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecsuite.config import ConfigError
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.errors import ConfigError
 
 NOISE = "noise objects"
 """The name of the evaluation."""

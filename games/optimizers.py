@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from ecsuite.components import Part
-from ecsuite.config import ConfigError, Positive, Share, Weight
 from ecsuite.games.registry import OPTIMIZERS
 from ecsuite.games.sections import ROLES, Role
+from ecsuite.parts.config import Positive, Share, Weight
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.errors import ConfigError
 
 PREFIXES: Mapping[Role, tuple[str, ...]] = {
     "sender": ("sender.", "sender_perception.", "senders."),

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.options import PerceptionOptions
-from ecsuite.config import ConfigError
 from ecsuite.games.noise import Noise, normal, uniform
+from ecsuite.runtime.errors import ConfigError
 
 
 class Perturbation:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.config import ConfigError, unknown_name
+from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.contact_sheet import FORMATS, ShownRound, draw_rounds
 from ecsuite.games.sections import Experiment, with_training
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.object_lists import ObjectListWorld
 from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.errors import ConfigError, unknown_name
 
 MAX_ROUNDS = 50
 """Most rounds at once."""

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ecsuite.config import ConfigError, DamagedError, DivergedError
+from ecsuite.runtime.errors import ConfigError, DamagedError, DivergedError
 
 SECONDS_TO_BE_ENDED = 60
 """How long a process waits, after an error that all have, for torchrun to end it once the first one has told it."""

@@ -1,6 +1,6 @@
 """The parts of games by name. A new one is a class and a line here; classes are imported when they are used."""
 
-from ecsuite.components import Registry
+from ecsuite.parts.registry import Registry
 
 WORLDS = Registry(
     word="world",

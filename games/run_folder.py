@@ -21,13 +21,11 @@ import msgspec
 import numpy as np
 import torch
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.checksums import require_unchanged, sealed, sealed_text
-from ecsuite.config import ConfigError, DamagedError
-from ecsuite.devices import hardware
-from ecsuite.file_formats import FORMATS
-from ecsuite.file_formats import KEY as FORMAT
-from ecsuite.foreign import UntrustedError
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.checksums import require_unchanged, sealed, sealed_text
+from ecsuite.files.format_numbers import FORMATS
+from ecsuite.files.format_numbers import KEY as FORMAT
+from ecsuite.files.locks import Lock
 from ecsuite.games.checkpoints import checkpoints, newest_step
 from ecsuite.games.code_files import keep_copies
 from ecsuite.games.experiment import from_tree, load_experiment
@@ -35,8 +33,10 @@ from ecsuite.games.run_identity import identity, require_same_run, require_same_
 from ecsuite.games.run_log import UNREADABLE, Log
 from ecsuite.games.sections import Experiment
 from ecsuite.jobs.signals import StopRequest, end_as_requested
-from ecsuite.locks import Lock
-from ecsuite.provenance import own_commit
+from ecsuite.parts.own_code import UntrustedError
+from ecsuite.runtime.devices import hardware
+from ecsuite.runtime.errors import ConfigError, DamagedError
+from ecsuite.runtime.provenance import own_commit
 from ecsuite.version import __version__
 
 TMP_FILES = re.compile(

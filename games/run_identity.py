@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.components import KIND, Part, to_tree
-from ecsuite.config import ConfigError
 from ecsuite.games.code_files import with_checksums
 from ecsuite.games.registry import SCHEDULES, WORLDS
 from ecsuite.games.sections import ROLES, Experiment, Tree
 from ecsuite.games.society.meetings import FromFile
 from ecsuite.games.worlds.own_data import content_digest
+from ecsuite.parts.registry import KIND, Part, to_tree
+from ecsuite.runtime.errors import ConfigError
 
 
 def with_horizon(experiment: Experiment) -> Experiment:

@@ -8,8 +8,9 @@ from typing import Any, BinaryIO
 
 from safetensors import SafetensorError
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.checksums import DamagedError, changed
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.checksums import changed
+from ecsuite.runtime.errors import DamagedError
 
 LOG = "log.jsonl"
 """Name of the file in a run folder."""
@@ -86,8 +87,8 @@ def require_unchanged_log(folder: Path) -> None:
     Raises:
         DamagedError: If lines are missing or others.
     """
+    from ecsuite.files.tensor_files import values_in
     from ecsuite.games.checkpoints import checkpoints  # imports torch, which other logs do not need
-    from ecsuite.tensor_files import values_in
 
     for checkpoint in checkpoints(folder)[:1]:
         try:
@@ -111,8 +112,8 @@ def accept_log(folder: Path) -> None:
     Raises:
         DamagedError: If the log or the checkpoint can't be read.
     """
+    from ecsuite.files.tensor_files import read_tensors, write_tensors
     from ecsuite.games.checkpoints import checkpoints
-    from ecsuite.tensor_files import read_tensors, write_tensors
 
     for checkpoint in checkpoints(folder)[:1]:
         tensors, values = read_tensors(checkpoint)

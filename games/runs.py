@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import Corpus
-from ecsuite.devices import choose_device, unrounded_products
 from ecsuite.formats import read_corpus
 from ecsuite.games.best_checkpoint import best_step, weights_of_corpus
 from ecsuite.games.experiment import ignore, load_experiment, override, with_changes
@@ -35,6 +33,8 @@ from ecsuite.games.training import evaluate
 from ecsuite.games.views import View
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import World
+from ecsuite.runtime.devices import choose_device, unrounded_products
+from ecsuite.runtime.errors import ConfigError, DamagedError
 
 
 @dataclass(frozen=True, repr=False)

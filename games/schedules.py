@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ecsuite.config import ConfigError, Count, Natural, Positive, Share
+from ecsuite.parts.config import Count, Natural, Positive, Share
+from ecsuite.runtime.errors import ConfigError
 
 
 class Constant:

@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 
 import yaml
 
-import ecsuite.foreign as foreign
+import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import RECEIVERS, SENDERS
-from ecsuite.components import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
-from ecsuite.config import Accuracy, ConfigError, Count, Positive, Seed, unknown_name
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 from ecsuite.games.society.options import GenerationOptions, SocietyOptions
+from ecsuite.parts.config import Accuracy, Count, Positive, Seed
+from ecsuite.parts.registry import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
+from ecsuite.runtime.errors import ConfigError, unknown_name
 
 Tree = dict[str, Any]
 Role = Literal["sender", "receiver"]
@@ -189,7 +190,7 @@ DATA = "data"
 """The section that a run adds to its config: checksums of its data files."""
 WEIGHTS = "weights"
 """The section that a run adds to its config: checksums of the weights that agents begin with."""
-CHECKSUMS = (DATA, foreign.CODE, WEIGHTS)
+CHECKSUMS = (DATA, own_code.CODE, WEIGHTS)
 METRICS = "evaluation.metrics"
 """The setting that names metrics."""
 LISTS = (METRICS, "evaluation.keep")
@@ -214,7 +215,7 @@ def with_training(experiment: Experiment, **changes: object) -> Experiment:
 
 def foreign_parts(part: Part) -> Iterator[str]:
     """The names of the foreign parts in a part: its own, and those of its options."""
-    if foreign.is_foreign(part.kind):
+    if own_code.is_foreign(part.kind):
         yield part.kind
     for option in fields(part.options):
         if isinstance(inner := getattr(part.options, option.name), Part):

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import ecsuite.foreign as foreign
-from ecsuite.components import KIND, merge_section, option_types
-from ecsuite.config import ConfigError, line_of_key, parse_value, shown, unknown_name
 from ecsuite.games.former_settings import present_name
 from ecsuite.games.sections import CHECKSUMS, LISTS, PARTS, PLAIN, TEXTS, Tree, all_keys
+from ecsuite.parts.config import line_of_key, parse_value
+from ecsuite.parts.registry import KIND, merge_section, option_types
+from ecsuite.runtime.errors import ConfigError, PartError, shown, unknown_name
 
 
 def assignments_tree(assignments: Iterable[str]) -> Tree:
@@ -92,7 +92,7 @@ def named_source(source: str) -> Iterator[None]:
     """Put the source before the message of a `ConfigError`."""
     try:
         yield
-    except foreign.PartError:  # which names its own file
+    except PartError:  # which names its own file
         raise
     except ConfigError as error:
         raise ConfigError(_with_source(source, str(error))) from None

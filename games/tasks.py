@@ -15,9 +15,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.scripted import require_pairs, sums_and_differences
-from ecsuite.config import ConfigError, Count, Natural, Positive
 from ecsuite.games.noise import Noise, exponential
 from ecsuite.games.worlds.world import RoundSpec, Variant, World, one_hot
+from ecsuite.parts.config import Count, Natural, Positive
+from ecsuite.runtime.errors import ConfigError
 
 SenderInput = Literal["targets", "targets_and_distractors"]
 

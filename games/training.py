@@ -13,14 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ecsuite.config import DivergedError
-from ecsuite.devices import (
-    PRECISIONS,
-    choose_device,
-    choose_precision,
-    deterministic_kernels,
-    routed_products,
-)
 from ecsuite.formats import write_corpus
 from ecsuite.games.best_checkpoint import Best, read_best, save_best
 from ecsuite.games.checkpoints import load_checkpoint, remove_old_checkpoints, save_checkpoint
@@ -68,6 +60,14 @@ from ecsuite.games.training_result import Result
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import World
 from ecsuite.jobs.signals import StopRequest
+from ecsuite.runtime.devices import (
+    PRECISIONS,
+    choose_device,
+    choose_precision,
+    deterministic_kernels,
+    routed_products,
+)
+from ecsuite.runtime.errors import DivergedError
 
 ONE_PROCESS = Processes()
 ENDINGS: tuple[StopReason, ...] = ("epochs", "accuracy", "patience", "minutes", "interrupt", "preempted")

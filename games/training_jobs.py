@@ -6,7 +6,6 @@ from typing import Any, Protocol, Self
 
 import torch
 
-from ecsuite.devices import choose_precision, fixed_threads
 from ecsuite.games.experiment import from_tree, ignore
 from ecsuite.games.initial_weights import with_initial_weights
 from ecsuite.games.loggers import Logger
@@ -15,6 +14,7 @@ from ecsuite.games.sections import Experiment, with_training
 from ecsuite.games.training import train
 from ecsuite.games.training_result import Result
 from ecsuite.jobs.job import Context, Stopped, hash_of
+from ecsuite.runtime.devices import choose_precision, fixed_threads
 
 SLOWNESS = {"thing": 1.0, "shape": 3.0}
 """Relative time per example of a world; only used to order jobs and to estimate the remaining time."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from ecsuite.components import Part
 from ecsuite.games.game import Game
 from ecsuite.games.sections import Experiment
 from ecsuite.games.society.society import Society
 from ecsuite.games.worlds.world import World
+from ecsuite.parts.registry import Part
 
 ESTIMATE_AFTER = 5.0
 """Seconds of training after which the remaining time is estimated once."""

@@ -1,10 +1,10 @@
 """The world of an experiment, made for what its task asks."""
 
-from ecsuite.config import ConfigError
 from ecsuite.games.noise_objects import require_seen
 from ecsuite.games.registry import TASKS, WORLDS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import RunSizes, World
+from ecsuite.runtime.errors import ConfigError
 
 
 def make_world(experiment: Experiment, trained: World | None = None) -> World:

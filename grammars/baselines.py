@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.grammars.frequencies import unigrams, zipf_mandelbrot
 from ecsuite.grammars.nesting import check_probability, close_innermost, depths
+from ecsuite.runtime.errors import ConfigError
 
 MESSAGE_LENGTH = 256
 OPEN_PROBABILITY = 0.4

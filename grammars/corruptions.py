@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.words import Symbols
+from ecsuite.runtime.errors import ConfigError
 
 WORKING_SET = 2**18
 """Entries of projected messages that are computed at a time, so that they fit the processor cache."""

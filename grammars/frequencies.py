@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
-from ecsuite.corpus import CorpusError
 from ecsuite.formats import read_corpus
 from ecsuite.formats.stored_text import stream_lines
+from ecsuite.runtime.errors import ConfigError, CorpusError
 
 
 def zipf_mandelbrot(num_types: int, *, exponent: float = 1.0, offset: float = 2.7) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 MAX_SYMBOLS = 2**30
 """Maximum number of symbols in all messages of a language together: they are held in memory."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, look_up, shown
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.grammars.corruptions import OPTIONS
 from ecsuite.grammars.geometry import Geometry
@@ -27,6 +26,7 @@ from ecsuite.grammars.words import (
     stream,
     symbol_type,
 )
+from ecsuite.runtime.errors import ConfigError, look_up, shown
 
 VERSION = 1
 """Increased whenever the same name, geometry and seed would give different messages than before."""

@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, look_up, shown
 from ecsuite.corpus import Corpus
-from ecsuite.foreign import is_foreign
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import ALIASES, language
 from ecsuite.grammars.own_grammars import own_corpus
 from ecsuite.grammars.registry import BASELINES, GRAMMARS
 from ecsuite.grammars.words import stream
+from ecsuite.parts.own_code import is_foreign
+from ecsuite.runtime.errors import ConfigError, look_up, shown
 
 NUM_SYMBOLS = 1_000_000
 """Default number of symbols of a baseline."""

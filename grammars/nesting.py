@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 
 def depths(opens: NDArray[np.bool_]) -> NDArray[np.int64]:

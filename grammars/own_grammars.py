@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-import ecsuite.foreign as foreign
-from ecsuite.components import Registry, called, own_function
-from ecsuite.corpus import Corpus, CorpusError
+import ecsuite.parts.own_code as own_code
+from ecsuite.corpus import Corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import Language
 from ecsuite.grammars.words import all_meanings, stream
+from ecsuite.parts.registry import Registry, called, own_function
+from ecsuite.runtime.errors import CorpusError, PartError
 
 OWN = Registry(word="grammar", parts={})
 """Grammars of users' files; ours are made by `ecsuite.grammars.making`."""
@@ -36,17 +37,17 @@ def own_corpus(kind: str, geometry: Geometry, seed: int) -> Corpus:
     name = named.partition(",")[0]
     meanings = all_meanings(geometry)
     found = called(function, meanings, stream(seed, name), geometry)
-    place = f"{foreign.place_of(f'{source}:{name}', '__call__')}: {name}"
+    place = f"{own_code.place_of(f'{source}:{name}', '__call__')}: {name}"
     rows = list(found) if isinstance(found, list | tuple | np.ndarray) else []
     if len(rows) != len(meanings):
-        raise foreign.PartError(f"{place}: expected {len(meanings)} messages, got {len(rows)}")
+        raise PartError(f"{place}: expected {len(meanings)} messages, got {len(rows)}")
     try:
         messages = Corpus(rows).messages  # type: ignore[arg-type]
     except CorpusError as error:
-        raise foreign.PartError(f"{place}: {error}") from None
+        raise PartError(f"{place}: {error}") from None
     if messages.values.min(initial=1) < 1:
-        raise foreign.PartError(f"{place}: symbols are counted from 1; 0 is EOS")
-    details = {**options, "seed": seed, "code": foreign.checksum(source)[:12], "v": VERSION}
+        raise PartError(f"{place}: symbols are counted from 1; 0 is EOS")
+    details = {**options, "seed": seed, "code": own_code.checksum(source)[:12], "v": VERSION}
     signature = "|".join([name, str(geometry), *(f"{key}:{value}" for key, value in details.items())])
     language = Language(
         name=named,

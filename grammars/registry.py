@@ -1,6 +1,6 @@
 """The grammars by name. A new one is a function and a line here; functions are imported when they are used."""
 
-from ecsuite.components import Registry
+from ecsuite.parts.registry import Registry
 
 BASES = {
     "concat": (

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.runtime.errors import ConfigError
 
 Symbols = NDArray[Any]
 """Symbols in the smallest integer type that holds them."""

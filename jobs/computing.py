@@ -14,11 +14,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from ecsuite.config import ConfigError, DamagedError, DivergedError
-from ecsuite.corpus import CorpusError
-from ecsuite.file_formats import FormatError
 from ecsuite.jobs.job import Context, JobFunction, Resources, SentJob, Stopped, canonical, import_function
 from ecsuite.jobs.store import Store
+from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, DivergedError, FormatError
 
 USERS_ERRORS = {error.__name__: error for error in (ConfigError, CorpusError, DamagedError, FormatError)}
 """Errors of inputs, which end the whole work: no other try would help."""

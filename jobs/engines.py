@@ -5,7 +5,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import partial
 
-from ecsuite.config import ConfigError, unknown_name
 from ecsuite.jobs.computing import Engine
 from ecsuite.jobs.executors import num_cores
 from ecsuite.jobs.gpus import visible_gpus
@@ -13,6 +12,7 @@ from ecsuite.jobs.graph import SECONDS_SILENT
 from ecsuite.jobs.ray import Ray, RayOptions
 from ecsuite.jobs.slurm import Slurm
 from ecsuite.jobs.slurm_options import options_of, slurm_options
+from ecsuite.runtime.errors import ConfigError, unknown_name
 
 MAX_WORKERS = 1000
 """Most processes of one command on this machine."""
@@ -37,7 +37,7 @@ class Place:
         """Plan jobs for this place: if other machines compute, devices that they have need not be here."""
         if self.engine is None:
             return nullcontext()
-        from ecsuite.devices import planned_elsewhere
+        from ecsuite.runtime.devices import planned_elsewhere
 
         return planned_elsewhere()
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecsuite.config import DamagedError, DivergedError
+from ecsuite.files.locks import Lock
 from ecsuite.jobs.computing import USERS_ERRORS, Engine, Event, Executor
 from ecsuite.jobs.executors import SECONDS_TO_STOP, Here, Local, num_cores
 from ecsuite.jobs.gpus import visible_gpus
@@ -20,7 +20,7 @@ from ecsuite.jobs.job import Job, Resources, Result
 from ecsuite.jobs.plan import Plan, duration_text, make_plan, time_left
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.jobs.store import Store
-from ecsuite.locks import Lock
+from ecsuite.runtime.errors import DamagedError, DivergedError
 
 SECONDS_BETWEEN_LOOKS = 0.3
 """How often a running graph looks for requests to stop and for results of other processes."""

@@ -22,9 +22,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import DivergedError
 from ecsuite.corpus import Corpus
 from ecsuite.jobs.wire import corpus_digest
+from ecsuite.runtime.errors import DivergedError
 
 LABEL_LENGTH = 60
 """Most characters of a job's name in progress lines."""

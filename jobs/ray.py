@@ -18,13 +18,13 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from ecsuite.config import ConfigError, missing_extra
 from ecsuite.jobs.computing import Event, Group
 from ecsuite.jobs.executors import WORKER_ENVIRONMENT
 from ecsuite.jobs.job import Resources
 from ecsuite.jobs.ray_tasks import NO_FOLDER, compute_on_node, input_files, keep_files
 from ecsuite.jobs.signals import handlers_kept
 from ecsuite.jobs.store import Store
+from ecsuite.runtime.errors import ConfigError, missing_extra
 
 MAX_TASKS = 500
 """Most tasks that are submitted at the same time."""

@@ -23,14 +23,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.config import ConfigError, missing_extra
+from ecsuite.files.atomic_files import write_atomically
 from ecsuite.jobs.computing import Event, Group
 from ecsuite.jobs.executors import WORKER_ENVIRONMENT
 from ecsuite.jobs.job import Resources, hash_of
 from ecsuite.jobs.slurm_options import minutes_of
 from ecsuite.jobs.slurm_tasks import END, JOBS, PROGRESS, TASK, Work, groups_in, remove, take, taken_by
 from ecsuite.jobs.store import Store
+from ecsuite.runtime.errors import ConfigError, missing_extra
 
 MAX_TASKS = 500
 """Most groups at the same time in Slurm; arrays of more than 1,000 tasks are refused by its default."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 DEFAULTS = {"time": "60"}
 """Options of sbatch unless others are given: minutes of a task."""

@@ -26,7 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecsuite.atomic_files import SECONDS_UNTIL_ABANDONED, write_atomically
+from ecsuite.files.atomic_files import SECONDS_UNTIL_ABANDONED, write_atomically
 
 if TYPE_CHECKING:
     from ecsuite.jobs.computing import Event

@@ -21,14 +21,14 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.config import DamagedError, shown
 from ecsuite.corpus import Corpus
-from ecsuite.file_formats import FormatError, with_format, without_format
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.format_numbers import with_format, without_format
+from ecsuite.files.locks import Lock
 from ecsuite.jobs.job import Job, JobFunction, Outcome, Result, SentJob, hash_of
 from ecsuite.jobs.wire import corpus_digest, corpus_to_bytes, from_wire, read_corpus_file, to_wire
-from ecsuite.locks import Lock
-from ecsuite.memory import require_memory
+from ecsuite.runtime.errors import DamagedError, FormatError, shown
+from ecsuite.runtime.memory import require_memory
 
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, RecursionError)
 """What reading a damaged file may raise."""

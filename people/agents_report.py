@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.reports.canvas import format_curves, new_figure, save
-from ecsuite.file_formats import with_format
+from ecsuite.files.format_numbers import with_format
 from ecsuite.people.agents_findings import KINDS, Learned
 from ecsuite.people.agents_game import BLOCK, ROLES
 from ecsuite.people.agents_language import AgentsLanguage

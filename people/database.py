@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ecsuite.checksums import DamagedError
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError, DamagedError
 
 FORMAT = 1
 """Number of the tables below, kept as SQLite's `user_version`."""

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.reports.console import write_json
+from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats import write_corpus
 from ecsuite.people.agents_export import AGENTS_TRIAL_WORDS, agents_trials, sender_corpus
 from ecsuite.people.agents_game import AgentsGame
@@ -22,6 +21,7 @@ from ecsuite.people.games import MakeGame, game_of_record, game_to_read
 from ecsuite.people.objects import COLOURS, DATASETS, SHAPES
 from ecsuite.people.records import Record, as_numbers, read_records
 from ecsuite.people.study import Study
+from ecsuite.runtime.errors import ConfigError
 
 TRIAL_WORDS = {
     "participant": "The participant, P001 and so on.",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
 from ecsuite.people.agents_game import AgentsGame
 from ecsuite.people.agents_language import AgentsLanguage, Objects, read_language
 from ecsuite.people.attribute_pictures import draw
@@ -20,6 +19,7 @@ from ecsuite.people.game import Game
 from ecsuite.people.pictures import as_png
 from ecsuite.people.records import Record
 from ecsuite.people.study import Study
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run

@@ -5,9 +5,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ecsuite.config import look_up
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
+from ecsuite.runtime.errors import look_up
 
 COLOURS = {
     "red": (228, 60, 50),

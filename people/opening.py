@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 
-from ecsuite.config import ConfigError, build
+from ecsuite.parts.config import build
 from ecsuite.people.database import FILE, Database, Row
 from ecsuite.people.study import Study, read_study, require_same
+from ecsuite.runtime.errors import ConfigError
 
 RUNS = Path("runs")
 """Folder of the folders of studies."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ecsuite.config import look_up
 from ecsuite.grammars.words import stream
 from ecsuite.people.objects import DATASETS
+from ecsuite.runtime.errors import look_up
 
 NUM_EXAMPLES = 50
 NUM_HELD_OUT = 3

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ecsuite.config import packaged_yaml
+from ecsuite.parts.config import packaged_yaml
 
 _TABLES: Mapping[str, Any] = packaged_yaml("ecsuite.people", "published.yaml")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.reports.canvas import format_curves, new_figure, save
-from ecsuite.file_formats import with_format
+from ecsuite.files.format_numbers import with_format
 from ecsuite.people.findings import BLOCK, Condition, Findings, Mean
 from ecsuite.people.published import PUBLISHED, SOURCE
 from ecsuite.people.records import RULES, Record

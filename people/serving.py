@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ecsuite.config import ConfigError, missing_extra
+from ecsuite.runtime.errors import ConfigError, missing_extra
 
 
 def require_people() -> None:

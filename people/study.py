@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from ecsuite.config import ConfigError, Count, Seed, build, decoded, read_yaml
 from ecsuite.grammars.icy import canonical
+from ecsuite.parts.config import Count, Seed, build, decoded, read_yaml
 from ecsuite.people.objects import make_codes
 from ecsuite.people.protocols import AGENTS
 from ecsuite.people.texts import AGENTS_TEXTS, DEFAULT_TEXTS
+from ecsuite.runtime.errors import ConfigError
 
 Rate = Annotated[float, Meta(ge=0, le=1)]
 TEXTS = ("consent", "instructions", "debriefing")

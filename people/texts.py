@@ -2,7 +2,7 @@
 
 from importlib import resources
 
-from ecsuite.config import missing_extra
+from ecsuite.runtime.errors import missing_extra
 
 
 def _shipped(prefix: str) -> dict[str, str]:

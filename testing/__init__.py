@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 
-import ecsuite.foreign as foreign
-from ecsuite.config import ConfigError, look_up
+import ecsuite.parts.own_code as own_code
+from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.testing.check import Check
 
 KINDS = {
@@ -65,10 +65,10 @@ def kind_of(name: str) -> str:
     Raises:
         ConfigError: If the part is in no file.
     """
-    if not foreign.is_foreign(name):
+    if not own_code.is_foreign(name):
         raise ConfigError(f"{name}: say what it is with --kind: {', '.join(KINDS)}")
-    foreign.trust([name.partition(",")[0]])
-    made = foreign.named(name.partition(",")[0])
+    own_code.trust([name.partition(",")[0]])
+    made = own_code.named(name.partition(",")[0])
     arguments = inspect.signature(made).parameters
     if isinstance(made, type):
         for kind, sign in SIGNS.items():
@@ -92,7 +92,7 @@ def checks(kind: str, name: str, settings: Iterable[str] = ()) -> list[Check]:
         ConfigError: If there is no such kind, or the part can't be imported.
     """
     module = import_module(look_up("kind", kind, KINDS))
-    foreign.trust([name.partition(",")[0]])
+    own_code.trust([name.partition(",")[0]])
     found: list[Check] = module.checks(kind, name, tuple(settings))
     return found
 
@@ -102,7 +102,7 @@ def run(check: Check) -> Outcome:
     try:
         check()
     except Exception as error:
-        told = foreign.error_in_part(error) or f"{type(error).__name__}: {error}"
+        told = own_code.error_in_part(error) or f"{type(error).__name__}: {error}"
         said = str(error) if isinstance(error, AssertionError) else str(told)
         return Outcome(check=check, problem=" ".join(said.split())[:300])
     return Outcome(check=check, problem=None)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, TypeVar
 
-import ecsuite.foreign as foreign
-from ecsuite.components import Registry, own_function
+import ecsuite.parts.own_code as own_code
+from ecsuite.parts.registry import Registry, own_function
 
 Subject = TypeVar("Subject")
 
@@ -53,7 +53,7 @@ def option_checks(registry: Registry, name: str, call: Callable[[Callable[..., A
         unread = [option for option in values if option not in read]
         require(not unread, f"nothing reads {', '.join(unread)}")
 
-    has_options = foreign.is_foreign(name) and bool(own_function(registry, name)[1])
+    has_options = own_code.is_foreign(name) and bool(own_function(registry, name)[1])
     return [Check("Every option is read", every_option_is_read)] if has_options else []
 
 

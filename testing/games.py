@@ -11,12 +11,12 @@ import torch
 import yaml
 from torch import nn
 
-from ecsuite.config import ConfigError
 from ecsuite.games.channels import Mode
 from ecsuite.games.experiment import from_tree
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.training import evaluate
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, require, watched
 from ecsuite.testing.trial import Trial, gradients, ill_formed, play, same, scratch_folder
 

@@ -5,12 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from ecsuite.components import called
 from ecsuite.corpus import Corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.making import make_corpus
 from ecsuite.grammars.own_grammars import OWN
 from ecsuite.grammars.words import all_meanings, stream
+from ecsuite.parts.registry import called
 from ecsuite.testing.check import Check, bound, option_checks, require
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.components import called
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import METRICS, OF_RUNS, load_metric
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.statistics.resampling import few_draws
+from ecsuite.parts.registry import called
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, option_checks, require
 
 SYMBOLS, ATTRIBUTES, VALUES = 6, 2, 4

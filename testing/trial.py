@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.components import Part
 from ecsuite.games.channels import Mode
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game, PlayResult
@@ -22,6 +21,7 @@ from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.jobs.signals import StopRequest
+from ecsuite.parts.registry import Part
 
 SMALL = (
     "training.num_examples=48",

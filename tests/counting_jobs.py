@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file, save
 
-from ecsuite.config import ConfigError, DivergedError
 from ecsuite.corpus import Corpus
 from ecsuite.jobs.job import Location, Outcome, Resources, Result, Stopped, job_function
+from ecsuite.runtime.errors import ConfigError, DivergedError
 
 LOG = "ECSUITE_TEST_LOG"
 

@@ -11,8 +11,7 @@ import pytest
 from api_page import FILE, page
 
 import ecsuite as ec
-from ecsuite.config import ConfigError
-from ecsuite.corpus import CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError
 
 QUICK = {"training.num_examples": 2048, "training.num_epochs": 2, "evaluation.corpus_size": 16}
 

@@ -29,7 +29,7 @@ from ecsuite.formats import write_corpus
 from ecsuite.games.experiment import load_experiment, named_configs
 from ecsuite.games.registry import CHANNELS, LOGGERS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 from ecsuite.grammars.registry import GRAMMARS
-from ecsuite.messages import one_line
+from ecsuite.parts.error_messages import one_line
 
 PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
 

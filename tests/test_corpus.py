@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from languages import rows_of
 
-from ecsuite.atomic_files import SECONDS_UNTIL_ABANDONED, remove_abandoned, write_atomically
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.files.atomic_files import SECONDS_UNTIL_ABANDONED, remove_abandoned, write_atomically
 
 # Ragged
 
@@ -130,7 +130,8 @@ def test_what_ended_processes_left_is_removed_at_once_and_living_ones_keep_their
     """Of two processes that write a file, one is killed; another machine's are left alone."""
     written = {}
     for end in ("time.sleep(60)", "os._exit(137)"):
-        code = "import os, sys, time\nfrom ecsuite.atomic_files import write_atomically\ndef pieces():\n yield b'x'\n"
+        code = "import os, sys, time\nfrom ecsuite.files.atomic_files import write_atomically\n"
+        code += "def pieces():\n yield b'x'\n"
         code += f" print(1, flush=True)\n {end}\nwrite_atomically(sys.argv[1], pieces())"
         before = set(tmp_path.iterdir())
         process = subprocess.Popen([sys.executable, "-c", code, tmp_path / "a"], stdout=subprocess.PIPE)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from ecsuite import foreign
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.training import train
+from ecsuite.parts import own_code
 from ecsuite.testing import checks, kind_of, run
 
 FOLDER = Path(__file__).parents[1] / "examples"
@@ -38,7 +38,7 @@ TINY = (
 @pytest.fixture(autouse=True)
 def in_the_folder(monkeypatch):
     monkeypatch.chdir(FOLDER)
-    monkeypatch.setattr(foreign, "_trusted", set())
+    monkeypatch.setattr(own_code, "_trusted", set())
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -93,8 +93,8 @@ def test_agents_of_egg_are_trained_together(tmp_path):
 
 @pytest.mark.parametrize("kind", ["relaxed", "discrete", "fixed"])
 def test_the_impatient_receiver_weighs_the_symbols_of_a_message_alike(kind):
-    foreign.trust(["./lazimpa.py:Impatient"])
-    made = foreign.load("./lazimpa.py:Impatient", "receiver", None, (), None)
+    own_code.trust(["./lazimpa.py:Impatient"])
+    made = own_code.load("./lazimpa.py:Impatient", "receiver", None, (), None)
     receiver = made(made.Options(width=4), vocab_size=2, max_len=3)
     ids, weights = torch.tensor([[1, 2], [2, EOS], [EOS, PAD]]), torch.full((3, 2, 3), 1 / 3)
     message, expected = {

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ecsuite.corpus import CorpusError
 from ecsuite.eval.metrics import ASKED_FOR, METRICS
 from ecsuite.eval.xferbench.comparison.correlation_report import read_translation
-from ecsuite.file_formats import FORMATS, FormatError, with_format, without_format
+from ecsuite.files.format_numbers import FORMATS, with_format, without_format
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import checkpoints
 from ecsuite.games.experiment import load_experiment
+from ecsuite.runtime.errors import CorpusError, FormatError
 
 pytestmark = pytest.mark.usefixtures("files_of_0_1")
 SCORES = ("score.json", "score_perm.json", "baseline_no_pretrain.json")

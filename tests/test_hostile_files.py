@@ -8,9 +8,9 @@ import yaml
 from test_packaging import SOURCES
 
 import ecsuite as ec
-from ecsuite import foreign
-from ecsuite.checksums import CHECKSUM
-from ecsuite.foreign import UntrustedError
+from ecsuite.files.checksums import CHECKSUM
+from ecsuite.parts import own_code
+from ecsuite.parts.own_code import UntrustedError
 
 EVIL = "./evil.py:Evil"
 QUICK = [
@@ -23,7 +23,7 @@ QUICK = [
 @pytest.fixture
 def trained(ecsuite, monkeypatch):
     """A trained run in `run`, and a file that leaves a mark when it is imported."""
-    monkeypatch.setattr(foreign, "_trusted", set())
+    monkeypatch.setattr(own_code, "_trusted", set())
     Path("evil.py").write_text("open('mark', 'w').close()\nclass Evil: pass\ndef metric(corpus): return 1\n")
     assert ecsuite("train-game", "disc_tiny", *QUICK, "--out", "run")[0] == 0
     assert ecsuite("score", "run", "--metrics", "topsim")[0] == 0
@@ -46,7 +46,7 @@ def corrupt(run, *, has_code):
         if isinstance(section, dict) and "kind" in section:
             section["kind"] = EVIL
     if has_code:
-        config["code"] = {"./evil.py": foreign.checksum("./evil.py")}
+        config["code"] = {"./evil.py": own_code.checksum("./evil.py")}
     (run / "config.yaml").write_text(yaml.safe_dump(config))
     metadata = json.loads((run / "metadata.json").read_text())
     del metadata[CHECKSUM]  # as a file that was made to harm has no checksum, or a right one

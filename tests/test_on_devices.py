@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy.acquisition import learn
 from ecsuite.eval.icy.batches import Run
@@ -39,6 +38,7 @@ from ecsuite.games.training import train
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.errors import ConfigError
 
 pytestmark = pytest.mark.device("pretended", "cuda")
 

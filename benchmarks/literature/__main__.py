@@ -20,8 +20,8 @@ from ecsuite.benchmarks.literature.chance import rows
 from ecsuite.benchmarks.literature.known import KNOWN
 from ecsuite.benchmarks.literature.readings import READINGS
 from ecsuite.benchmarks.literature.samples import Sample, noisy_grammar
-from ecsuite.config import look_up
 from ecsuite.formats.reading import read_corpus
+from ecsuite.runtime.errors import look_up
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ecsuite.benchmarks.peers.rows import Programs, as_markdown
-from ecsuite.config import look_up
+from ecsuite.runtime.errors import look_up
 
 SCRIPTS = ("cbm", "egg", "emlangkit", "elcc", "icy", "xferbench")
 

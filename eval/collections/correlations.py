@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.collections.score_table import SIZES, ScoreTable
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.counting import Floats, Ints
@@ -23,6 +22,7 @@ from ecsuite.eval.statistics.rank_correlation import (
     relation,
     stability,
 )
+from ecsuite.runtime.errors import ConfigError
 
 GIVEN = ("num_messages", "num_distinct_meanings")
 """What is given if the user names nothing: the size of the corpus, and of what it is about."""

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.members import Member
 from ecsuite.eval.metrics import ASKED_FOR
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.sweeps.jobs import Metric
-from ecsuite.foreign import is_foreign
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.job import Context, Job, Location, job_function
+from ecsuite.parts.own_code import is_foreign
+from ecsuite.runtime.errors import ConfigError
 
 VERSION = 1
 """Increased whenever the same inputs would give another result."""

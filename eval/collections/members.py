@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.comparison.results import source_name
 from ecsuite.eval.comparison.score_files import FILES, run_of
 from ecsuite.formats.strict_json import read_json
+from ecsuite.runtime.errors import ConfigError
 
 CORPUS = "corpus.jsonl"
 

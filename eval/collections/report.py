@@ -10,12 +10,12 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.atomic_files import write_atomically
 from ecsuite.eval.collections.scoring import ScoredMember
 from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.short_table import ARROWS, shown
+from ecsuite.files.atomic_files import write_atomically
 
 COLUMNS = 5
 """Most scores that are printed."""

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.comparison.results import source_name
 from ecsuite.eval.comparison.score_files import documents, run_of
 from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.file_formats import without_format
+from ecsuite.files.format_numbers import without_format
+from ecsuite.runtime.errors import ConfigError, look_up
 
 SIZES = ("Token Count", "Line Count", "Unique Lines", "Unique Tokens", "EoS Token Present", "EoS Padding")
 """Scores that count what a corpus has: correlated only if they are named."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecsuite.config import DivergedError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.jobs import is_job, plan_member
 from ecsuite.eval.collections.members import Member
@@ -14,6 +13,7 @@ from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
 from ecsuite.eval.statistics.counting import row_labels
 from ecsuite.jobs.job import Job
+from ecsuite.runtime.errors import DivergedError
 
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run

@@ -12,11 +12,12 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, Seed, build, shown
 from ecsuite.downloads.downloads import data_folder
 from ecsuite.eval.collections.members import Member, members_of
 from ecsuite.eval.sweeps.grids import at
 from ecsuite.eval.sweeps.study import COLLECTION_KEY, metrics_of
+from ecsuite.parts.config import Seed, build
+from ecsuite.runtime.errors import ConfigError, shown
 
 DATA_SETS = {"elcc": "systems/*/data/*/corpus.jsonl"}
 """By the name of a downloaded data set, the pattern of its corpora in its folder."""

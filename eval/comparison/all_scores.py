@@ -6,7 +6,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.comparison.differences import (
     Difference,
     choose_baseline,
@@ -18,7 +17,8 @@ from ecsuite.eval.comparison.results import XFERBENCH, Result
 from ecsuite.eval.comparison.score_files import Document, documents, gather_from
 from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.metrics.score import Direction
-from ecsuite.file_formats import fields_as_json
+from ecsuite.files.format_numbers import fields_as_json
+from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,6 @@ from itertools import combinations
 from textwrap import shorten
 from typing import Any, Literal
 
-from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.comparison.results import UNSIGNED, Result, require_same_targets
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import (
@@ -24,7 +23,8 @@ from ecsuite.eval.statistics.differences import (
     paired_difference,
     unpaired_difference,
 )
-from ecsuite.file_formats import fields_as_json
+from ecsuite.files.format_numbers import fields_as_json
+from ecsuite.runtime.errors import ConfigError, look_up
 
 Conclusion = Literal["higher", "lower", "inside the noise", "unknown"]
 _WORDS = {"v": "version"}

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import Interval
+from ecsuite.runtime.errors import ConfigError
 
 UNSIGNED = "unsigned (another program)"
 """Signature of results without one: their settings are unknown."""

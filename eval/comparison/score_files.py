@@ -12,11 +12,11 @@ from pathlib import Path, PurePath
 from textwrap import shorten
 from typing import Any
 
-from ecsuite.config import ConfigError, shown
 from ecsuite.eval.comparison.results import UNSIGNED, XFERBENCH, Result, source_name
 from ecsuite.eval.statistics.differences import Interval
-from ecsuite.file_formats import without_format
+from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
+from ecsuite.runtime.errors import ConfigError, shown
 
 Document = tuple[Path, Any]
 """A file of scores, and its content."""

@@ -6,7 +6,7 @@ They are in `published.yaml`, with notes on their source.
 from collections.abc import Mapping
 from typing import Any
 
-from ecsuite.config import packaged_yaml
+from ecsuite.parts.config import packaged_yaml
 
 Figures = Mapping[str, float]
 """Figures of a row, by the measures of `ecsuite.eval.concept_games.jobs`."""

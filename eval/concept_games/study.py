@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
-from ecsuite.config import ConfigError, build, look_up, read_yaml, shipped_configs, shown, unknown_name
-from ecsuite.devices import choose_device
 from ecsuite.eval.concept_games.published import PUBLISHED, Figures
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.sections import Experiment
+from ecsuite.parts.config import build, read_yaml, shipped_configs
+from ecsuite.runtime.devices import choose_device
+from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
 
 FIRST_SEED = 1
 """First seed if only the number of seeds is given."""

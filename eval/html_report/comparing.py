@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, parse_yaml, unknown_name
 from ecsuite.eval.comparison.differences import Difference, compare, corrected
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.html_report.overview import shown
 from ecsuite.eval.html_report.sources import Source
 from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.sweeps.tables import DIRECTIONS, Table
+from ecsuite.parts.config import parse_yaml
+from ecsuite.runtime.errors import ConfigError, unknown_name
 
 Settings = Mapping[str, Any]
 

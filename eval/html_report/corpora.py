@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.config import ConfigError, CorpusError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.html_report.sources import Source
 from ecsuite.eval.html_report.thumbnails import BUDGET as PICTURES
@@ -16,6 +15,7 @@ from ecsuite.eval.metrics.translation_graph import translate
 from ecsuite.eval.reports.languages import Language, heading
 from ecsuite.eval.reports.samples import MOST_SYMBOLS, meaning_text
 from ecsuite.eval.reports.tiles import MARKERS, NAMED_COLOURS, PALE, ink, symbol_colours
+from ecsuite.runtime.errors import ConfigError, CorpusError
 
 BUDGET = 3_000_000
 """Most characters of all messages of a page."""

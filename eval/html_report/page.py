@@ -9,8 +9,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.config import ConfigError, missing_extra
 from ecsuite.eval.html_report.charts import chart_data
 from ecsuite.eval.html_report.comparing import about_scores, differences
 from ecsuite.eval.html_report.corpora import corpora_data, object_data
@@ -20,6 +18,8 @@ from ecsuite.eval.html_report.sources import Source, read_sources
 from ecsuite.eval.reports.citations import bibliography, names_in_run
 from ecsuite.eval.reports.console import prepare_output_file
 from ecsuite.eval.sweeps.tables import make_table
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.runtime.errors import ConfigError, missing_extra
 from ecsuite.version import __version__
 
 PACKAGE = "ecsuite.eval.html_report"

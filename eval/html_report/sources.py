@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, parse_yaml
 from ecsuite.corpus import Corpus
 from ecsuite.eval.reports.scorecard import read_scores
 from ecsuite.eval.sweeps.records import PROVENANCE, SWEEP, Record, flat, read_records, run_folders
 from ecsuite.formats import read_corpus
 from ecsuite.formats.strict_json import read_json
+from ecsuite.parts.config import parse_yaml
+from ecsuite.runtime.errors import ConfigError
 
 CORPUS = "corpus.jsonl"
 """The file of a folder with its messages."""

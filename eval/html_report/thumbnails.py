@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, missing_extra
 from ecsuite.corpus import Corpus
 from ecsuite.eval.html_report.sources import Source
 from ecsuite.games.corpus_pictures import DRAWN, LISTED, corpus_pictures
+from ecsuite.runtime.errors import ConfigError, missing_extra
 
 BUDGET = 1_200_000
 """Most characters of all pictures of a page."""

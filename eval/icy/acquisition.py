@@ -14,8 +14,6 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.spec import AgentSpec, Role
-from ecsuite.config import DivergedError
-from ecsuite.devices import computing, free_memory
 from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
@@ -26,6 +24,8 @@ from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import EarlyStopping, Protocol
 from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.runtime.devices import computing, free_memory
+from ecsuite.runtime.errors import DivergedError
 
 HELD_OUT_BATCH = 1024
 """Number of held-out meanings in a batch."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
-from ecsuite.randomness import random_words
+from ecsuite.runtime.randomness import random_words
 
 BLOCK = 64
 """Number of batches that are drawn at once."""

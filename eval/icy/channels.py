@@ -23,9 +23,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ecsuite.config import ConfigError, look_up, shown
-from ecsuite.devices import sent
-from ecsuite.randomness import random_words
+from ecsuite.runtime.devices import sent
+from ecsuite.runtime.errors import ConfigError, look_up, shown
+from ecsuite.runtime.randomness import random_words
 
 ChannelName = Literal["soft", "gumbel", "reinforce"]
 

@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.devices import computing
 from ecsuite.eval.icy.learners import LogitsBuilder
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
@@ -21,6 +20,7 @@ from ecsuite.formats import write_corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 from ecsuite.grammars.words import all_meanings, symbol_type
+from ecsuite.runtime.devices import computing
 
 BATCH = 4096
 """Number of meanings in a batch."""

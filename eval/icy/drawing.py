@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.icy.end_to_end import PairRow
 from ecsuite.eval.icy.grammar_metrics import MetricRow
 from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.result import IcyResult
 from ecsuite.eval.reports.canvas import COLOURS, new_figure, save
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.runtime.errors import ConfigError
 
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
 """Hatching, so that bars differ without colour, too."""

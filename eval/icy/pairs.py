@@ -14,8 +14,6 @@ from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
 from ecsuite.agents.spec import Role
-from ecsuite.config import DivergedError
-from ecsuite.devices import computing, sent
 from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
 from ecsuite.eval.icy.channels import (
     Noise,
@@ -30,6 +28,8 @@ from ecsuite.eval.icy.learners import is_autoregressive, make_builder
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.runtime.devices import computing, sent
+from ecsuite.runtime.errors import DivergedError
 
 NUM_BINS = 50
 """Number of points of a curve; fewer if there are fewer updates."""

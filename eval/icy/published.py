@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import yaml
 
 from ecsuite.agents.spec import Role
-from ecsuite.config import look_up
 from ecsuite.eval.icy.models import parse_model
+from ecsuite.runtime.errors import look_up
 
 Figure = TypeVar("Figure")
 Ratios = Mapping[str, tuple[float, float]]

@@ -6,18 +6,18 @@ import numpy as np
 import torch
 
 from ecsuite.agents.spec import Role
-from ecsuite.config import ConfigError, look_up
-from ecsuite.devices import products_precision
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
 from ecsuite.eval.icy.learners import try_agent
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published import GRAMMAR_METRICS
 from ecsuite.eval.icy.study import FIRST_SEED, ProtocolName, StudyConfig
-from ecsuite.foreign import is_foreign
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import canonical, parse
 from ecsuite.grammars.words import draw_words
+from ecsuite.parts.own_code import is_foreign
+from ecsuite.runtime.devices import products_precision
+from ecsuite.runtime.errors import ConfigError, look_up
 
 BASIS = "concat"
 """The grammar to which the others are compared."""

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ecsuite.agents.spec import Role
-from ecsuite.config import ConfigError
 from ecsuite.eval.icy.jobs import Name
 from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.published import published_ratios
 from ecsuite.eval.icy.resolved import BASIS, Study
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.runtime.errors import ConfigError
 
 RUN_KEYS = ("grammar", "seed", "steps", "reached", "is_early", "accuracy", "floor", "held_out", "seconds")
 """What a row says of a run."""

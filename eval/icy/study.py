@@ -6,21 +6,13 @@ from dataclasses import dataclass, fields
 from importlib.resources.abc import Traversable
 from typing import Any, Literal
 
-from ecsuite.config import (
-    ConfigError,
-    build,
-    checked,
-    look_up,
-    read_yaml,
-    refuse_unread,
-    shipped_configs,
-    unread,
-)
 from ecsuite.eval.icy.channels import parse_channel
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.published import ACQUISITION
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import parse as parse_grammar
+from ecsuite.parts.config import build, checked, read_yaml, refuse_unread, shipped_configs, unread
+from ecsuite.runtime.errors import ConfigError, look_up
 
 ProtocolName = Literal["exact", "paper", "budget", "end-to-end", "metrics"]
 

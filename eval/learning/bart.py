@@ -6,8 +6,8 @@ from typing import Any, Self
 import torch
 from torch import nn
 
-from ecsuite.config import missing_extra
 from ecsuite.eval.learning.sizes import EncoderDecoderSizes
+from ecsuite.runtime.errors import missing_extra
 
 NUM_SPECIAL = 5
 """Special ids of a vocabulary."""

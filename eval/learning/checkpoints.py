@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ecsuite.config import DamagedError
-from ecsuite.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
+from ecsuite.files.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
+from ecsuite.runtime.errors import DamagedError
 
 CHECKPOINT_SECONDS = 60.0
 """Default seconds between checkpoints."""

@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.devices import sent
 from ecsuite.eval.learning.bart import Specials
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.infilling import infill
 from ecsuite.eval.learning.training import UNFOLLOWED, Followed, rate_by_share, train
+from ecsuite.runtime.devices import sent
 
 BATCHES_SORTED = 16
 """Number of batches within which pairs are sorted by length, to reduce padding."""

@@ -12,13 +12,13 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from ecsuite.config import ConfigError, missing_extra
-from ecsuite.devices import sent
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.gpt2 import INIT_STD, LanguageModel, tied_loss
 from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.learning.vocabulary import SubWords, published_subwords
-from ecsuite.memory import require_weights_fit
+from ecsuite.runtime.devices import sent
+from ecsuite.runtime.errors import ConfigError, missing_extra
+from ecsuite.runtime.memory import require_weights_fit
 
 PREDICTED_SHARE = 0.15
 """Share of the symbols that an encoder predicts (Devlin et al. 2019, section 3.1)."""

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ecsuite.devices import sent
 from ecsuite.eval.learning.bpe import encode
 from ecsuite.eval.learning.data import shuffled, stretches
 from ecsuite.eval.learning.encoders import TrainableBackbone
 from ecsuite.eval.learning.training import UNFOLLOWED, Followed, rate_by_update, train
 from ecsuite.eval.learning.vocabulary import SubWords
+from ecsuite.runtime.devices import sent
 
 WARMUP_UPDATES = 20
 """Most updates over which the learning rate rises from 0; at most a tenth of all updates."""

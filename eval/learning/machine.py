@@ -7,10 +7,10 @@ from typing import Any, Literal, Self
 
 import torch
 
-from ecsuite.devices import PRECISIONS, choose_device, choose_precision, computing
 from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.training import Followed
 from ecsuite.jobs.job import Context, Resources
+from ecsuite.runtime.devices import PRECISIONS, choose_device, choose_precision, computing
 
 FULL_THREADS = 8
 """Threads of models of the papers' sizes on the CPU; reduced ones have one."""

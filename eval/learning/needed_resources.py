@@ -5,9 +5,9 @@ from pathlib import Path
 
 from torch import Tensor
 
-from ecsuite.config import ConfigError
-from ecsuite.disk_space import require_space
-from ecsuite.memory import free_memory, size_text
+from ecsuite.files.disk_space import require_space
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.memory import free_memory, size_text
 
 BYTES_PER_WEIGHT = 12
 """Of its gradient and its two moments in memory; of itself and its moments in a checkpoint."""

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from ecsuite.config import DivergedError
-from ecsuite.devices import global_generators
 from ecsuite.eval.learning.checkpoints import Checkpoint, Generator, Position, Saver, set_states, states_of
 from ecsuite.eval.learning.needed_resources import require_training
 from ecsuite.jobs.job import Stopped
+from ecsuite.runtime.devices import global_generators
+from ecsuite.runtime.errors import DivergedError
 
 CHECK_EVERY = 50
 """Updates between two checks that the loss is finite; each check synchronises with the device."""

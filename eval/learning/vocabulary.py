@@ -6,8 +6,8 @@ from typing import Any
 
 from tokenizers import Encoding, Tokenizer
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.learning.bpe import train_bpe
+from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

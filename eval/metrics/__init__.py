@@ -6,9 +6,9 @@ To add one, write the function in a new module, add a line to the registry below
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ecsuite.components import Registry, own_function
-from ecsuite.config import ConfigError
-from ecsuite.foreign import is_foreign
+from ecsuite.parts.own_code import is_foreign
+from ecsuite.parts.registry import Registry, own_function
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.eval.metrics.score import Direction, Metric, Question, Score

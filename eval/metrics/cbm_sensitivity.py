@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, CorpusError
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.matching import best_match
 from ecsuite.eval.metrics.translation_graph import translate
 from ecsuite.eval.statistics.cooccurrence import Count
 from ecsuite.eval.statistics.counting import Ints
+from ecsuite.runtime.errors import CorpusError
 
 STEP = 100
 """Samples per segment in figure 4."""

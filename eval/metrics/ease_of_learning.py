@@ -9,11 +9,11 @@ import numpy as np
 
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.corpus import Corpus
-from ecsuite.devices import fixed_threads
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.counting import Ints, attribute_codes, numbered_by_use
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.grammars.words import concatenate, distinct_rows, stream
+from ecsuite.runtime.devices import fixed_threads
 
 VERSION = 1
 NUM_SEEDS = 5

@@ -10,13 +10,13 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 from scipy.stats import rankdata
 
-from ecsuite.config import CorpusError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.ami import adjusted_information, expected_information
 from ecsuite.eval.metrics.by_speaker import SPEAKER, speakers_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.counting import Floats, Ints, flat, numbered_by_use, row_labels
 from ecsuite.eval.statistics.resampling import describe_null
+from ecsuite.runtime.errors import CorpusError
 
 VERSION = 1
 MAX_MEANINGS = 500

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-import ecsuite.foreign as foreign
-from ecsuite.components import called
+import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
+from ecsuite.parts.registry import called
+from ecsuite.runtime.errors import PartError
 
 UNDEFINED = "the function returned None"
 
@@ -29,7 +30,7 @@ def as_metric(function: Callable[..., Any], kind: str, options: Mapping[str, Any
     """
     source, _, named = kind.partition(":")
     own = [f"{key}:{value}" for key, value in options.items()]
-    more = "|".join([*own, f"code:{foreign.checksum(source)[:12]}"])
+    more = "|".join([*own, f"code:{own_code.checksum(source)[:12]}"])
 
     def metric(corpus: Corpus, options: Options) -> list[Score]:
         found = called(function, corpus, options)
@@ -51,9 +52,9 @@ def _score(function: Callable[..., Any], found: Any, kind: str, name: str) -> Sc
     """
     value = found.item() if isinstance(found, np.generic) or getattr(found, "ndim", None) == 0 else found
     if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
-        place = foreign.place_of(kind.partition(",")[0], "__call__")
+        place = own_code.place_of(kind.partition(",")[0], "__call__")
         expected = "a finite number, None where it is not defined, or scores"
-        raise foreign.PartError(f"{place}: {name}: expected {expected}; got {value!r:.80}")
+        raise PartError(f"{place}: {name}: expected {expected}; got {value!r:.80}")
     about = (inspect.getdoc(function) or name).split("\n")[0].rstrip(".")
     reason = UNDEFINED if value is None else None
     return Score(name=name, value=value, about=about, reason=reason, signature=name.partition(",")[0])

@@ -4,9 +4,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.config import ConfigError, missing_extra
 from ecsuite.eval.reports.console import prepare_output_file
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.runtime.errors import ConfigError, missing_extra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

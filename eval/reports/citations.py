@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, packaged_yaml, parse_yaml
+from ecsuite.parts.config import packaged_yaml, parse_yaml
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.version import __version__
 
 ECSUITE = {

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecsuite.atomic_files import remove_abandoned, write_atomically
-from ecsuite.config import ConfigError
-from ecsuite.file_formats import with_format
+from ecsuite.files.atomic_files import remove_abandoned, write_atomically
+from ecsuite.files.format_numbers import with_format
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.live import Live

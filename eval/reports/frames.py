@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 
 def as_frame(rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, unknown_name
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, TITLE_SIZE, format_curves, label, new_figure, save
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.run_log import require_unchanged_log
+from ecsuite.runtime.errors import ConfigError, unknown_name
 
 WIDTH = 6.4
 """Width of the figure in inches."""

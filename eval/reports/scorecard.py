@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 
-from ecsuite.atomic_files import remove_abandoned
-from ecsuite.checksums import CHECKSUM, sealed
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import ASKED_FOR, METRICS, asks_agents, load_metric, metric_names
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
@@ -35,9 +32,12 @@ from ecsuite.eval.statistics.counting import (
     row_labels,
 )
 from ecsuite.eval.statistics.message_labels import message_labels_kept
-from ecsuite.file_formats import with_format, without_format
+from ecsuite.files.atomic_files import remove_abandoned
+from ecsuite.files.checksums import CHECKSUM, sealed
+from ecsuite.files.format_numbers import with_format, without_format
+from ecsuite.files.locks import Lock
 from ecsuite.formats.strict_json import read_json
-from ecsuite.locks import Lock
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run

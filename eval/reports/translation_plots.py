@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, CorpusError
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.translation_graph import Translation, translate
 from ecsuite.eval.reports.canvas import (
     COLOURS,
@@ -22,6 +22,7 @@ from ecsuite.eval.reports.canvas import (
     whole_numbers,
 )
 from ecsuite.eval.statistics.counting import Ints
+from ecsuite.runtime.errors import CorpusError
 
 MAX_WORDS = 64
 """Maximum number of words: matched words first, then the most frequent others."""

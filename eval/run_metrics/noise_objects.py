@@ -1,11 +1,11 @@
 """A control: do agents understand each other about objects of noise, which are like nothing that they know?"""
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.run_metrics.rounds import played
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.games.noise_objects import with_noise_objects
 from ecsuite.games.runs import Run
+from ecsuite.runtime.errors import ConfigError
 
 VERSION = 1
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.config import ConfigError
 from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.runs import Run
 from ecsuite.games.sections import ROLES, Role
 from ecsuite.games.society.society import Society
+from ecsuite.runtime.errors import ConfigError
 
 Table = NDArray[np.float64]
 

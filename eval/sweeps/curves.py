@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import COLOURS
 from ecsuite.eval.reports.learning_curves import SECTIONS, read_log
+from ecsuite.runtime.errors import ConfigError
 
 MAX_POINTS = 200
 """Most points of a curve."""

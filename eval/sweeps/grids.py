@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.config import ConfigError, line_of_key, shown
+from ecsuite.parts.config import line_of_key
+from ecsuite.runtime.errors import ConfigError, shown
 
 WORDS = ("int", "float", "log")
 """What ends a range: whole numbers, any numbers, and whether their logarithms are equally likely."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save
 
-from ecsuite import foreign
 from ecsuite.eval.metrics import asks_agents, load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
@@ -18,6 +17,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.runs import load_run
 from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
+from ecsuite.parts import own_code
 
 VERSION = 1
 """Increased whenever the same inputs would give another result."""
@@ -83,9 +83,9 @@ class Metric:
     def job_key(self) -> Any:
         """What can change its scores."""
         kind, _, options = self.name.partition(",")
-        if foreign.is_foreign(kind):
+        if own_code.is_foreign(kind):
             return {
-                "code": foreign.checksum(foreign.source_of(kind)),
+                "code": own_code.checksum(own_code.source_of(kind)),
                 "part": kind.partition(":")[2],
                 "options": options,
             }

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import (
     COLOURS,
     FONT_SIZE,
@@ -21,6 +20,7 @@ from ecsuite.eval.reports.heat_map import draw_table
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
 from ecsuite.eval.sweeps.records import Record
 from ecsuite.eval.sweeps.tables import Table, make_table
+from ecsuite.runtime.errors import ConfigError
 
 MARKERS = ("o", "s", "^", "D", "X", "p", "P", "v")
 """Marks of the colours, for those who do not see these."""

@@ -10,12 +10,13 @@ from typing import Any
 
 import msgspec
 
-from ecsuite.checksums import require_unchanged_text
-from ecsuite.config import ConfigError, decoded, parse_yaml
 from ecsuite.eval.reports.frames import as_frame
 from ecsuite.eval.reports.scorecard import read_scores
-from ecsuite.file_formats import without_format
+from ecsuite.files.checksums import require_unchanged_text
+from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
+from ecsuite.parts.config import decoded, parse_yaml
+from ecsuite.runtime.errors import ConfigError
 
 SWEEP = "sweep.json"
 """The file of a sweep's folder with its runs."""

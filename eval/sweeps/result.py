@@ -7,9 +7,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ecsuite.atomic_files import remove_abandoned, write_atomically
-from ecsuite.checksums import sealed
-from ecsuite.config import DivergedError
 from ecsuite.eval.reports.scorecard import describe, save_scores
 from ecsuite.eval.sweeps.grids import Settings
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
@@ -18,13 +15,16 @@ from ecsuite.eval.sweeps.search import Search
 from ecsuite.eval.sweeps.standing import FollowedRun, Standing
 from ecsuite.eval.sweeps.study import Study
 from ecsuite.eval.sweeps.tables import Table, make_table
-from ecsuite.file_formats import with_format
+from ecsuite.files.atomic_files import remove_abandoned, write_atomically
+from ecsuite.files.checksums import sealed
+from ecsuite.files.format_numbers import with_format
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Job
 from ecsuite.jobs.job import Result as JobResult
 from ecsuite.jobs.store import Store
-from ecsuite.messages import path_text
+from ecsuite.parts.error_messages import path_text
+from ecsuite.runtime.errors import DivergedError
 
 NO_TRIES: Mapping[Job, Job] = {}
 """Where no run may be pruned."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import asks_agents, load_metric
 from ecsuite.eval.metrics.score import Options, Score
@@ -15,6 +14,7 @@ from ecsuite.games.run_identity import with_data
 from ecsuite.games.sections import Experiment, with_training
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import describe
+from ecsuite.runtime.errors import ConfigError
 
 NUM_MESSAGES = 24
 """Messages of the made-up language."""

@@ -15,7 +15,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
-from ecsuite.config import ConfigError, missing_extra
 from ecsuite.eval.sweeps.grids import Range, Settings
 from ecsuite.eval.sweeps.jobs import PlannedRun, plan_run
 from ecsuite.eval.sweeps.pruning import PRUNED, Rule, kept_log, medians, train_while_promising
@@ -24,6 +23,7 @@ from ecsuite.eval.sweeps.study import Study
 from ecsuite.jobs.job import Job, Outcome, Result
 from ecsuite.jobs.plan import make_plan
 from ecsuite.jobs.store import Store
+from ecsuite.runtime.errors import ConfigError, missing_extra
 
 State = Literal["done", "pruned", "failed"]
 """How a trial ended."""

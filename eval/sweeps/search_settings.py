@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-from ecsuite.config import ConfigError, Count, Seed, build, unknown_name
 from ecsuite.eval.metrics import SCORES, load_metric
 from ecsuite.eval.sweeps.grids import Range, Settings, Values, at, read_values
 from ecsuite.games.sections import METRICS, Experiment
+from ecsuite.parts.config import Count, Seed, build
+from ecsuite.runtime.errors import ConfigError, unknown_name
 
 MEASURES = ("accuracy", "set_accuracy", "loss", "length")
 """Figures of a training that may be searched for, besides scores."""

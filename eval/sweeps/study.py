@@ -20,15 +20,16 @@ from typing import Any
 
 import torch
 
-from ecsuite.config import ConfigError, Count, Seed, build, read_yaml, shipped_configs, shown
-from ecsuite.devices import choose_device
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.sweeps.grids import Settings, at, combinations, mapping
 from ecsuite.eval.sweeps.scorable import require_scorable
 from ecsuite.eval.sweeps.search_settings import SearchSettings, read_search
-from ecsuite.foreign import trust
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.sections import Experiment
+from ecsuite.parts.config import Count, Seed, build, read_yaml, shipped_configs
+from ecsuite.parts.own_code import trust
+from ecsuite.runtime.devices import choose_device
+from ecsuite.runtime.errors import ConfigError, shown
 
 FIRST_SEED = 1
 """First seed if only the number of seeds is given."""

@@ -15,11 +15,11 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from scipy.stats import ttest_ind
 
-from ecsuite.config import ConfigError, unknown_name
 from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.eval.sweeps.records import Record
+from ecsuite.runtime.errors import ConfigError, unknown_name
 
 SIGNIFICANCE = 0.05
 """Corrected p-value from which a row is not told apart from the best one."""

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.learning import bpe
 from ecsuite.eval.learning.bart import NUM_SPECIAL, Specials
 from ecsuite.eval.learning.encoder_decoder import Encoded
 from ecsuite.eval.translation.pairs import Pair
+from ecsuite.runtime.errors import ConfigError
 
 NUM_BPE_PAIRS = 100_000
 """Number of pairs that BPE is trained on, as in the authors' program."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ecsuite.config import ConfigError
 from ecsuite.formats.stored_text import num_columns_in_words, read_lines
+from ecsuite.runtime.errors import ConfigError
 
 HELD_OUT_SHARE = 5
 """At most one pair in `HELD_OUT_SHARE` is held out: the authors' program holds out a fifth."""

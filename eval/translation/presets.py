@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ecsuite.config import read_presets
 from ecsuite.eval.learning.sizes import EncoderDecoderSizes, TrainingSizes
+from ecsuite.parts.config import read_presets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from ecsuite.eval.translation.jobs import plan
 from ecsuite.eval.translation.scoring import BeamScore, sacrebleu_signatures
 from ecsuite.eval.translation.study import Study
-from ecsuite.file_formats import with_format
+from ecsuite.files.format_numbers import with_format
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result, everything
 

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus
-from ecsuite.devices import choose_device
 from ecsuite.eval.comparison.results import source_name
 from ecsuite.eval.learning.bart import require_packages
 from ecsuite.eval.learning.machine import Machine
@@ -13,6 +11,8 @@ from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.translation.pairs import PairFile, split_pairs
 from ecsuite.eval.translation.presets import PRESETS, Preset, Tuning
 from ecsuite.eval.translation.scoring import sacrebleu_signatures
+from ecsuite.runtime.devices import choose_device
+from ecsuite.runtime.errors import ConfigError, look_up
 
 VERSION = 1
 """Increased whenever the same study would have other scores."""

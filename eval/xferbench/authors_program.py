@@ -21,12 +21,12 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import Source, Target, Windows, gather, stretches
 from ecsuite.eval.xferbench.presets import Pretraining, TextSizes, WindowSize
 from ecsuite.eval.xferbench.texts import Text
+from ecsuite.runtime.errors import ConfigError
 
 PADDING = 256
 """Padding id of the program in a corpus of ids; never predicted."""

@@ -1,6 +1,5 @@
 """XferBench as a metric of a corpus, and as the score of a source that draws a corpus for each seed."""
 
-from ecsuite.config import DivergedError, look_up
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.xferbench.presets import PRESETS
@@ -8,6 +7,7 @@ from ecsuite.eval.xferbench.report import report
 from ecsuite.eval.xferbench.result import measure
 from ecsuite.eval.xferbench.study import Corpora, Study, make_study
 from ecsuite.eval.xferbench.texts import choose_texts
+from ecsuite.runtime.errors import DivergedError, look_up
 
 
 def xferbench(corpus: Corpus, options: Options) -> list[Score]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, TypeVar
 
-from ecsuite.config import read_presets
 from ecsuite.eval.learning.sizes import TransformerSizes
+from ecsuite.parts.config import read_presets
 
 
 @dataclass(frozen=True, kw_only=True)

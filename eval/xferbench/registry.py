@@ -1,6 +1,6 @@
 """The baselines of XferBench by name; functions are imported when they are used."""
 
-from ecsuite.components import Registry
+from ecsuite.parts.registry import Registry
 
 SOURCES = Registry(
     word="baseline",

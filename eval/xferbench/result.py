@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.xferbench.jobs import plan
 from ecsuite.eval.xferbench.study import Study
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
+from ecsuite.runtime.errors import DivergedError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

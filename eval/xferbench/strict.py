@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import Source, Target, Windows, dense, repeat, stretches
 from ecsuite.eval.xferbench.presets import Pretraining, TextSizes
 from ecsuite.eval.xferbench.texts import Text
+from ecsuite.runtime.errors import ConfigError
 
 TEST_SHARE = 10
 """One line in `TEST_SHARE` is for testing."""

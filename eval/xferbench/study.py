@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ecsuite.config import ConfigError, look_up
 from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.texts import ArtificialText, Text
+from ecsuite.runtime.errors import ConfigError, look_up
 
 LARGEST_SEED = 2**32 - 1
 """A seed is the upper half of the 64-bit seed of fine-tuning; the lower half is of the text."""

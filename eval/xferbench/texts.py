@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from ecsuite.config import ConfigError
 from ecsuite.downloads.downloads import data_folder
 from ecsuite.eval.xferbench.languages import write
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.formats.stored_text import digest_of, read_text
 from ecsuite.formats.strict_json import parse_json
+from ecsuite.runtime.errors import ConfigError
 
 SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
 BYTES_PER_TOKEN = 4

@@ -6,11 +6,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.learning import training
 from ecsuite.eval.learning.data import Windows, shuffled
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.training import UNFOLLOWED, Followed, compile_if_wide, rate_by_share
+from ecsuite.runtime.errors import DivergedError
 
 
 def train(

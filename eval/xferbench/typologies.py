@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from ecsuite.config import packaged_yaml
+from ecsuite.parts.config import packaged_yaml
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,9 +8,9 @@ altogether, as its mean over the other seeds would be too favourable to it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.xtreme.sources import RANDOM_INIT
 from ecsuite.eval.xtreme.study import Study
+from ecsuite.runtime.errors import DivergedError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 MOST_IN_MEMORY = 2**30
 """Most bytes of states that are held on the device."""

@@ -17,7 +17,7 @@ from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD, paired_difference
 from ecsuite.eval.xtreme.result import REFERENCE, TransferResult
 from ecsuite.eval.xtreme.scoring.averaging import SOURCE
-from ecsuite.file_formats import fields_as_json
+from ecsuite.files.format_numbers import fields_as_json
 
 Conclusion = Literal["gain", "loss", "within noise", "no spread", "one seed"]
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ecsuite.devices import sent
 from ecsuite.eval.xtreme.rows import IGNORED
+from ecsuite.runtime.devices import sent
 
 INIT_STD = 0.02
 """Standard deviation of the initial weights, as in BERT."""

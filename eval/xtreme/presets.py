@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ecsuite.config import read_presets
 from ecsuite.eval.learning.sizes import TrainingSizes, TransformerSizes
+from ecsuite.parts.config import read_presets
 
 Scope = Literal["head", "all"]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ecsuite.config import read_presets
+from ecsuite.parts.config import read_presets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.learning.encoders import PublishedBackbone, require_transformers
+from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,10 +14,10 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.rows import Rows
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
+from ecsuite.runtime.errors import ConfigError
 
 MAX_ANSWER_LENGTH = 30
 """Maximum number of sub-words of a predicted answer."""

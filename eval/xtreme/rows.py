@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ecsuite.devices import sent
+from ecsuite.runtime.devices import sent
 
 IGNORED = -100
 """Target of a position without a label."""

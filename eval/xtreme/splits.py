@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.examples import Bitext, TaggedSentence
 from ecsuite.eval.xtreme.scoring.reading import find_file, read_examples, scored_split
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.runtime.errors import ConfigError
 
 NUM_PARTS = 5
 """If a language has one labelled split, it is cut into this many parts: the last is the test set, the rest training."""

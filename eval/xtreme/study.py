@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecsuite.config import ConfigError, look_up, refuse_unread
 from ecsuite.corpus import Corpus
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.learning.encoders import BACKBONES, require_transformers
@@ -21,6 +20,8 @@ from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, PARENTHESES, RANDOM_INIT, SHUFFLED
 from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet, find_examples
 from ecsuite.eval.xtreme.texts import LanguageText, find_text
+from ecsuite.parts.config import refuse_unread
+from ecsuite.runtime.errors import ConfigError, look_up
 
 VERSION = 1
 """Increased whenever the same study would have other scores."""

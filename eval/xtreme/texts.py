@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xferbench.strict import shuffled
 from ecsuite.eval.xferbench.texts import read_texts
 from ecsuite.eval.xtreme.scoring.reading import find_file, read_examples, scored_split
+from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

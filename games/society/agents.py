@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ecsuite.config import ConfigError
 from ecsuite.games.channels import Channel
 from ecsuite.games.game import Game
 from ecsuite.games.registry import MEETINGS
@@ -15,6 +14,7 @@ from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.society.meetings import Schedule
 from ecsuite.games.tasks import Task
 from ecsuite.games.worlds.world import World
+from ecsuite.runtime.errors import ConfigError
 
 
 class Agents(nn.Module):

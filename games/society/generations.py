@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.message import PAD
-from ecsuite.config import ConfigError
 from ecsuite.games.game import Game, StepResult
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.sections import ROLES, Experiment, Role
@@ -21,6 +20,7 @@ from ecsuite.games.society.agents import Agents
 from ecsuite.games.society.learning import as_message, filled, learn_meanings, learn_messages
 from ecsuite.games.society.options import GenerationOptions
 from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)

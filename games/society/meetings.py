@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ecsuite.config import ConfigError, Count, Weight
-from ecsuite.foreign import NoOptions
+from ecsuite.parts.config import Count, Weight
+from ecsuite.parts.own_code import NoOptions
+from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)

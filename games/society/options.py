@@ -3,10 +3,11 @@
 from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
-from ecsuite.components import Part
-from ecsuite.config import Accuracy, ConfigError, Count, Natural
 from ecsuite.games.registry import MEETINGS
 from ecsuite.games.society.meetings import All
+from ecsuite.parts.config import Accuracy, Count, Natural
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.errors import ConfigError
 
 EVERYONE = Part("all", All.Options())
 """The meetings of a society that names none."""

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.config import ConfigError
 from ecsuite.games.channels import Mode
 from ecsuite.games.game import Game, PlayResult, StepResult
 from ecsuite.games.noise import Noise, noise_generator
@@ -23,6 +22,7 @@ from ecsuite.games.society.meetings import Pair
 from ecsuite.games.society.side_by_side import SideBySide
 from ecsuite.games.society.voting import votes
 from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.errors import ConfigError
 
 RECENT = 0.99
 """Weight of the past in the running accuracy of a sender, by which the one that others imitate is chosen (Chaabouni et

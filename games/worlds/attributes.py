@@ -12,8 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.components import Part
-from ecsuite.config import ConfigError, Count, Levels, Natural, Share
 from ecsuite.games.worlds.frequencies import FREQUENCIES, Floats, Uniform, drawn
 from ecsuite.games.worlds.hard_distractors import SharingDistractors, with_target_at
 from ecsuite.games.worlds.world import (
@@ -27,7 +25,10 @@ from ecsuite.games.worlds.world import (
     one_hot,
     split_names,
 )
-from ecsuite.randomness import distinct_draws, random_words
+from ecsuite.parts.config import Count, Levels, Natural, Share
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import distinct_draws, random_words
 
 CORPUS_BATCH = 4096
 """Meanings per batch of the corpus."""

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.config import ConfigError
-from ecsuite.memory import require_memory
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.memory import require_memory
 
 Integers = NDArray[np.int64]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
 from ecsuite.games.worlds.shapeworld import VARIANTS, evaluation_matrix
@@ -21,6 +20,7 @@ from ecsuite.games.worlds.world import (
     World,
     split_column,
 )
+from ecsuite.runtime.errors import ConfigError
 
 SEEN_SHARE = 0.2
 """Share of each training class's images that are reserved for the split `seen`."""

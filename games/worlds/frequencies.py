@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.components import Registry
-from ecsuite.config import ConfigError, Positive
+from ecsuite.parts.config import Positive
+from ecsuite.parts.registry import Registry
+from ecsuite.runtime.errors import ConfigError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
 from ecsuite.games.worlds.world import Integers
-from ecsuite.randomness import distinct_draws
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import distinct_draws
 
 MAX_CHOICES = 2**16
 """Most ways to choose the attributes in which distractors differ: they are a table."""

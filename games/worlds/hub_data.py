@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import urlparse
 from urllib.request import getproxies
 
-from ecsuite.config import ConfigError, missing_extra, unknown_name
 from ecsuite.formats.parquet_files import read_parquet
+from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
 
 PREFIX = "hf:"
 """What the name of a data set begins with."""

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
-from ecsuite.memory import require_memory
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.memory import require_memory
 
 BYTES = 8
 """The type of values that are read."""

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, missing_extra
-from ecsuite.devices import choose_device, unrounded_products
 from ecsuite.games.worlds.hub_data import stay_offline_without_network
-from ecsuite.memory import require_memory, require_weights_fit
+from ecsuite.runtime.devices import choose_device, unrounded_products
+from ecsuite.runtime.errors import ConfigError, missing_extra
+from ecsuite.runtime.memory import require_memory, require_weights_fit
 
 DEFAULT_ENCODER = "microsoft/resnet-18"
 """512 features per image. Mu & Goodman use the same network for CUB and fine-tune it during the game."""

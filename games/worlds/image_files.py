@@ -12,12 +12,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, missing_extra
 from ecsuite.games.worlds.hub_data import is_data_set, read_stored_images
 from ecsuite.games.worlds.idx_files import find_idx_files, read_idx_images
 from ecsuite.games.worlds.image_encoding import find_images, open_image
 from ecsuite.games.worlds.world import Integers
-from ecsuite.memory import require_memory
+from ecsuite.runtime.errors import ConfigError, missing_extra
+from ecsuite.runtime.memory import require_memory
 
 Fit = Literal["pad", "crop"]
 MAX_SHOWN = 3

@@ -6,9 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.config import ConfigError, Levels, Share
 from ecsuite.games.worlds.unequal_attributes import UnequalAttributesWorld
 from ecsuite.games.worlds.world import RoundSpec, RunSizes
+from ecsuite.parts.config import Levels, Share
+from ecsuite.runtime.errors import ConfigError
 
 NUM_LETTERS = 2
 

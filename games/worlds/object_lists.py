@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, Share, unknown_name
 from ecsuite.games.worlds.hard_distractors import nearest_objects, with_target_at
 from ecsuite.games.worlds.world import (
     Batch,
@@ -20,7 +19,9 @@ from ecsuite.games.worlds.world import (
     describe,
     split_column,
 )
-from ecsuite.randomness import distinct_draws, random_words
+from ecsuite.parts.config import Share
+from ecsuite.runtime.errors import ConfigError, unknown_name
+from ecsuite.runtime.randomness import distinct_draws, random_words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError
 from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.table_files import TextTable, is_number, read_table
 from ecsuite.games.worlds.world import FREE, Integers
+from ecsuite.runtime.errors import ConfigError
 
 Numeric = Literal["bins", "features"]
 Floats = NDArray[np.float32]

@@ -4,9 +4,9 @@ import hashlib
 import os
 from pathlib import Path
 
-from ecsuite.config import ConfigError
 from ecsuite.games.worlds.hub_data import PREFIX, digest, has_images, is_data_set
 from ecsuite.games.worlds.table_files import TABLES
+from ecsuite.runtime.errors import ConfigError
 
 ENDINGS = (*TABLES, ".npz")
 """Endings of files of objects."""

@@ -8,7 +8,6 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, Count
 from ecsuite.games.worlds.image_encoding import RANDOM, encode_images
 from ecsuite.games.worlds.image_files import ImageSet, read_images
 from ecsuite.games.worlds.object_lists import (
@@ -18,6 +17,8 @@ from ecsuite.games.worlds.object_lists import (
     shown_places,
 )
 from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes
+from ecsuite.parts.config import Count
+from ecsuite.runtime.errors import ConfigError
 
 ENCODED_SIZE = 224
 """Width and height in which encoders get images."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.config import ConfigError
 from ecsuite.games.worlds.world import FREE, Integers, RoundSpec, RunSizes, World, describe, split_column
+from ecsuite.runtime.errors import ConfigError
 
 MAX_RULES = 1_000_000
 """Most rules of a world: their table is held in memory."""

@@ -21,7 +21,7 @@ from ecsuite.games.worlds.rendering import (
     reach,
     render,
 )
-from ecsuite.randomness import random_words
+from ecsuite.runtime.randomness import random_words
 
 COLORS = ("red", "blue", "green", "yellow", "white", "gray")
 """Names of the colour indices."""

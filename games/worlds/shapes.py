@@ -7,10 +7,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, Count, Share
 from ecsuite.games.worlds.rules import RuleWorld, pairs_broken
 from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_images
 from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes
+from ecsuite.parts.config import Count, Share
+from ecsuite.runtime.errors import ConfigError
 
 NUM_VALUES: tuple[int, ...] = (5, 6, 3, 3)
 """Shapes, colours, columns, rows: 17 concepts and 270 full labels."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ecsuite.config import Count
 from ecsuite.games.worlds.formulas import (
     NUM_WORLDS,
     Floats,
@@ -17,6 +16,7 @@ from ecsuite.games.worlds.formulas import (
 from ecsuite.games.worlds.rendering import SHAPES
 from ecsuite.games.worlds.scenes import COLORS, shapeworld_images
 from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, Variant, World, split_column
+from ecsuite.parts.config import Count
 
 VARIANTS: dict[Variant, str] = {"reference": "ref", "set_reference": "setref", "concept": "concept"}
 """The reference, set-reference and concept games of Mu & Goodman, and their names there."""

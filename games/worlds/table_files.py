@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, missing_extra, shown
 from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.separated import read_rows
 from ecsuite.formats.stored_text import read_text
 from ecsuite.formats.strict_json import VALUES, parse_json
 from ecsuite.games.worlds.hub_data import is_data_set, read_columns
+from ecsuite.runtime.errors import ConfigError, missing_extra, shown
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 """Endings of tables of objects."""

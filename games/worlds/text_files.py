@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.config import ConfigError, Levels, shown
 from ecsuite.formats.stored_text import read_lines
 from ecsuite.games.worlds.attributes import SingleObjectWorld
 from ecsuite.games.worlds.world import (
@@ -25,6 +24,8 @@ from ecsuite.games.worlds.world import (
     describe,
     split_names,
 )
+from ecsuite.parts.config import Levels
+from ecsuite.runtime.errors import ConfigError, shown
 
 OBJECTS = 12.0
 """Bytes of memory for each byte of a file, of lists of small numbers."""

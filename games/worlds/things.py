@@ -8,11 +8,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.config import Count, Levels, Share
 from ecsuite.games.worlds.attributes import number_of_objects
 from ecsuite.games.worlds.rules import RuleWorld
 from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes, attribute_names, one_hot
-from ecsuite.randomness import distinct_draws, random_words
+from ecsuite.parts.config import Count, Levels, Share
+from ecsuite.runtime.randomness import distinct_draws, random_words
 
 
 class ThingWorld(RuleWorld):

@@ -8,11 +8,12 @@ from math import prod
 
 import numpy as np
 
-from ecsuite.config import ConfigError, Levels, Weight
 from ecsuite.games.worlds.attributes import SingleObjectWorld
 from ecsuite.games.worlds.frequencies import Floats, distinct_by_frequency
 from ecsuite.games.worlds.world import Integers, RoundSpec, RunSizes
-from ecsuite.randomness import random_words
+from ecsuite.parts.config import Levels, Weight
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import random_words
 
 MAX_OBJECTS = 2**16
 """Most objects: their probabilities are a table."""

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Ragged
-from ecsuite.randomness import epoch_order, random_words
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import epoch_order, random_words
 
 Integers = NDArray[np.int64]
 

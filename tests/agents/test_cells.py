@@ -7,7 +7,7 @@ from torch import nn
 
 from ecsuite.agents.cells import tanh
 from ecsuite.agents.registry import CELLS
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 TORCH = ["rnn", "gru", "lstm"]
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}

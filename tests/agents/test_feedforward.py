@@ -7,7 +7,7 @@ from torch.nn.functional import one_hot
 
 from ecsuite.agents.factory import make_receiver, make_sender
 from ecsuite.agents.message import Message
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 NAMES = ["cnn", "cnn,blocks=1", "fc1l", "fc2l", "fc2l,form=sum"]
 SIZES = {"vocab_size": 4, "max_len": 6, "hidden_size": 8}

@@ -10,8 +10,8 @@ from ecsuite.agents.perception import (
     outlines,
 )
 from ecsuite.agents.registry import PERCEPTIONS
-from ecsuite.components import option_types, read_part
-from ecsuite.config import ConfigError
+from ecsuite.parts.registry import option_types, read_part
+from ecsuite.runtime.errors import ConfigError
 
 IMAGES = (64, 64, 3)
 OF_IMAGES = tuple(name for name in PERCEPTIONS.parts if name.startswith("conv"))

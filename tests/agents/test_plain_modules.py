@@ -8,12 +8,12 @@ from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.message import embed_symbols
 from ecsuite.agents.receivers import state_size
 from ecsuite.agents.senders import build_message
-from ecsuite.config import ConfigError
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.registry import CHANNELS
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 WORDS_OF_VALUES = ("quantized", "continuous")
 

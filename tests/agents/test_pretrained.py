@@ -10,10 +10,10 @@ from torch import nn
 
 from ecsuite.agents.perception import make_object_perception
 from ecsuite.agents.registry import PERCEPTIONS
-from ecsuite.components import read_part
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment, with_changes
 from ecsuite.games.run_identity import identity, with_data
+from ecsuite.parts.registry import read_part
+from ecsuite.runtime.errors import ConfigError
 
 SHAPE = (16, 16, 3)
 

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 SMALL = ("world.num_values=5", "channel.vocab_size=5", "receiver.hidden_size=8", "training.batch_size=4")
 

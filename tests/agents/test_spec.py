@@ -4,8 +4,8 @@ import pytest
 
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.agents.spec import families, parse_agent
-from ecsuite.components import option_types
-from ecsuite.config import ConfigError
+from ecsuite.parts.registry import option_types
+from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.bidirectional import BidirectionalReceiver
 from ecsuite.agents.message import PAD, Message
 from ecsuite.agents.transformer_receiver import TransformerReceiver
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 MAKE = {
     "transformer": lambda: TransformerReceiver(

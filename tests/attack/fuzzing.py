@@ -27,7 +27,7 @@ from typing import Any
 from attack.mutations import mutated
 from attack.readers import READERS, REFUSALS, Reader
 
-from ecsuite.messages import MAX_LENGTH, one_line
+from ecsuite.parts.error_messages import MAX_LENGTH, one_line
 
 SEEDS = Path(__file__).parent / "seeds"
 SECONDS = 5.0

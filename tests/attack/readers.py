@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, CorpusError, DamagedError
 from ecsuite.corpus import Corpus
 from ecsuite.downloads.downloads import read_sources as read_downloads
 from ecsuite.eval.comparison.score_files import gather
@@ -22,7 +21,6 @@ from ecsuite.eval.xtreme.scoring.pair_files import read_named_pairs, read_pairs
 from ecsuite.eval.xtreme.scoring.question_files import read_questions
 from ecsuite.eval.xtreme.scoring.submissions import read_submission
 from ecsuite.eval.xtreme.scoring.tagged_files import read_conllu, read_tagged
-from ecsuite.file_formats import FormatError
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import newest_weights
 from ecsuite.games.experiment import load_experiment
@@ -35,6 +33,7 @@ from ecsuite.grammars.frequencies import unigrams
 from ecsuite.jobs.job import Job, Outcome, job_function
 from ecsuite.jobs.store import Store
 from ecsuite.jobs.wire import corpus_digest
+from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, FormatError
 
 REFUSALS = {ConfigError: 2, CorpusError: 2, FormatError: 2, OSError: 2, DamagedError: 3}
 """How a command ends after these errors."""

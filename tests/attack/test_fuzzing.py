@@ -9,7 +9,7 @@ from attack.readers import READERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsuite.strict_yaml import StrictYamlError, load_yaml
+from ecsuite.parts.strict_yaml import StrictYamlError, load_yaml
 
 SLOW = {"game_yaml", "study_yaml", "sweep_yaml", "saved_corpus", "saved_objects", "images", "parquet"}
 """Readers whose inputs take some milliseconds each: few of them are in the ordinary run."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import published_sizes as script
 import pytest
 
-from ecsuite.config import shipped_configs
+from ecsuite.parts.config import shipped_configs
 
 OPTIONS = json.loads((Path(__file__).parents[1] / "contracts" / "command_options.json").read_text())
 

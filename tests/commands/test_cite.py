@@ -9,9 +9,9 @@ import yaml
 
 import ecsuite as package
 from ecsuite.commands.named import KINDS
-from ecsuite.config import packaged_yaml
 from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.reports.citations import ECSUITE
+from ecsuite.parts.config import packaged_yaml
 
 TABLE = packaged_yaml("ecsuite.eval.reports", "citations.yaml")
 NEEDED = {

@@ -5,12 +5,12 @@ import json
 import pytest
 from compared_sources import paper_results
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF
 from ecsuite.eval.xferbench.comparison.correlation_report import read_translation
 from ecsuite.formats import write_corpus
+from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite import foreign
 from ecsuite.commands.new import FOLDER
+from ecsuite.parts import own_code
 
 OWN = "./own.py:own"
 TRAIN = ("train-game", "disc_tiny", "--set", "training.num_examples=64", "--set", "training.batch_size=32")
@@ -45,7 +45,7 @@ WRONG_SHAPES = {
 
 @pytest.fixture(autouse=True)
 def nothing_is_trusted(monkeypatch):
-    monkeypatch.setattr(foreign, "_trusted", set())
+    monkeypatch.setattr(own_code, "_trusted", set())
 
 
 def template(kind):

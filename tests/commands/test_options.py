@@ -11,10 +11,10 @@ import typer.main
 from ecsuite.cli import app
 from ecsuite.commands.options import MAX_SEED, MAX_SEEDS, read_seeds
 from ecsuite.commands.score import SAMPLING, UNSAMPLED
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import METRICS, OF_RUNS, TRAINED, load_metric
 from ecsuite.eval.metrics.score import Options
+from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,16 @@ import sys
 
 import pytest
 
-from ecsuite import foreign
 from ecsuite.commands.new import FOLDER
 from ecsuite.formats import read_corpus
+from ecsuite.parts import own_code
 
 KINDS = sorted(entry.name.removesuffix(".txt") for entry in FOLDER.iterdir())
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_trusted(monkeypatch):
-    monkeypatch.setattr(foreign, "_trusted", set())
+    monkeypatch.setattr(own_code, "_trusted", set())
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_metric_may_return_scores_and_take_options(ecsuite, tmp_path):
 
 RATIO = """
 from dataclasses import dataclass
-from ecsuite.config import Count
+from ecsuite.parts.config import Count
 class Ratio:
     'Messages by a number.'
     @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ def test_a_metric_may_be_a_class_with_options(ecsuite, tmp_path):
     _, four, two = json.loads(out)["scores"]
     assert (four["name"], four["value"], four["about"]) == ("Ratio,base=4", 0.5, "Messages by a number")
     assert (two["name"], two["value"]) == ("Ratio", 1.0)
-    digest = foreign.checksum("./own.py")[:12]
+    digest = own_code.checksum("./own.py")[:12]
     assert [score["signature"] for score in (four, two)] == [
         f"Ratio|base:{base}|code:{digest}" for base in (4, 2)
     ]
@@ -139,7 +139,7 @@ def test_options_of_a_metric_that_are_refused(ecsuite, tmp_path, names, message)
 
 def test_a_grammar_may_be_a_class_with_options(ecsuite, tmp_path):
     (tmp_path / "own.py").write_text(
-        "from dataclasses import dataclass\nfrom ecsuite.config import Count\n"
+        "from dataclasses import dataclass\nfrom ecsuite.parts.config import Count\n"
         "class Same:\n    @dataclass(frozen=True, kw_only=True)\n    class Options:\n        symbol: Count = 1\n"
         "    def __init__(self, options): self.symbol = options.symbol\n"
         "    def __call__(self, meanings): return [[self.symbol + int(value) for value in row] for row in meanings]\n"
@@ -179,7 +179,7 @@ def test_a_run_with_parts_is_repeated_with_trust_alone(ecsuite, tmp_path, monkey
     ]
     assert ecsuite("new", "loss", "own.py")[0] == 0
     assert ecsuite("train-game", "disc_tiny", "--loss", "./own.py:Own", "--out", "run", *quick)[0] == 0
-    monkeypatch.setattr(foreign, "_trusted", set())
+    monkeypatch.setattr(own_code, "_trusted", set())
     code, _, err = ecsuite("train-game", "run/config.yaml", "--out", "again")
     assert code == 2 and "add --trust-code" in err and not (tmp_path / "again").exists()
     code, _, err = ecsuite("train-game", "run/config.yaml", "--out", "again", "--trust-code")
@@ -197,4 +197,4 @@ def test_a_metric_of_a_file_is_scored_with_its_checksum(ecsuite, tmp_path):
     code, out, _ = ecsuite("score", "corpus.jsonl", "--metrics", "./own.py:size", "--json")
     (score,) = json.loads(out)["scores"]
     assert code == 0 and (score["name"], score["value"], score["about"]) == ("size", 2, "messages")
-    assert score["signature"] == f"size|code:{foreign.checksum('own.py')[:12]}"
+    assert score["signature"] == f"size|code:{own_code.checksum('own.py')[:12]}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite import foreign
+from ecsuite.parts import own_code
 
 MAX_LINES = 30
 MODULES = {"torch", "numpy", "ecsuite"}
@@ -121,7 +121,7 @@ QUICK = [
 
 @pytest.fixture(autouse=True)
 def nothing_is_trusted(monkeypatch):
-    monkeypatch.setattr(foreign, "_trusted", set())
+    monkeypatch.setattr(own_code, "_trusted", set())
 
 
 @pytest.mark.parametrize("kind", PARTS)

@@ -7,8 +7,8 @@ import typer
 from typer.testing import CliRunner
 
 from ecsuite.commands.xtreme_evaluate import xtreme_evaluate
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.evaluation import evaluate
+from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.downloads import downloads
 from ecsuite.downloads.downloads import SOURCES, Source, data_folder, make_file, only_download, read_sources
+from ecsuite.runtime.errors import ConfigError
 
 SOURCE = Source(
     dataset="some/set",

@@ -11,9 +11,9 @@ import typer
 from typer.testing import CliRunner
 
 from ecsuite.commands.data import data
-from ecsuite.config import ConfigError
 from ecsuite.downloads import elcc
 from ecsuite.downloads.elcc import OFFLINE_ADVICE, REVISION, prepare_elcc
+from ecsuite.runtime.errors import ConfigError
 
 SYSTEMS = {
     "systems/rlupus/metadata.yml": b"origin: {}\n",

@@ -12,9 +12,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.downloads import web
 from ecsuite.downloads.web import fetch
+from ecsuite.runtime.errors import ConfigError
 
 CONTENT = bytes(range(256)) * 8
 

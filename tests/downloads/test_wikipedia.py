@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.downloads import downloads, wikipedia
 from ecsuite.downloads.downloads import read_sources
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.downloads.wikipedia import NUM_ARTICLES, prepare_wikipedia
+from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_the_real_library_streams_shards_in_order_and_lets_go(tmp_path):
     (tmp_path / "hub" / "README.md").write_text(CARD)
     program = f"""
 from pathlib import Path
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.downloads import wikipedia
 wikipedia.DATASET = {str(tmp_path / "hub")!r}
 folder = Path({str(tmp_path / "wiki")!r})

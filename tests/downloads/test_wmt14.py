@@ -4,10 +4,10 @@ import gzip
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.downloads import downloads
 from ecsuite.downloads.downloads import read_sources
 from ecsuite.downloads.wmt14 import NUM_PAIRS, SOURCE, prepare_wmt14
+from ecsuite.runtime.errors import ConfigError
 
 PAIRS = [
     ("One.", "Un."),

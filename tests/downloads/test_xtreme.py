@@ -13,11 +13,11 @@ from urllib.request import urlopen
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.downloads import xtreme
 from ecsuite.downloads.xtreme import OFFLINE_ADVICE, ORIGINS, prepare_xtreme
 from ecsuite.eval.xtreme.scoring.reading import available, read_examples
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.runtime.errors import ConfigError
 
 ENTRIES = [
     {"id": f"{language}-1", "question": "?", "answers": [{"text": "b", "answer_start": 2}]}

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from ecsuite.checksums import DamagedError
-from ecsuite.corpus import Corpus, CorpusError
+from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.formats.converting import convert
+from ecsuite.runtime.errors import CorpusError, DamagedError
 
 
 def make_corpus(**columns):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from languages import rows_of
 
-from ecsuite.checksums import checksum_of
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.files.checksums import checksum_of
 from ecsuite.formats import read_corpus, write_corpus
 
 

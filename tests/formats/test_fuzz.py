@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsuite.corpus import Corpus, CorpusError, Ragged
+from ecsuite.corpus import Corpus, Ragged
 from ecsuite.formats import plain as plain_module
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.formats.lines import ints
 from ecsuite.formats.plain import parse_plain
 from ecsuite.formats.strict_json import decode
+from ecsuite.runtime.errors import CorpusError
 
 WHOLE_FILE = re.compile(
     r"corpus.jsonl: (empty file|gzip data|cannot be read as a table)"

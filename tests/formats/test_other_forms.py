@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from ecsuite.corpus import CorpusError
 from ecsuite.formats import read_corpus
+from ecsuite.runtime.errors import CorpusError
 
 
 def rows(ragged):

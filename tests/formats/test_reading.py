@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.corpus import Corpus, CorpusError
+from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
+from ecsuite.runtime.errors import CorpusError
 
 
 def read_text(tmp_path: Path, text: str, **options: str) -> Corpus:

@@ -5,8 +5,8 @@ import lzma
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.formats.stored_text import read_beginning, read_lines, read_text
+from ecsuite.runtime.errors import ConfigError
 
 TEXT = "a\tb\r\n\u2028c\x85d\r\n\nlast"
 PACK = {"": bytes, ".xz": lzma.compress, ".gz": gzip.compress}

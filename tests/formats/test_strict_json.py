@@ -2,8 +2,8 @@
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.formats.strict_json import read_json
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_a_value_over_several_lines(tmp_path):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from languages import rows_of
 
-from ecsuite.corpus import CorpusError
 from ecsuite.formats import read_corpus
+from ecsuite.runtime.errors import CorpusError
 
 
 def write_parquet(path: Path, **columns: list[Any]) -> None:

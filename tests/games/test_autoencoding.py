@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.tasks import Truth
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 SMALL = ("training.batch_size=4", "sender.hidden_size=8", "receiver.hidden_size=8", "task.hidden_size=0")
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError, DamagedError
 from ecsuite.formats import read_corpus
 from ecsuite.games import training
 from ecsuite.games.best_checkpoint import Best
@@ -15,6 +14,7 @@ from ecsuite.games.game import Game
 from ecsuite.games.runs import load_run
 from ecsuite.games.sections import TrainingOptions
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError, DamagedError
 
 BEST = ("training.keep_best=accuracy",)
 PATIENT = (*BEST, "training.patience=2")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 BATCH = ("training.batch_size=64", "evaluation.num_valid=100", "training.precision=fp32")
 IN_BATCH = ("task.kind=in_batch", *BATCH)

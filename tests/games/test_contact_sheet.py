@@ -10,9 +10,9 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import imread
 
-from ecsuite.config import ConfigError
 from ecsuite.games import contact_sheet
 from ecsuite.games.contact_sheet import PER_LINE, ShownRound, draw_rounds, lay_out
+from ecsuite.runtime.errors import ConfigError
 
 
 def plain(number, shade=200):

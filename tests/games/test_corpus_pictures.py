@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.games.corpus_generation import joined
 from ecsuite.games.corpus_pictures import DRAWN, GAP, LISTED, SIDE, corpus_pictures
@@ -15,6 +14,7 @@ from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import WORLDS
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 SMALL = (
     "training.batch_size=8", "training.num_examples=16", "evaluation.corpus_size=12", "evaluation.num_valid=8",

@@ -6,10 +6,10 @@ import pytest
 import torch
 import yaml
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.training_jobs import Game
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
+from ecsuite.runtime.errors import ConfigError
 
 TEXT = {"train": "0 1 . 2 3 . 0\n1 1 . 3 3 . 1\n", "other": "0 2 . 2 3 . 0\n1 1 . 3 3 . 1\n"}
 SIZES = ("training.batch_size=2", "sender.hidden_size=4", "receiver.hidden_size=4", "training.precision=fp32")

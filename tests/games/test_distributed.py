@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.games.distributed import Processes
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.noise import ProcessNoise, exponential, gumbel, normal, uniform
 from ecsuite.games.society.society import make_players
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 SMALL = ("training.precision=fp32", "training.batch_size=8", "training.num_examples=64")
 GAMES = {

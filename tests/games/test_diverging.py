@@ -7,10 +7,9 @@ import signal
 
 import pytest
 
-from ecsuite.config import ConfigError, DivergedError
-from ecsuite.corpus import CorpusError
 from ecsuite.formats import read_corpus
 from ecsuite.games import run_folder, training
+from ecsuite.runtime.errors import ConfigError, CorpusError, DivergedError
 
 IMAGES = (
     "world.kind=shape", "task.kind=concept", "channel.kind=quantized", "task.num_targets=2",

@@ -5,11 +5,11 @@ import torch
 
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.spec import families
-from ecsuite.config import ConfigError
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import override
 from ecsuite.games.game import Game
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 
 def names(role, *more):

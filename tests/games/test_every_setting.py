@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.components import KIND, nested_registry, option_types
-from ecsuite.config import ConfigError
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment, named_configs, override
 from ecsuite.games.game import Game
@@ -23,6 +21,8 @@ from ecsuite.games.sections import PARTS, PLAIN
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
+from ecsuite.parts.registry import KIND, nested_registry, option_types
+from ecsuite.runtime.errors import ConfigError
 
 EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
     "about": ("describes the experiment to people", lambda tree: True),

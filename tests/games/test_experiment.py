@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ecsuite import config
-from ecsuite.components import to_tree
-from ecsuite.config import ConfigError
+import ecsuite
 from ecsuite.games.experiment import load_experiment, named_configs, override
 from ecsuite.games.sections import PARTS, with_training
+from ecsuite.parts.registry import to_tree
+from ecsuite.runtime.errors import ConfigError
 
-CONFIGS = Path(config.__file__).parent / "configs"
+CONFIGS = Path(ecsuite.__file__).parent / "configs"
 
 
 def test_shipped_configs_say_what_they_are():

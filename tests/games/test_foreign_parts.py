@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ecsuite import foreign
-from ecsuite.config import ConfigError
-from ecsuite.foreign import UntrustedError
 from ecsuite.games.experiment import load_experiment, override
+from ecsuite.parts import own_code
+from ecsuite.parts.own_code import UntrustedError
+from ecsuite.runtime.errors import ConfigError
 
 OWN = Path(__file__).with_name("test_new_parts.py")
 """A file with a part of each kind."""
@@ -31,7 +31,7 @@ TINY = ("training.num_examples=64", "training.num_epochs=1", "evaluation.corpus_
 
 @pytest.fixture(autouse=True)
 def nothing_is_trusted(monkeypatch):
-    monkeypatch.setattr(foreign, "_trusted", set())
+    monkeypatch.setattr(own_code, "_trusted", set())
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def own(tmp_path, monkeypatch):
 def test_a_part_from_a_file_is_trained_and_repeated_from_its_copy(section, small, run, contents, own):
     run(override(small(*TINY), [f"{section}=./own.py:{PARTS[section]}"]), Path("run"))
     config = yaml.safe_load(Path("run/config.yaml").read_text())
-    assert config["code"] == {"./own.py": foreign.checksum("own.py")}
+    assert config["code"] == {"./own.py": own_code.checksum("own.py")}
     own.write_text(own.read_text() + "# changed\n")
-    foreign._trusted.clear()
+    own_code._trusted.clear()
     with pytest.raises(UntrustedError, match=r"would run the code in run/code/.*/own.py: .* --trust-code"):
         load_experiment("run/config.yaml")
     notes = []
@@ -114,7 +114,7 @@ def test_errors_in_a_part_name_its_line_and_write_nothing(small, run, own, code,
     )
     with pytest.raises(Exception) as caught:
         run(override(small(), ["sender=./own.py:Mine"]), Path("run"))
-    assert str(foreign.error_in_part(caught.value)).startswith(f"./own.py:5: {message}")
+    assert str(own_code.error_in_part(caught.value)).startswith(f"./own.py:5: {message}")
     assert not Path("run").exists()
 
 
@@ -131,7 +131,7 @@ def test_what_a_part_imports_is_copied_and_a_change_of_it_does_not_continue_a_ru
     for resume in (False, True):
         with pytest.raises(ConfigError, match=r"^run holds another run \(channel.kind is "):
             run(small(*TINY, "channel=./own.py:Mine"), Path("run"), resume=resume)
-    foreign._trusted.clear()
+    own_code._trusted.clear()
     with pytest.raises(UntrustedError, match=r"run the code in run/code/.*/own.py, run/code/.*/helper.py: "):
         load_experiment("run/config.yaml")
     notes = []

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
+from ecsuite.runtime.errors import ConfigError
 
 SETS = ("world.kind=shapeworld", "task.kind=concept")
 SAME = {

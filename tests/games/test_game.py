@@ -6,11 +6,11 @@ import torch
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, Message
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.tasks import Truth
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 
 def make(*overrides):

@@ -6,11 +6,11 @@ import signal
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
+from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.initial_weights import PREFIXES
 from ecsuite.games.runs import load_run
-from ecsuite.tensor_files import read_tensors
+from ecsuite.runtime.errors import ConfigError
 
 
 def weights_of(folder, role):

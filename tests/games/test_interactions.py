@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from ecsuite.commands.evaluate import names_to_keep
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.interactions import FILE, record_interactions
 from ecsuite.games.runs import load_run
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 pytest.importorskip("pyarrow")
 

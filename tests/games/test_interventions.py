@@ -5,12 +5,12 @@ import json
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.games import interventions
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.interventions import _permuted, _replaced, _without, causal_influence, chosen_interventions
 from ecsuite.games.runs import load_run
 from ecsuite.games.training import train
+from ecsuite.runtime.errors import ConfigError
 
 IDS = torch.tensor([[1, 2, 3, 0], [2, 2, 0, 0], [3, 0, 0, 0]])
 

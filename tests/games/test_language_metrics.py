@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
+from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import checkpoints
 from ecsuite.games.game import Game
 from ecsuite.games.language_metrics import LanguageMetrics
 from ecsuite.games.runs import load_run
 from ecsuite.games.world_making import make_world
-from ecsuite.tensor_files import read_tensors
+from ecsuite.runtime.errors import ConfigError
 
 METRICS = "evaluation.metrics=topsim,zla"
 OWN = """

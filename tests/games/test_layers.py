@@ -3,11 +3,11 @@
 import pytest
 import yaml
 
-from ecsuite.components import Part, to_tree
-from ecsuite.config import ConfigError
 from ecsuite.games.channels import GumbelChannel
 from ecsuite.games.experiment import load_experiment, override
 from ecsuite.games.message_builders import ValueOptions
+from ecsuite.parts.registry import Part, to_tree
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_a_later_kind_drops_what_it_lacks_and_keeps_what_it_has():

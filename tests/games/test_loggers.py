@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.games.loggers import flat_figures, make_loggers
 from ecsuite.games.training import train
 from ecsuite.jobs.signals import stop_signals
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing import checks
 
 MINE = """

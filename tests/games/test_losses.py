@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from ecsuite.agents.message import Message
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.losses import Correct, RewardLoss, ShareCorrect, TaskLoss, weights_of_answers
 from ecsuite.games.tasks import TaskOutput, Truth, choose
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 TASKS = {"disc_tiny": (), "recon_large": ("world.num_attributes=2", "world.num_values=3"), "thing_qt": ()}
 SMALL = ("channel=reinforce", "training.precision=fp32", "training.batch_size=8", "channel.max_len=3")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite import disk_space
+from ecsuite.files import disk_space
 from ecsuite.games import needed_resources
 
 QUICK = ("--set", "training.num_examples=64", "--set", "training.batch_size=32", "--epochs", "1", "--quiet")

@@ -10,8 +10,6 @@ from torch import nn
 
 from ecsuite.agents.options import AgentOptions, PerceptionOptions
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
-from ecsuite.components import to_tree
-from ecsuite.config import ConfigError, Count, Levels, Positive, Share, Weight
 from ecsuite.formats import read_corpus
 from ecsuite.games.channels import RelaxedOptions, SymbolChannel
 from ecsuite.games.experiment import load_experiment, override
@@ -19,6 +17,9 @@ from ecsuite.games.message_builders import RelaxedMessageBuilder
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 from ecsuite.games.tasks import TaskOutput
 from ecsuite.games.worlds.world import Batch, RoundSpec, World, one_hot
+from ecsuite.parts.config import Count, Levels, Positive, Share, Weight
+from ecsuite.parts.registry import to_tree
+from ecsuite.runtime.errors import ConfigError
 
 options = dataclass(frozen=True, kw_only=True, slots=True)
 

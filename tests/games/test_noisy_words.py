@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.games.channels import ContinuousChannel, VariationalChannel
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 LIKE = torch.zeros(2000, 1)
 

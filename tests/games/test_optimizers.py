@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.config import ConfigError
+from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
-from ecsuite.tensor_files import read_tensors
+from ecsuite.runtime.errors import ConfigError
 
 SMALL = [
     "training.num_examples=24", "training.batch_size=4", "training.num_epochs=2", "training.evaluate_every=2",

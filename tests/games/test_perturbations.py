@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.noise_objects import NOISE, evaluations_of
 from ecsuite.games.perturbations import shifted
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 DIGITS = ("training.batch_size=4", "sender.hidden_size=8", "receiver.hidden_size=8")
 

@@ -8,9 +8,9 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from ecsuite.config import ConfigError, DamagedError
 from ecsuite.games.checkpoints import NUM_KEPT, checkpoints, load_checkpoint, save_checkpoint
 from ecsuite.games.run_log import open_log
+from ecsuite.runtime.errors import ConfigError, DamagedError
 
 
 def truncate(file):

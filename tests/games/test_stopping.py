@@ -5,10 +5,10 @@ import signal
 import pytest
 import torch
 
-from ecsuite.config import ConfigError, DivergedError
 from ecsuite.formats import read_corpus
 from ecsuite.games.run_identity import with_horizon
 from ecsuite.games.training import train
+from ecsuite.runtime.errors import ConfigError, DivergedError
 
 UNFINISHED = "holds this run, unfinished: add --resume to continue it, or choose another folder with --out"
 STOPS = {

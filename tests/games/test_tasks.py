@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.tasks import Concept, Discrimination, Reconstruction, Truth
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 
 def discrimination(num_candidates):

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.devices import hardware
 from ecsuite.formats import read_corpus
 from ecsuite.games import training, training_notes
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.training import evaluate, train
 from ecsuite.games.world_making import make_world
-from ecsuite.provenance import own_commit
+from ecsuite.runtime.devices import hardware
+from ecsuite.runtime.provenance import own_commit
 
 
 @pytest.mark.slow

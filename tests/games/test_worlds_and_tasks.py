@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.registry import TASKS, WORLDS
@@ -12,6 +11,7 @@ from ecsuite.games.worlds.attributes import AttributeWorld
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.games.worlds.things import ThingWorld
 from ecsuite.games.worlds.world import World
+from ecsuite.runtime.errors import ConfigError
 
 SMALL = ("sender.hidden_size=8", "receiver.hidden_size=8", "training.batch_size=4")
 WORLD = {

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.grammars.baselines import (
     text_parentheses,
     uniform_noise,
@@ -14,6 +13,7 @@ from ecsuite.grammars.baselines import (
     zipf_parentheses,
 )
 from ecsuite.grammars.registry import BASELINES, GRAMMARS
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_zipf_mandelbrot_has_the_papers_figures() -> None:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.grammars import corruptions
 from ecsuite.grammars.corruptions import (
     OPTIONS,
@@ -17,6 +16,7 @@ from ecsuite.grammars.corruptions import (
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.registry import CORRUPTIONS, GRAMMARS
 from ecsuite.grammars.words import all_meanings, concatenate, draw_messages, draw_words, stream
+from ecsuite.runtime.errors import ConfigError
 
 GEOMETRY = Geometry(num_attributes=3, num_values=5, word_length=3, vocab_size=4)
 MEANINGS = all_meanings(GEOMETRY)

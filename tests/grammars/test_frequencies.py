@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecsuite.corpus import Corpus, CorpusError, Ragged
+from ecsuite.corpus import Corpus, Ragged
 from ecsuite.formats import write_corpus
 from ecsuite.grammars.frequencies import unigrams
+from ecsuite.runtime.errors import CorpusError
 
 
 def test_words_of_a_text_by_frequency(tmp_path: Path) -> None:

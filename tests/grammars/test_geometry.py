@@ -2,8 +2,8 @@
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_the_default_is_the_papers() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from ecsuite.config import ConfigError
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.grammars.registry import GRAMMARS
 from ecsuite.grammars.words import all_meanings, concatenate
+from ecsuite.runtime.errors import ConfigError
 
 SMALL = Geometry(num_attributes=3, num_values=5, word_length=3, vocab_size=4)
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 from ecsuite.grammars.making import make_corpus
 from ecsuite.grammars.registry import BASELINES, GRAMMARS
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_a_language_has_a_message_for_each_meaning() -> None:

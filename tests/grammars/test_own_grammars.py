@@ -2,9 +2,9 @@
 
 import pytest
 
-from ecsuite import foreign
-from ecsuite.config import ConfigError
 from ecsuite.grammars.making import make_corpus
+from ecsuite.parts import own_code
+from ecsuite.runtime.errors import ConfigError
 
 COUNTING = "def counting(meanings):\n    return [[1 + value for value in meaning] for meaning in meanings]\n"
 
@@ -12,11 +12,11 @@ COUNTING = "def counting(meanings):\n    return [[1 + value for value in meaning
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(foreign, "_trusted", set())
+    monkeypatch.setattr(own_code, "_trusted", set())
 
     def own(code, name="counting"):
         (tmp_path / "own.py").write_text(code)
-        foreign.trust([f"./own.py:{name}"])
+        own_code.trust([f"./own.py:{name}"])
         return make_corpus(f"./own.py:{name}", num_attributes=2, num_values=3)
 
     return own
@@ -27,7 +27,7 @@ def test_every_meaning_has_its_message(own):
     assert [row.tolist() for row in corpus.messages] == [[1 + a, 1 + b] for a in range(3) for b in range(3)]
     assert (
         corpus.metadata["signature"]
-        == f"counting|2x3|w4|V4|seed:0|code:{foreign.checksum('own.py')[:12]}|v:1"
+        == f"counting|2x3|w4|V4|seed:0|code:{own_code.checksum('own.py')[:12]}|v:1"
     )
 
 
@@ -55,5 +55,5 @@ def test_mistakes(own, code, message):
 def test_what_nobody_named_is_not_imported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other.py").write_text("raise SystemExit\n")
-    with pytest.raises(foreign.UntrustedError):
+    with pytest.raises(own_code.UntrustedError):
         make_corpus("./other.py:f")

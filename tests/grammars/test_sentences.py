@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.grammars.sentences import bag_of_words, dyck, regular, shuffle_dyck
+from ecsuite.runtime.errors import ConfigError
 
 
 def rng() -> np.random.Generator:

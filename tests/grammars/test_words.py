@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.words import (
     all_meanings,
@@ -13,6 +12,7 @@ from ecsuite.grammars.words import (
     has_distinct_words,
     stream,
 )
+from ecsuite.runtime.errors import ConfigError
 
 
 def num_distinct(rows: np.ndarray) -> int:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.ray import RayOptions
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_places():

@@ -23,13 +23,12 @@ from counting_jobs import (
     use_the_gpu,
 )
 
-from ecsuite.config import ConfigError, DamagedError
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.file_formats import FormatError
 from ecsuite.jobs import executors
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
 from ecsuite.jobs.store import Store
+from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
 
 
 @pytest.fixture(autouse=True)
@@ -307,7 +306,7 @@ def run_in_process(folder, *numbers, **options):
     program = f"""
 from pathlib import Path
 from counting_jobs import misbehave, square
-from ecsuite.file_formats import FormatError
+from ecsuite.runtime.errors import FormatError
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
 from ecsuite.jobs.store import Store

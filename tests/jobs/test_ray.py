@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from counting_jobs import LOG, fill, misbehave, square, total
 
-from ecsuite.config import ConfigError
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Location
+from ecsuite.runtime.errors import ConfigError
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'ecsuite[ray]'")
 psutil = pytest.importorskip("psutil", reason="psutil is not installed: pip install psutil")

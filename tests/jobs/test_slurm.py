@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from counting_jobs import LOG, square, use_the_gpu
 
-from ecsuite.config import ConfigError
 from ecsuite.jobs import slurm
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
@@ -16,6 +15,7 @@ from ecsuite.jobs.job import Job
 from ecsuite.jobs.slurm import Slurm
 from ecsuite.jobs.slurm_options import minutes_of, slurm_options
 from ecsuite.jobs.slurm_tasks import remove_ended, take
+from ecsuite.runtime.errors import ConfigError
 
 
 class Cluster:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import ecsuite as ec
-from ecsuite.config import ConfigError
 from ecsuite.people.agents_export import AGENTS_TRIAL_WORDS
 from ecsuite.people.agents_findings import learned, result_table
 from ecsuite.people.agents_game import AgentsGame
@@ -22,6 +21,7 @@ from ecsuite.people.records import read_records
 from ecsuite.people.reports import make_report
 from ecsuite.people.session import FINISHED, Sessions
 from ecsuite.people.study import Study, with_texts
+from ecsuite.runtime.errors import ConfigError
 
 pytest.importorskip("PIL", reason="the extra `people` is not installed")
 QUICK = {"training.num_examples": 2048, "training.num_epochs": 2, "evaluation.corpus_size": 16}

@@ -4,9 +4,8 @@ import sqlite3
 
 import pytest
 
-from ecsuite.checksums import DamagedError
-from ecsuite.config import ConfigError
 from ecsuite.people.database import FILE, Database
+from ecsuite.runtime.errors import ConfigError, DamagedError
 
 
 def test_a_database_of_another_version_is_refused_by_name(tmp_path, ecsuite):

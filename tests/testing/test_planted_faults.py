@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite import foreign
+from ecsuite.parts import own_code
 from ecsuite.testing import checks, kind_of, run
 
 SENDER = """
@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 from ecsuite.agents.message import EOS, PAD, Message, embed_symbols
 from ecsuite.agents.options import AgentOptions, PerceptionOptions
-from ecsuite.config import Share
+from ecsuite.parts.config import Share
 from ecsuite.games.channels import GumbelChannel
 from ecsuite.games.message_builders import DiscreteMessageBuilder
 
@@ -183,7 +183,7 @@ def metric(corpus):
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(foreign, "_trusted", set())
+    monkeypatch.setattr(own_code, "_trusted", set())
 
 
 def outcomes(path, code):

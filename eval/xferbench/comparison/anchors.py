@@ -12,8 +12,8 @@ the protocol `published-2024` follows.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecsuite.config import packaged_yaml
 from ecsuite.eval.comparison.results import Result
+from ecsuite.parts.config import packaged_yaml
 
 CONTENT: Mapping[str, Any] = packaged_yaml("ecsuite.eval.xferbench", "published_scores.yaml")
 """The file as it is, which also has scores that no command shows."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.comparison.differences import choose_baseline, pairs_of, require_comparable
 from ecsuite.eval.comparison.results import UNSIGNED, Result
 from ecsuite.eval.metrics.preset_limits import limits_of
@@ -25,7 +24,8 @@ from ecsuite.eval.xferbench.comparison.differences import (
 )
 from ecsuite.eval.xferbench.comparison.normalising import Normalised, normalised_scores
 from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix, by_kind, by_script
-from ecsuite.file_formats import fields_as_json
+from ecsuite.files.format_numbers import fields_as_json
+from ecsuite.runtime.errors import ConfigError
 
 PUBLISHED = "published"
 """Name of the baseline of published scores without pretraining."""

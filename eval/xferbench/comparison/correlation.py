@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.statistics.bootstrap import FEWEST, statistic_interval
 from ecsuite.eval.statistics.correlation import STATISTICS
 from ecsuite.eval.statistics.differences import Interval
+from ecsuite.runtime.errors import ConfigError
 
 MIN_SOURCES = 3
 """Minimum number of sources: two points are always on a line."""

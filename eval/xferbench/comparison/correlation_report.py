@@ -9,7 +9,6 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from ecsuite.config import ConfigError, shown, unknown_name
 from ecsuite.eval.comparison.differences import differing_parts, require_comparable
 from ecsuite.eval.comparison.results import UNSIGNED
 from ecsuite.eval.comparison.score_files import gather
@@ -17,8 +16,9 @@ from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.correlation import STATISTICS
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 from ecsuite.eval.xferbench.comparison.correlation import Correlation, correlate
-from ecsuite.file_formats import without_format
+from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
+from ecsuite.runtime.errors import ConfigError, shown, unknown_name
 
 METRICS = ("chrf", "bleu")
 """Metrics of translation; higher is better."""

@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from ecsuite.config import look_up
+from ecsuite.runtime.errors import look_up
 
 Normalizer = Callable[[str], list[str]]
 """Normalises an answer to a list of words for comparison."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import look_up
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.reports.console import Report
@@ -13,6 +12,7 @@ from ecsuite.eval.xtreme.scoring.baselines import BASELINES, fit_baseline
 from ecsuite.eval.xtreme.scoring.reading import read_examples, scored_split
 from ecsuite.eval.xtreme.scoring.scoring import chance, labels_of, score_predictions
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.runtime.errors import look_up
 
 HEADINGS = {"exact_match": "EM", "f1": "F1"}
 """Titles of metrics in tables."""

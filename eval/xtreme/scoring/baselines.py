@@ -12,11 +12,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.xtreme.scoring.examples import Bitext, Question
 from ecsuite.eval.xtreme.scoring.reading import find_file, read_examples
 from ecsuite.eval.xtreme.scoring.scoring import labels_of, most_frequent
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.runtime.errors import ConfigError, look_up
 
 TRAIN_LANGUAGE = "en"
 """The language whose labels baselines may use."""

@@ -6,9 +6,9 @@ original files (LASER) have the original rows; XTREME's files have no gold trans
 
 from pathlib import Path
 
-from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.examples import Bitext
 from ecsuite.formats.stored_text import ENDINGS, num_columns_in_words, read_lines
+from ecsuite.runtime.errors import ConfigError, shown
 
 
 def partner(path: Path, ending: str) -> Path | None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, look_up
 from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.xtreme.scoring import averaging
 from ecsuite.eval.xtreme.scoring.scoring import chance, score_labels
 from ecsuite.eval.xtreme.scoring.submissions import file_of, read_submission, require_file
 from ecsuite.eval.xtreme.scoring.tasks import TASKS, Task
+from ecsuite.runtime.errors import ConfigError, look_up
 
 VERSION = 1
 """Incremented whenever the same files would give a different value."""

@@ -9,9 +9,9 @@ loses its outer marks. In files with named columns, quotation marks are text.
 from collections.abc import Sequence
 from pathlib import Path
 
-from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.examples import TextPair
 from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
+from ecsuite.runtime.errors import ConfigError, shown
 
 LABELS: dict[str, tuple[str, ...]] = {
     "xnli": ("contradiction", "entailment", "neutral"),

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 from ecsuite.formats.stored_text import read_beginning, read_text
 from ecsuite.formats.strict_json import parse_json
+from ecsuite.runtime.errors import ConfigError, shown
 
 _NUM_HEADER_BYTES = 1 << 20
 """Enough for the contexts before the first answer."""

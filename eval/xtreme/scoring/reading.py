@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 
-from ecsuite.config import ConfigError, look_up, packaged_yaml, unknown_name
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.xtreme.scoring.bitext_files import partner, read_bucc, read_tatoeba
 from ecsuite.eval.xtreme.scoring.examples import Bitext, Question, TaggedSentence, TextPair
@@ -20,6 +19,8 @@ from ecsuite.eval.xtreme.scoring.question_files import has_answers, read_questio
 from ecsuite.eval.xtreme.scoring.tagged_files import TAGS, has_tags, read_conllu, read_tagged
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.formats.stored_text import ENDINGS
+from ecsuite.parts.config import packaged_yaml
+from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
 
 SPLITS = ("train", "dev", "test")
 

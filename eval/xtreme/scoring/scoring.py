@@ -11,11 +11,11 @@ from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Any
 
-from ecsuite.config import look_up
 from ecsuite.eval.xtreme.scoring.answer_f1 import answer_scores, mlqa_words, squad_words
 from ecsuite.eval.xtreme.scoring.examples import Bitext
 from ecsuite.eval.xtreme.scoring.span_f1 import span_scores
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.runtime.errors import look_up
 
 MINED = "bucc2018"
 """The retrieval task in which most sentences have no translation, so pairs are mined."""

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.pair_files import LABELS
 from ecsuite.eval.xtreme.scoring.scoring import MINED
 from ecsuite.eval.xtreme.scoring.tagged_files import blocks
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.formats.stored_text import ENDINGS, read_lines, read_text
 from ecsuite.formats.strict_json import parse_json
+from ecsuite.runtime.errors import ConfigError, shown
 
 NUMBER = "[0-9]{1,18}"
 """A row; Python refuses to read numbers of thousands of digits."""

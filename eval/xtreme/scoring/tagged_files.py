@@ -7,9 +7,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from ecsuite.config import ConfigError, shown
 from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
 from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
+from ecsuite.runtime.errors import ConfigError, shown
 
 PARTS_OF_SPEECH = tuple(
     "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()

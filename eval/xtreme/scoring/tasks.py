@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ecsuite.config import read_presets
+from ecsuite.parts.config import read_presets
 
 Kind = Literal["pairs", "tagging", "questions", "retrieval"]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.collections.correlation_report import report
 from ecsuite.eval.collections.correlations import correlate
 from ecsuite.eval.collections.score_table import read_table
+from ecsuite.runtime.errors import ConfigError
 
 NUMBER = 40
 

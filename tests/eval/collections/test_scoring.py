@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.jobs import Content, is_job, plan_member, score_file
 from ecsuite.eval.collections.members import members_of
@@ -17,6 +16,7 @@ from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context
+from ecsuite.runtime.errors import ConfigError
 
 METRICS = ["elcc", "has"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ecsuite.config import shipped_configs
+from ecsuite.parts.config import shipped_configs
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.comparison.all_scores import common_scores, compare_scores
 from ecsuite.eval.reports.compared_scores import report
+from ecsuite.runtime.errors import ConfigError
 
 
 def document(name, **values):

@@ -7,7 +7,6 @@ import pytest
 from compared_sources import LEVELS, TARGETS, source
 from scipy import stats
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.comparison.differences import (
     choose_baseline,
     compare,
@@ -16,6 +15,7 @@ from ecsuite.eval.comparison.differences import (
     require_comparable,
 )
 from ecsuite.eval.comparison.results import UNSIGNED
+from ecsuite.runtime.errors import ConfigError
 
 FIRST, SECOND = [0.5, 0.7, 0.6], [0.2, 0.5, 0.3]
 NOTHING = source("nothing", LEVELS)

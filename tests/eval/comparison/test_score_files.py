@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from compared_sources import source
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.comparison.results import UNSIGNED, Result, as_matrix, plain
 from ecsuite.eval.comparison.score_files import gather
+from ecsuite.runtime.errors import ConfigError
 
 SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
 WITHOUT_SEED = "xferbench|preset:mini|targets:da+eu#1|precision:fp32|v:1"

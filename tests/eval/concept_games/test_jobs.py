@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.concept_games.jobs import plan
 from ecsuite.eval.concept_games.report import report
 from ecsuite.eval.concept_games.result import MeasuredRow, measure
@@ -19,6 +18,7 @@ from ecsuite.games.experiment import override
 from ecsuite.games.sections import with_training
 from ecsuite.games.training import Result
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.errors import DivergedError
 
 
 def test_rows_have_the_scores_of_their_corpora_and_are_not_trained_again(small, tmp_path, monkeypatch):

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.concept_games.published import PUBLISHED
 from ecsuite.eval.concept_games.study import load_study, named_studies
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import CHANNELS
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_the_shipped_studies_are_named_with_or_without_their_folder():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ecsuite as ec
-from ecsuite.config import ConfigError
+from ecsuite.runtime.errors import ConfigError
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 

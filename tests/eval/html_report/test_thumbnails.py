@@ -6,8 +6,8 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.html_report import corpora, thumbnails
+from ecsuite.runtime.errors import ConfigError
 
 pytest.importorskip("jinja2")
 image = pytest.importorskip("PIL.Image")

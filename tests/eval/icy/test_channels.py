@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.icy.acquisition import learn
 from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.channels import (
@@ -25,6 +24,7 @@ from ecsuite.eval.icy.learners import is_autoregressive
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.runtime.errors import ConfigError
 
 GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
 PROTOCOL = Protocol(target=0.9, hidden_size=16, lr=0.01)

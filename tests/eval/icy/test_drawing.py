@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.icy.drawing import PANELS, curves, draw_curves
+from ecsuite.runtime.errors import ConfigError
 
 
 def run(shift, reason=None):

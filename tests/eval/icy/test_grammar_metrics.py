@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.icy.drawing import draw_bars
 from ecsuite.eval.icy.measures import MEASURES
@@ -19,6 +18,7 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.errors import ConfigError
 
 SMALL = {"num_attributes": 3, "num_values": 4, "word_length": 2, "vocab_size": 4}
 BINARY = {"num_attributes": 2, "num_values": 5, "word_length": 5, "vocab_size": 2}

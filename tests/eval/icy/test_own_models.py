@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from ecsuite import foreign
 from ecsuite.agents.spec import parse_agent
-from ecsuite.config import ConfigError
+from ecsuite.parts import own_code
+from ecsuite.runtime.errors import ConfigError
 
 SMALL = ("--grammar", "perm", "--num-attributes", "2", "--num-values", "3", "--seeds", "1", "--target", "0.6")
 
@@ -30,7 +30,7 @@ def test_an_agent_of_ones_own_is_trained(ecsuite, tmp_path, role, workers):
     code, out, err = ecsuite(*line)
     assert code == 0, err
     (row,) = json.loads(out)["rows"]
-    digest = foreign.checksum("own.py")[:12]
+    digest = own_code.checksum("own.py")[:12]
     assert row["model"] == f"./own.py:Own@{digest},width=32"
     assert f"|{role}:./own.py:Own@{digest},width=32|" in row["signature"]
     assert all(run["reached"] for cell in row["cells"] for run in cell["runs"])
@@ -64,7 +64,7 @@ def test_a_changed_file_is_another_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text("first = 1\n")
     name = str(parse_agent("sender", "./own.py:Own,width=3,depth=2"))
-    assert name == f"./own.py:Own@{foreign.checksum('own.py')[:12]},depth=2,width=3"
+    assert name == f"./own.py:Own@{own_code.checksum('own.py')[:12]},depth=2,width=3"
     assert str(parse_agent("sender", name)) == name
     (tmp_path / "own.py").write_text("second = 2\n")
     assert str(parse_agent("sender", "./own.py:Own,width=3,depth=2")) != name

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.icy.channels import Noise, parse_channel
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.pairs import EndToEndAgents, train_end_to_end
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.runtime.errors import DivergedError
 
 GEOMETRY = Geometry(num_attributes=2, num_values=3, word_length=2)
 PROTOCOL = Protocol(hidden_size=16, lr=0.01)

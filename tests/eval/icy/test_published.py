@@ -4,7 +4,6 @@ from decimal import Decimal
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.published import (
     ACQUISITION,
@@ -16,6 +15,7 @@ from ecsuite.eval.icy.published import (
     published_pair,
     published_ratios,
 )
+from ecsuite.runtime.errors import ConfigError
 
 PRINTED = {
     "table12": """

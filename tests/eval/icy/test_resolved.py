@@ -2,9 +2,9 @@
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.runtime.errors import ConfigError
 
 PAIR = {"protocol": "end-to-end", "receivers": ("gru",)}
 

@@ -5,7 +5,6 @@ from math import sqrt
 
 import pytest
 
-from ecsuite.config import ConfigError, DivergedError
 from ecsuite.eval.icy.jobs import plan
 from ecsuite.eval.icy.published import ACQUISITION
 from ecsuite.eval.icy.report import report, row_cell
@@ -14,6 +13,7 @@ from ecsuite.eval.icy.result import collect
 from ecsuite.eval.icy.rows import Cell
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.jobs.job import Result
+from ecsuite.runtime.errors import ConfigError, DivergedError
 
 SMALL = {"num_attributes": 2, "num_values": 3, "word_length": 2}
 STEPS = {

@@ -4,12 +4,12 @@ from dataclasses import fields
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocols import PROTOCOLS
 from ecsuite.eval.icy.published import ACQUISITION
 from ecsuite.eval.icy.study import READS, StudyConfig, load_study, named_studies
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.runtime.errors import ConfigError
 
 
 def refused(**changes):

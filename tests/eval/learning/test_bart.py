@@ -5,7 +5,6 @@ import sys
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.learning.bart import (
     EMBEDDING,
     Specials,
@@ -16,6 +15,7 @@ from ecsuite.eval.learning.bart import (
     with_new_embedding,
 )
 from ecsuite.eval.translation.presets import FULL, NANO
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_the_full_preset_is_the_papers():

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.learning import encoders
 from ecsuite.eval.learning.encoders import BACKBONES, Decoder, Encoder, PublishedBackbone, initial_embedding
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.xtreme.presets import FULL
+from ecsuite.runtime.errors import ConfigError
 
 KINDS = pytest.mark.parametrize("kind", BACKBONES)
 NUM_SYMBOLS = 30

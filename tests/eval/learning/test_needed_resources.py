@@ -1,7 +1,7 @@
 """Models that cannot be trained here are refused in one line, before their training begins."""
 
-from ecsuite import disk_space
 from ecsuite.eval.learning import needed_resources
+from ecsuite.files import disk_space
 
 SCORE = "score perm --metrics xferbench --preset nano --device cpu --workers 1 --cache kept"
 

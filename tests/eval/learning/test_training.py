@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import nn
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.learning import checkpoints as module
 from ecsuite.eval.learning.checkpoints import Checkpoint, Saver
 from ecsuite.eval.learning.training import Followed, rate_by_share, rate_by_update, train
 from ecsuite.jobs.job import Stopped
+from ecsuite.runtime.errors import DivergedError
 
 NUM_UPDATES, NUM_PER_EPOCH = 11, 4
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import corpus_of, score_of
 
-from ecsuite.corpus import CorpusError
 from ecsuite.eval.metrics.cbm import cbm, cbm_types
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
+from ecsuite.runtime.errors import CorpusError
 
 
 def part_score(messages, concepts, metric):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ecsuite.config import CorpusError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.language_similarity import joined, language_similarity
 from ecsuite.eval.metrics.score import Options
+from ecsuite.runtime.errors import CorpusError
 
 MEANINGS = [[a, b] for a in range(4) for b in range(4)]
 WORDS = [[a, 4 + b] for a, b in MEANINGS]

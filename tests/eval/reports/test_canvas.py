@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_the_folder_of_a_picture_is_created_before_the_work(tmp_path):

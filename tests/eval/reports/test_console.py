@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports import console as reporting
 from ecsuite.eval.reports.console import Report, Reporter, TimeLeft, prepare_output_file
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import ecsuite
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, OF_RUNS, load_metric
 from ecsuite.eval.metrics.score import Options
@@ -22,6 +21,7 @@ from ecsuite.eval.run_metrics.transfer import _read
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.runs import Run, load_run
 from ecsuite.games.training import train
+from ecsuite.runtime.errors import ConfigError
 
 
 def ignore(*_: object) -> None:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.metrics import METRICS, OF_RUNS
 from ecsuite.eval.sweeps import scorable
 from ecsuite.eval.sweeps.scorable import made_up, require_scorable
 from ecsuite.eval.sweeps.study import load_study
 from ecsuite.games.experiment import load_experiment
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_metrics_score_games_about_attributes_and_sets():

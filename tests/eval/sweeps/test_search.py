@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 import ecsuite as ec
-from ecsuite.config import ConfigError
 from ecsuite.eval.sweeps import jobs, pruning
 from ecsuite.eval.sweeps.grids import Range
 from ecsuite.eval.sweeps.pruning import MedianPruning, Rule, medians
@@ -17,6 +16,7 @@ from ecsuite.eval.sweeps.result import measure
 from ecsuite.eval.sweeps.search_report import search_lines
 from ecsuite.eval.sweeps.study import load_study
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.errors import ConfigError
 
 OVER = {
     "optimizer.lr": [1e-4, 1e-1, "log"],

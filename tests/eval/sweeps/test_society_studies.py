@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.sweeps.study import load_study, shipped_studies
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.run_identity import with_data
@@ -12,6 +11,7 @@ from ecsuite.games.sections import with_training
 from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.feature_files import write_features
+from ecsuite.runtime.errors import ConfigError
 
 SIZES = {
     "society_ease_of_teaching_full": (8, 300_000),

@@ -5,8 +5,8 @@ import re
 import pytest
 import yaml
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.sweeps.study import load_study, shipped_studies
+from ecsuite.runtime.errors import ConfigError
 
 
 def settings(study):

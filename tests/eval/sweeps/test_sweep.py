@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 import ecsuite as ec
-from ecsuite.config import ConfigError, DivergedError
 from ecsuite.eval.sweeps import jobs
 from ecsuite.eval.sweeps.jobs import plan
 from ecsuite.eval.sweeps.records import STORE
 from ecsuite.eval.sweeps.result import measure
 from ecsuite.eval.sweeps.study import load_study
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.errors import ConfigError, DivergedError
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from ecsuite.checksums import DamagedError, sealed_text
-from ecsuite.config import ConfigError
 from ecsuite.eval.sweeps.records import Record, read_records
 from ecsuite.eval.sweeps.tables import best_of, make_table
+from ecsuite.files.checksums import sealed_text
+from ecsuite.runtime.errors import ConfigError, DamagedError
 
 
 def record(kind, size, seed, topsim, **more):

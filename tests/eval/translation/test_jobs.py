@@ -9,7 +9,6 @@ import pytest
 import torch
 from packaging.version import Version
 
-from ecsuite.config import ConfigError, DivergedError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.translation.jobs import plan
 from ecsuite.eval.translation.presets import FULL, MINI, NANO, PRESETS, SETTINGS
@@ -19,6 +18,7 @@ from ecsuite.eval.translation.study import make_study
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import everything
+from ecsuite.runtime.errors import ConfigError, DivergedError
 
 WORDS = {"red": "rouge", "blue": "bleu", "cat": "chat", "dog": "chien", "sees": "voit", "hears": "entend"}
 NUM_TEST = 8

@@ -5,8 +5,8 @@ import lzma
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.translation.pairs import Pair, read_pairs, split_pairs
+from ecsuite.runtime.errors import ConfigError
 
 
 def write(path, pairs):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
@@ -15,6 +14,7 @@ from ecsuite.eval.xferbench.presets import MINI, NANO, PRESETS
 from ecsuite.eval.xferbench.report import report
 from ecsuite.eval.xferbench.texts import ArtificialText, choose_texts
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from ecsuite.config import ConfigError, DivergedError
 from ecsuite.eval.xferbench.jobs import plan
 from ecsuite.eval.xferbench.presets import NANO
 from ecsuite.eval.xferbench.report import report
@@ -12,6 +11,7 @@ from ecsuite.eval.xferbench.result import collect, measure
 from ecsuite.eval.xferbench.texts import ArtificialText
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Result
+from ecsuite.runtime.errors import ConfigError, DivergedError
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ import json
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO
 from ecsuite.eval.xferbench.texts import (
@@ -16,6 +15,7 @@ from ecsuite.eval.xferbench.texts import (
     preset_folder,
     read_texts,
 )
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_plain_and_packed_files_are_read_by_name(tmp_path):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.learning import training
 from ecsuite.eval.learning.data import Windows, stretches
 from ecsuite.eval.learning.gpt2 import LanguageModel
@@ -17,6 +16,7 @@ from ecsuite.eval.xferbench.report import report
 from ecsuite.eval.xferbench.result import measure
 from ecsuite.eval.xferbench.training import cross_entropy, train
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.errors import DivergedError
 
 
 def windows_of(stream):

@@ -5,11 +5,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.reports.canvas import COLOURS
 from ecsuite.eval.xtreme import drawing
 from ecsuite.eval.xtreme.drawing import arrange, draw
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.runtime.errors import ConfigError
 
 
 def level(body, seed, task, language):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.xtreme.failures import complete_part
+from ecsuite.runtime.errors import DivergedError
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from xtreme_data import constant_results
 
-from ecsuite.config import DivergedError
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.presets import PRESETS
 from ecsuite.eval.xtreme.report import report
@@ -14,6 +13,7 @@ from ecsuite.eval.xtreme.result import collect, measure
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Result
+from ecsuite.runtime.errors import DivergedError
 
 CONTROLS = ("corpus", "random init", "parentheses", "shuffled corpus")
 

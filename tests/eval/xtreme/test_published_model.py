@@ -3,9 +3,9 @@
 import pytest
 import transformers.utils.hub
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.learning.encoders import PublishedBackbone
 from ecsuite.eval.xtreme.published_model import find_model
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_a_model_of_a_folder_is_known_by_its_files(tiny_bert, tmp_path):

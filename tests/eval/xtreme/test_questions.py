@@ -7,13 +7,13 @@ import torch
 from tokenizers import Tokenizer, processors
 from xtreme_data import BETWEEN, FIRST, LAST, word_level
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xtreme import questions
 from ecsuite.eval.xtreme.questions import NO_ANSWER, predictions, prepare
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 from ecsuite.eval.xtreme.scoring.reading import read_examples
 from ecsuite.eval.xtreme.scoring.scoring import score_predictions
+from ecsuite.runtime.errors import ConfigError
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.examples import Bitext
 from ecsuite.eval.xtreme.scoring.reading import read_examples
 from ecsuite.eval.xtreme.splits import digest_of, find_examples, labels_in
 from ecsuite.eval.xtreme.texts import find_text
+from ecsuite.runtime.errors import ConfigError
 
 
 def training_examples(data, task, language, *, is_zero_shot):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.runtime.errors import ConfigError
 
 
 def refusal(ask, **others):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.reading import read_examples
 from ecsuite.eval.xtreme.splits import find_examples
 from ecsuite.eval.xtreme.texts import find_text
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_texts_exclude_all_test_sets(write_data):

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from ecsuite.config import ConfigError, DivergedError
 from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.training import Followed
@@ -20,6 +19,7 @@ from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.tuning import finetune, logits_of
 from ecsuite.jobs.job import Stopped
+from ecsuite.runtime.errors import ConfigError, DivergedError
 
 NUM_SYMBOLS = 9
 RULES = Tuning(lr=0.05, epochs=30, batch=4, context=48)

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import MEETINGS
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.society.meetings import Schedule
+from ecsuite.runtime.errors import ConfigError
 
 
 def schedule(*settings, seed=1):

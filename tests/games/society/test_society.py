@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.corpus_generation import record_corpus
@@ -14,6 +13,7 @@ from ecsuite.games.runs import load_run
 from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 TWO = ("society.senders=2", "society.receivers=2")
 

@@ -5,11 +5,11 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.attributes import AttributeWorld
-from ecsuite.randomness import epoch_order
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import epoch_order
 
 
 def make(*overrides):

@@ -7,13 +7,13 @@ import zipfile
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.games.worlds.feature_files import (
     check_classes,
     read_features,
     synthetic_features,
     write_features,
 )
+from ecsuite.runtime.errors import ConfigError
 
 
 def arrays(**changes):

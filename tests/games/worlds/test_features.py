@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.games.worlds.features import FeatureWorld
+from ecsuite.runtime.errors import ConfigError
 
 VARIANTS = ("reference", "set_reference", "concept")
 NAMES = ("ref", "setref", "concept")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.frequencies import Given, PowerLaw
+from ecsuite.runtime.errors import ConfigError
 
 
 def make(*overrides):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.hard_distractors import SharingDistractors, nearest_objects, with_target_at
+from ecsuite.runtime.errors import ConfigError
 
 
 def test_distractors_share_as_many_values_and_are_all_different():

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.games.worlds.hub_data import digest
 from ecsuite.games.worlds.image_files import read_images
 from ecsuite.games.worlds.object_tables import read_objects
 from ecsuite.games.worlds.own_data import content_digest, kind_of, name_of
+from ecsuite.runtime.errors import ConfigError
 
 datasets = pytest.importorskip("datasets")
 Image = pytest.importorskip("PIL.Image")

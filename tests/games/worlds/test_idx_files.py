@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.games.worlds.idx_files import read_idx
 from ecsuite.games.worlds.image_files import digest_of_folder, read_images
+from ecsuite.runtime.errors import ConfigError
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, (6, 28, 28), dtype=np.uint8)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.games.worlds.image_encoding import encode_folder, find_images
+from ecsuite.runtime.errors import ConfigError
 
 transformers = pytest.importorskip("transformers")
 Image = pytest.importorskip("PIL.Image")

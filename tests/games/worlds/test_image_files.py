@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.games.worlds.image_files import digest_of_folder, read_images
+from ecsuite.runtime.errors import ConfigError
 
 Image = pytest.importorskip("PIL.Image")
 SIDE = 16

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
 
 
 def load(*overrides):

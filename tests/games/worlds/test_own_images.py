@@ -6,11 +6,11 @@ import shutil
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.image_encoding import encode_folder
+from ecsuite.runtime.errors import ConfigError
 
 SMALL = (
     "training.num_examples=64", "training.num_epochs=1", "training.batch_size=32", "evaluation.num_valid=32",

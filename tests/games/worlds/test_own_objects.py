@@ -6,11 +6,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.object_tables import read_objects
+from ecsuite.runtime.errors import ConfigError
 
 ROWS = [("shape", "color", "size"), *product(("star", "ring", "box"), ("red", "blue"), (1, 2))]
 SMALL = (

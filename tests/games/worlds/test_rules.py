@@ -5,9 +5,9 @@ from math import comb
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.games.worlds.rules import conjunctions, pairs_broken, split_rules
 from ecsuite.games.worlds.world import FREE, describe
+from ecsuite.runtime.errors import ConfigError
 
 SHAPE = (5, 6, 3, 3)
 

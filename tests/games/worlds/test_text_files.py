@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.text_files import TextWorld, read_examples
+from ecsuite.runtime.errors import ConfigError
 
 
 def read(tmp_path, text, task="discrimination", num_values=4):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from ecsuite.config import ConfigError
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.frequencies import distinct_by_frequency
-from ecsuite.randomness import random_words
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import random_words
 
 
 def make(*overrides):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES
 from ecsuite.eval.xferbench.comparison.correlation import correlate
+from ecsuite.runtime.errors import ConfigError
 
 RNG = np.random.default_rng(0)
 

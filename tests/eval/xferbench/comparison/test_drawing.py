@@ -7,12 +7,12 @@ import pytest
 from compared_sources import FULL, paper_results, source
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from ecsuite.config import ConfigError
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench.comparison import drawing
 from ecsuite.eval.xferbench.comparison.anchors import SOURCES
 from ecsuite.eval.xferbench.comparison.comparison import compare
 from ecsuite.eval.xferbench.comparison.drawing import draw_comparison, spread
+from ecsuite.runtime.errors import ConfigError
 
 PAPER = compare(paper_results())
 

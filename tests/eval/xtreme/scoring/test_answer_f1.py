@@ -2,8 +2,8 @@
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.answer_f1 import answer_scores, mlqa_words, squad_words
+from ecsuite.runtime.errors import ConfigError
 
 
 def scores(predicted, *right, words=squad_words):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.baseline_report import baseline_report
 from ecsuite.jobs.graph import no_progress
+from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.fixture

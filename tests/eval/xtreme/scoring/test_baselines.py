@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.baselines import BASELINES, fit_baseline
 from ecsuite.eval.xtreme.scoring.reading import read_examples, scored_split
 from ecsuite.eval.xtreme.scoring.scoring import score_predictions
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.bitext_files import partner, read_bucc, read_tatoeba
+from ecsuite.runtime.errors import ConfigError
 
 
 def store(folder, **texts):

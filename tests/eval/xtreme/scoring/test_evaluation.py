@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.evaluation import evaluate
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.runtime.errors import ConfigError
 
 MOCK = "ECSUITE_XTREME_MOCK"
 """Names the folder mock_test_data of github.com/google-research/xtreme."""

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.pair_files import LABELS, has_labels, read_named_pairs, read_pairs
+from ecsuite.runtime.errors import ConfigError
 
 XNLI = LABELS["xnli"]
 HEADER = "language\tgold_label\tsentence1_binary_parse\tsentence1\tsentence2\n"

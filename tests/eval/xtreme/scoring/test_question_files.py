@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 from ecsuite.eval.xtreme.scoring.question_files import has_answers, read_questions
+from ecsuite.runtime.errors import ConfigError
 
 CONTEXT = "Ada met Ada in Oslo."
 

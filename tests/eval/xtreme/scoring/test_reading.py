@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.reading import (
     FORMATS,
     LAYOUTS,
@@ -14,6 +13,7 @@ from ecsuite.eval.xtreme.scoring.reading import (
     scored_split,
 )
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.runtime.errors import ConfigError
 
 
 def conllu(form, tag):

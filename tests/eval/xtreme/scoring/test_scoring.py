@@ -2,10 +2,10 @@
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.examples import Answer, Bitext, Question, TaggedSentence, TextPair
 from ecsuite.eval.xtreme.scoring.scoring import chance, labels_of, score_labels, score_predictions
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.runtime.errors import ConfigError
 
 PAIRS = [TextPair(first="a", second="b", label=label) for label in ("1", "0", "0", "0")]
 TAGGED = [

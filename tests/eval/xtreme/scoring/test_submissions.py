@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.submissions import file_of, read_submission, require_file
+from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.fixture

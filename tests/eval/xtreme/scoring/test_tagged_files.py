@@ -2,7 +2,6 @@
 
 import pytest
 
-from ecsuite.config import ConfigError
 from ecsuite.eval.xtreme.scoring.tagged_files import (
     ENTITY_TAGS,
     PARTS_OF_SPEECH,
@@ -10,6 +9,7 @@ from ecsuite.eval.xtreme.scoring.tagged_files import (
     read_conllu,
     read_tagged,
 )
+from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.fixture

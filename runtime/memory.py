@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from ecsuite.config import ConfigError, shown
+from ecsuite.runtime.errors import ConfigError, shown
 
 VARIABLE = "ECSUITE_MAX_MEMORY"
 """The environment variable with the most memory, such as 8G; `--max-memory` sets it, so that workers have it too."""

@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from ecsuite.locks import Lock
+from ecsuite.files.locks import Lock
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from ecsuite.locks import Lock
+from ecsuite.files.locks import Lock
 lock = Lock(Path(sys.argv[1]))
 assert lock.acquire()
 print(1, flush=True)

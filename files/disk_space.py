@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from ecsuite.config import ConfigError
-from ecsuite.memory import size_text
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.memory import size_text
 
 
 def free_space(folder: Path) -> int:

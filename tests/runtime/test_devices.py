@@ -5,9 +5,11 @@ import os
 import pytest
 import torch
 
-from ecsuite import devices
-from ecsuite.config import ConfigError
-from ecsuite.devices import (
+from ecsuite.eval.icy.report import precision_notes
+from ecsuite.eval.icy.resolved import resolve
+from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.runtime import devices
+from ecsuite.runtime.devices import (
     WORKSPACE,
     choose_device,
     choose_precision,
@@ -16,9 +18,7 @@ from ecsuite.devices import (
     products_precision,
     routed_products,
 )
-from ecsuite.eval.icy.report import precision_notes
-from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.runtime.errors import ConfigError
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from ecsuite import provenance
-from ecsuite.provenance import checkout_commit, processor
+from ecsuite.runtime import provenance
+from ecsuite.runtime.provenance import checkout_commit, processor
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -6,18 +6,18 @@ import sys
 import pytest
 from torch import nn
 
-from ecsuite import foreign
 from ecsuite.agents.registry import SENDERS
-from ecsuite.components import KIND
-from ecsuite.config import ConfigError
 from ecsuite.games.registry import CHANNELS
+from ecsuite.parts import own_code
+from ecsuite.parts.registry import KIND
+from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     """An empty current folder, where nothing is trusted."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(foreign, "_trusted", set())
+    monkeypatch.setattr(own_code, "_trusted", set())
     return tmp_path
 
 
@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch):
     ],
 )
 def test_names(kind, is_foreign):
-    assert foreign.is_foreign(kind) == is_foreign
+    assert own_code.is_foreign(kind) == is_foreign
 
 
 def test_only_what_was_named_is_imported(folder):
@@ -45,7 +45,7 @@ def test_only_what_was_named_is_imported(folder):
     for name in ("own.py", "own/__init__.py", "own/mine.py"):
         (folder / name).write_text("raise SystemExit\n")
     for kind in ("./own.py:Mine", "own/mine.py:Mine", "own.mine:Mine"):
-        with pytest.raises(foreign.UntrustedError, match="code from a file, which is not run unasked"):
+        with pytest.raises(own_code.UntrustedError, match="code from a file, which is not run unasked"):
             SENDERS.load(kind)
 
 
@@ -73,14 +73,14 @@ def test_only_what_was_named_is_imported(folder):
 def test_mistakes_are_told_in_one_line(folder, code, kind, message):
     if code is not None:
         (folder / "own.py").write_text(code)
-    foreign.trust([kind])
+    own_code.trust([kind])
     with pytest.raises(ConfigError, match=f"^{re.escape(message)}"):
         SENDERS.load(kind)
 
 
 def test_a_part_without_options_has_those_of_its_kind(folder):
     (folder / "own.py").write_text("from torch import nn\nclass Mine(nn.Module): pass\n")
-    foreign.trust(["./own.py:Mine"])
+    own_code.trust(["./own.py:Mine"])
     made = SENDERS.load("./own.py:Mine")
     assert issubclass(made, nn.Module) and made.Options().perception.kind == "identity"
 
@@ -89,7 +89,7 @@ def test_another_content_is_another_part(folder):
     file = folder / "own.py"
     for value in (1, 2):
         file.write_text(f"from torch import nn\nclass Mine(nn.Module):\n    value = {value}\n")
-        foreign.trust(["./own.py:Mine"])
+        own_code.trust(["./own.py:Mine"])
         assert SENDERS.load("./own.py:Mine").value == value
 
 
@@ -98,7 +98,7 @@ def test_modules_of_the_current_folder_are_found(folder, monkeypatch):
     (folder / "mine_for_a_test" / "parts.py").write_text(
         "from torch import nn\nclass Mine(nn.Module): pass\n"
     )
-    foreign.trust(["mine_for_a_test.parts:Mine"])
+    own_code.trust(["mine_for_a_test.parts:Mine"])
     assert SENDERS.load("mine_for_a_test.parts:Mine").__name__ == "Mine"
     assert "" not in sys.path[:1]
 

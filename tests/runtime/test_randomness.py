@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import chisquare
 
-from ecsuite.randomness import distinct_draws, epoch_order, random_words
+from ecsuite.runtime.randomness import distinct_draws, epoch_order, random_words
 
 
 def test_epoch_orders_are_pure_functions_of_seed_and_epoch():

@@ -9,9 +9,9 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
-from ecsuite.allocator import kept_memory
-from ecsuite.config import ConfigError, unknown_name
-from ecsuite.provenance import processor
+from ecsuite.runtime.allocator import kept_memory
+from ecsuite.runtime.errors import ConfigError, unknown_name
+from ecsuite.runtime.provenance import processor
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 

@@ -17,7 +17,7 @@ def own_commit() -> str | None:
 
     Changes that were not committed are not looked for.
     """
-    folder = Path(__file__).resolve().parent
+    folder = Path(__file__).resolve().parents[1]
     return checkout_commit(folder) or _installed_commit(folder)
 
 

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from ecsuite.config import PartError
+from ecsuite.runtime.errors import PartError
 
 PACKAGE = "__init__.py"
 INSTALLED = {"site-packages", "dist-packages"}

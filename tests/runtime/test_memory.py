@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite import memory
-from ecsuite.config import ConfigError
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.job import Job, Outcome, job_function
 from ecsuite.jobs.store import Store
-from ecsuite.memory import max_memory, read_size, require_memory, set_max_memory, size_text
+from ecsuite.runtime import memory
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.memory import max_memory, read_size, require_memory, set_max_memory, size_text
 
 
 @job_function(version=1)
@@ -123,7 +123,7 @@ def test_texts_and_weights(tmp_path, one_mebibyte):
     import torch
 
     from ecsuite.eval.learning.encoders import PublishedBackbone
-    from ecsuite.tensor_files import read_tensors, write_tensors
+    from ecsuite.files.tensor_files import read_tensors, write_tensors
 
     model, corpus = tmp_path / "model.safetensors", tmp_path / "corpus.jsonl"
     write_tensors(model, {"a": torch.zeros(300_000)}, {})

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from ecsuite.runtime.errors import FormatError
+
 KEY = "format"
 FORMATS = {"config": 2, "scores": 1, "result": 1, "kept result": 2}
 """The newest format of each kind of file; this is the one that is written.
@@ -21,10 +23,6 @@ job in a store; those of format 1 were kept elsewhere, and are not read.
 
 FORMER_KEYS = {"conclusion": "verdict"}
 """Keys in JSON files of fields that are called otherwise: files of version 0.1 have them."""
-
-
-class FormatError(ValueError):
-    """A file of a format that this version cannot read; the message names the file, its format and the known ones."""
 
 
 def with_format(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from typing import Annotated, Literal
 import pytest
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS
-from ecsuite.components import (
+from ecsuite.games.sections import PARTS, PLAIN
+from ecsuite.parts.config import Count, Share
+from ecsuite.parts.registry import (
     KIND,
     Part,
     Registry,
@@ -20,8 +22,7 @@ from ecsuite.components import (
     read_part,
     to_tree,
 )
-from ecsuite.config import ConfigError, Count, Share
-from ecsuite.games.sections import PARTS, PLAIN
+from ecsuite.runtime.errors import ConfigError
 
 
 class Glass:

@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite import foreign
-from ecsuite.foreign_files import part_files
+from ecsuite.parts import own_code
+from ecsuite.parts.own_code_files import part_files
+from ecsuite.runtime.errors import PartError
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(foreign, "_trusted", set())
+    monkeypatch.setattr(own_code, "_trusted", set())
     return tmp_path
 
 
@@ -24,12 +25,12 @@ def write(**files):
 
 
 def load(kind):
-    foreign.trust([kind])
-    return foreign.named(kind)
+    own_code.trust([kind])
+    return own_code.named(kind)
 
 
 def test_a_file_alone_has_its_own_checksum():
-    write(own="import random, numpy, ecsuite.config\n")
+    write(own="import random, numpy, ecsuite.parts.config\n")
     files = part_files("./own.py")
     assert (files.module, list(files.files), files.imported()) == ("own", ["own"], [])
 
@@ -57,11 +58,11 @@ def test_what_a_file_imports_belongs_to_it(lines, is_late):
     )
     assert load("./own.py:own")() == 1
     assert len(part_files("./own.py").imported()) == 1
-    before = foreign.checksum("./own.py")
+    before = own_code.checksum("./own.py")
     write(helper="value = 2\n", more__inner="value = 2\n")
-    assert foreign.checksum("./own.py") != before
-    with pytest.raises(foreign.UntrustedError):
-        foreign.named("./own.py:own")
+    assert own_code.checksum("./own.py") != before
+    with pytest.raises(own_code.UntrustedError):
+        own_code.named("./own.py:own")
     assert load("./own.py:own")() == 2
 
 
@@ -88,7 +89,7 @@ def test_two_parts_may_import_files_of_the_same_name():
 
 
 def test_installed_packages_and_modules_of_python_are_no_files_of_the_users(folder):
-    write(own="import statistics, numpy, ecsuite.config\n", statistics="raise SystemExit\n")
+    write(own="import statistics, numpy, ecsuite.parts.config\n", statistics="raise SystemExit\n")
     (folder / "numpy").mkdir()  # a folder of data
     assert part_files("./own.py").imported() == []
 
@@ -122,7 +123,7 @@ def test_files_that_import_each_other():
 )
 def test_a_mistake_in_an_imported_file_names_that_file(helper, message):
     write(own="import helper\nclass Own: pass\n", helper=helper)
-    with pytest.raises(foreign.PartError) as caught:
+    with pytest.raises(PartError) as caught:
         load("./own.py:Own")
     assert str(caught.value).startswith(message)
 
@@ -144,5 +145,5 @@ def test_the_copies_are_the_same_part(folder):
         copy = folder / "copies" / place
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(content)
-    assert foreign.checksum("copies/package/own.py") == foreign.checksum("package/own.py")
+    assert own_code.checksum("copies/package/own.py") == own_code.checksum("package/own.py")
     assert load("copies/package/own.py:Own").value == 2

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from ecsuite.config import DamagedError
-from ecsuite.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
+from ecsuite.files.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
+from ecsuite.runtime.errors import DamagedError
 
 TENSORS = {"a": torch.arange(6).reshape(2, 3), "b": torch.tensor(0.5), "c": torch.rand(3, 2).T}
 

@@ -15,8 +15,9 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-import ecsuite.foreign as foreign
-from ecsuite.config import ConfigError, checked, look_up, parse_value, shown, unknown_name
+import ecsuite.parts.own_code as own_code
+from ecsuite.parts.config import checked, parse_value
+from ecsuite.runtime.errors import ConfigError, PartError, look_up, shown, unknown_name
 
 KIND = "kind"
 """The key of a section that names the part."""
@@ -52,9 +53,9 @@ class Registry:
 
     def load(self, kind: str) -> Any:
         """The class of a part, imported now; `ConfigError` if the name is unknown."""
-        if foreign.is_foreign(kind):
+        if own_code.is_foreign(kind):
             base, options = (None if path is None else _imported(path) for path in (self.base, self.options))
-            return foreign.load(kind, self.word, base, self.needs, options)
+            return own_code.load(kind, self.word, base, self.needs, options)
         return _imported(look_up(self.word, kind, self.parts)[0])
 
     def make(self, part: Part, **known: Any) -> Any:
@@ -74,7 +75,7 @@ class Registry:
         kind = given.get(KIND)
         if not isinstance(kind, str | None):
             raise ConfigError(f"{path}.{KIND}: expected a name, got {shown(kind)}")
-        if kind is None or kind in self.parts or (foreign.is_foreign(kind) and "," not in kind):
+        if kind is None or kind in self.parts or (own_code.is_foreign(kind) and "," not in kind):
             return dict(given)
         return {**self._expanded(kind), **{key: value for key, value in given.items() if key != KIND}}
 
@@ -83,7 +84,7 @@ class Registry:
         name, *assignments = (piece.strip() for piece in text.split(","))
         section: dict[str, Any] = {KIND: name}
         short: Mapping[str, str] = {}
-        if not foreign.is_foreign(name):
+        if not own_code.is_foreign(name):
             short = self.short_options
             if name not in self.parts and self.read_name is not None:
                 section = _imported(self.read_name)(name)
@@ -149,10 +150,10 @@ def own_function(
         return made, {}
     options = read_options(declared, section, kind)
     # A class without options needs no constructor.
-    built = made() if declared is foreign.NoOptions else made(watch(options))
+    built = made() if declared is own_code.NoOptions else made(watch(options))
     if not callable(built):
-        raise foreign.PartError(
-            f"{foreign.place_of(kind)}: for a {registry.word}, expected a function or a class with __call__"
+        raise PartError(
+            f"{own_code.place_of(kind)}: for a {registry.word}, expected a function or a class with __call__"
         )
     return built, to_tree(options)
 

@@ -8,11 +8,9 @@ from typing import Literal
 
 import pytest
 
-from ecsuite.config import (
+from ecsuite.parts.config import (
     Accuracy,
-    ConfigError,
     Count,
-    DivergedError,
     Levels,
     Positive,
     Seed,
@@ -20,16 +18,14 @@ from ecsuite.config import (
     Weight,
     build,
     checked,
-    look_up,
     parse_value,
     parse_yaml,
     read_yaml,
     refuse_unread,
     shipped_configs,
-    shown,
-    unknown_name,
     unread,
 )
+from ecsuite.runtime.errors import ConfigError, DivergedError, look_up, shown, unknown_name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,98 +1,26 @@
 """Reading configs: strict YAML, types with bounds, and messages that name the place and the choices."""
 
-import difflib
 import os
 import re
-import reprlib
 import sys
 import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 import yaml
 from msgspec import Meta
 
-from ecsuite.checksums import DamagedError as DamagedError
-from ecsuite.checksums import require_unchanged_text
-from ecsuite.file_formats import without_format
-from ecsuite.strict_yaml import MAX_CHARACTERS, Loader, StrictYamlError, load_yaml
-
-Entry = TypeVar("Entry")
-
-
-class ConfigError(ValueError):
-    """A config that can't be used; the message names the key, the expected and the found value."""
-
-
-class PartError(ConfigError):
-    """An error in a user's own part; the message names file and line."""
-
-
-class CorpusError(ValueError):
-    """Input that is not valid; the message names the first error: file, line, expected, found."""
-
-    def __init__(self, message: str, num_errors: int = 1) -> None:
-        """Store the message and the number of all errors."""
-        super().__init__(message)
-        self.num_errors = num_errors
-
-
-class DivergedError(ArithmeticError):
-    """Training whose loss, weights or evaluation is not finite.
-
-    Args:
-        message: What is not finite, and where.
-        outcome: How far the training came, JSON-ready; None if nothing of it is kept.
-    """
-
-    def __init__(self, message: str, outcome: Mapping[str, Any] | None = None) -> None:
-        super().__init__(message)
-        self.outcome = outcome
-
+from ecsuite.files.checksums import require_unchanged_text
+from ecsuite.files.format_numbers import without_format
+from ecsuite.parts.strict_yaml import MAX_CHARACTERS, Loader, StrictYamlError, load_yaml
+from ecsuite.runtime.errors import LISTED, ConfigError, Entry, PartError, look_up, shown, unknown_name
 
 RUN_CONFIG = "config.yaml"
 """Name of the config in a run folder."""
-NUM_CHOICES = 10
-"""Most names that the error for an unknown name has."""
-LISTED = (
-    "game world task channel perception sender receiver loss optimizer schedule grammar metric protocol study preset "
-    "baseline"
-).split()
-"""Kinds of which `ecsuite list KIND` has all names."""
-
-
-def unknown_name(kind: str, name: str, choices: Iterable[str], *, command: str | None = None) -> ConfigError:
-    """The error for an unknown name of a `kind` such as `game`: the most similar one, and what else there is.
-
-    Where there are many, the most similar ones are named, and the command that names all of them.
-
-    Args:
-        kind: A word for it.
-        name: What the user wrote.
-        choices: All names.
-        command: What names all of them; None: `ecsuite list KIND`, where that does.
-    """
-    choices = list(choices)
-    similar = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
-    hint = f"; did you mean '{similar[0]}'?" if similar else ";"
-    name = name if len(name) <= 60 else name[:59] + "…"
-    if len(choices) <= NUM_CHOICES:
-        return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices)}")
-    nearest = difflib.get_close_matches(name, choices, n=NUM_CHOICES, cutoff=0)
-    command = command or (f"ecsuite list {kind}" if kind in LISTED else None)
-    rest = f"all {len(choices)}: {command}" if command else f"and {len(choices) - NUM_CHOICES} more"
-    return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(nearest)}; {rest}")
-
-
-def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
-    """The registry entry of a name; `ConfigError` with the most similar name and all choices if it is unknown."""
-    if name not in registry:
-        raise unknown_name(kind, name, registry)
-    return registry[name]
 
 
 def unread(names: Iterable[str], chosen: Collection[str], reads: Mapping[str, Collection[str]]) -> list[str]:
@@ -127,11 +55,6 @@ def refuse_unread(
         raise ConfigError(f"{given[name]}: not read by {choice}; read by {readers}")
 
 
-def missing_extra(needs: str, extra: str) -> ConfigError:
-    """The error where packages of an optional extra are not installed, such as `a picture needs matplotlib`."""
-    return ConfigError(f"{needs}: pip install 'ecsuite[{extra}]'")
-
-
 Count = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Natural = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Levels = Annotated[int, Meta(ge=2, le=2**63 - 1)]
@@ -141,20 +64,6 @@ Share = Annotated[float, Meta(ge=0, lt=1)]
 Weight = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
 Accuracy = Annotated[float, Meta(gt=0, le=1)]
 """Types of settings with their bounds; neither NaN nor infinity is within any of them."""
-
-
-def shown(value: object) -> str:
-    """A value for a message, cut where it is long."""
-    try:
-        text = _REPR.repr(value)
-    except ValueError:  # Python writes no integer of more than 4,300 digits
-        text = "a value with an integer that is too long"
-    return text if len(text) <= 200 else text[:199] + "…"
-
-
-_REPR = reprlib.Repr()
-_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
-_REPR.maxlevel = 3
 
 
 def parse_yaml(text: str, place: str) -> Any:

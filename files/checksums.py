@@ -10,10 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-
-class DamagedError(RuntimeError):
-    """Damaged files of a run."""
-
+from ecsuite.runtime.errors import DamagedError
 
 CHECKSUM = "checksum"
 """Key of the checksum of a JSON object: SHA-256 of its other keys as sorted JSON."""

@@ -11,9 +11,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 from torch import Tensor
 
-from ecsuite.atomic_files import write_atomically
-from ecsuite.config import DamagedError
-from ecsuite.memory import require_memory
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.runtime.errors import DamagedError
+from ecsuite.runtime.memory import require_memory
 
 COPIES = 2.0
 """Bytes of memory for each byte of a file: its bytes, and its tensors."""

@@ -23,9 +23,8 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from ecsuite.config import ConfigError
-from ecsuite.config import PartError as PartError
-from ecsuite.foreign_files import PartFiles, UserFile, is_installed, part_files
+from ecsuite.parts.own_code_files import PartFiles, UserFile, is_installed, part_files
+from ecsuite.runtime.errors import ConfigError, PartError
 
 CODE = "code"
 """The section that a run adds to its config, SHA-256 by source of foreign parts; also the folder of their copies."""

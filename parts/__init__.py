@@ -1,0 +1,1 @@
+"""Parts by name: registries with their options, configs, and users' own code."""
