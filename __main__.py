@@ -1,4 +1,4 @@
-"""`python -m ecsuite`: the command line, also for launchers such as torchrun."""
+"""`python -m ecsuite`: the command line."""
 
 from ecsuite.cli import main
 

@@ -122,16 +122,11 @@ def train_game(
         "world.objects": objects,
     }
     changes = {} if init_from is None else {f"training.init_{role}": init_from for role in ROLES}
-    from ecsuite.games.processes import is_first_process, silent_unless_first
     from ecsuite.jobs.signals import stop_signals
 
-    folder, is_first = out, is_first_process()
+    folder = out
     try:
-        with (
-            silent_unless_first(),
-            Reporter(quiet=quiet or not is_first) as reporter,
-            stop_signals() as should_stop,
-        ):
+        with Reporter(quiet=quiet) as reporter, stop_signals() as should_stop:
             experiment = load_experiment(
                 game,
                 assign or [],
@@ -157,12 +152,12 @@ def train_game(
                 should_stop=should_stop,
             )
     except DivergedError as error:
-        if as_json and is_first:
+        if as_json:
             print_json({"folder": str(folder), **(error.outcome or {})})
         raise
-    if as_json and is_first:
+    if as_json:
         print_json({"folder": str(folder), **result.to_json()})
-    elif not quiet and is_first:
+    elif not quiet:
         print(result.summary())
         if result.stopped != "preempted":
             print(f"Corpus in {folder}; next: ecsuite score {folder}")

@@ -23,7 +23,6 @@ from ecsuite.agents.perception import make_object_perception
 from ecsuite.agents.receivers import state_size
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.games.channels import Channel, Mode
-from ecsuite.games.distributed import Processes
 from ecsuite.games.noise import Noise, noise_generator, uniform
 from ecsuite.games.perturbations import Perturbation
 from ecsuite.games.registry import CHANNELS, LOSSES, TASKS
@@ -127,7 +126,6 @@ class Game(nn.Module):
             )
         training = experiment.training
         self.seed = training.seed
-        self.processes = Processes()
         self.frozen_roles = [role for role in ROLES if getattr(training, f"freeze_{role}")]
         if "sender" in self.frozen_roles:
             self.sender_dropout = 0.0
@@ -176,10 +174,9 @@ class Game(nn.Module):
         return [({}, self)]
 
     def train_on(self, number: int, step: int, epoch: int) -> StepResult:
-        """Play batch `number` of training at a step, or this process's share of it, with its noise."""
+        """Play batch `number` of training at a step, with its noise."""
         noise = noise_generator(self.seed, "train", number, self.device)
-        batch, own_noise = self.processes.share(self.world.batch("train", number), noise)
-        return self.play(batch, "train", own_noise, epoch)
+        return self.play(self.world.batch("train", number), "train", noise, epoch)
 
     @property
     def device(self) -> torch.device:

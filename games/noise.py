@@ -1,7 +1,4 @@
-"""The noise of a batch: of a pair of agents from its generator; of pairs that play side by side, from one for each.
-
-Where several processes play shares of a batch, each draws the noise of the whole batch and takes its own part.
-"""
+"""The noise of a batch: of a pair of agents from its generator; of pairs that play side by side, from one for each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,19 +21,7 @@ class ReplicaNoise:
     """The number of the pair, a single value under vmap."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProcessNoise:
-    """The noise of one process's share of a batch: the same values that one process alone has for these rounds."""
-
-    generator: torch.Generator
-    """That of the whole batch."""
-    rank: int
-    """The number of the process."""
-    num_processes: int
-    """Each has an equal share of the rounds."""
-
-
-Noise = torch.Generator | ReplicaNoise | ProcessNoise
+Noise = torch.Generator | ReplicaNoise
 """Where noise comes from."""
 
 
@@ -62,7 +47,7 @@ def gumbel(shape: Sequence[int], noise: Noise | None, device: torch.device) -> T
     def draw(shape: Sequence[int], each: torch.Generator | None) -> Tensor:
         return torch.empty(shape, device=device).exponential_(generator=each).clamp_(min=tiny).log_().neg_()
 
-    return _drawn(draw, shape, noise, of_batch=1)
+    return _drawn(draw, shape, noise)
 
 
 def normal(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
@@ -71,7 +56,7 @@ def normal(shape: Sequence[int], noise: Noise | None, device: torch.device) -> T
     def draw(shape: Sequence[int], each: torch.Generator | None) -> Tensor:
         return torch.randn(shape, generator=each, device=device)
 
-    return _drawn(draw, shape, noise, of_batch=1)
+    return _drawn(draw, shape, noise)
 
 
 def uniform(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
@@ -87,13 +72,8 @@ def _drawn(
     draw: Callable[[Sequence[int], torch.Generator | None], Tensor],
     shape: Sequence[int],
     noise: Noise | None,
-    of_batch: int = 0,
 ) -> Tensor:
-    """Draw noise of a shape, of which one dimension is that of the rounds of the batch."""
+    """Draw noise of a shape."""
     if isinstance(noise, ReplicaNoise):
         return torch.stack([draw(shape, each) for each in noise.generators])[noise.replica]
-    if isinstance(noise, ProcessNoise):
-        whole, size = list(shape), shape[of_batch]
-        whole[of_batch] = size * noise.num_processes
-        return draw(whole, noise.generator).narrow(of_batch, noise.rank * size, size).contiguous()
     return draw(shape, noise)

@@ -4,7 +4,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,10 +16,9 @@ from ecsuite.formats import write_corpus
 from ecsuite.games.best_checkpoint import Best, read_best, save_best
 from ecsuite.games.checkpoints import load_checkpoint, remove_old_checkpoints, save_checkpoint
 from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.distributed import Processes, joined_processes
 from ecsuite.games.experiment import ignore
 from ecsuite.games.first_step import try_first_step
-from ecsuite.games.game import Game, StepResult
+from ecsuite.games.game import Game
 from ecsuite.games.initial_weights import set_agent_weights, with_initial_weights
 from ecsuite.games.interactions import keep_interactions, require_pyarrow
 from ecsuite.games.language_metrics import LanguageMetrics, LanguageScores
@@ -69,10 +67,6 @@ from ecsuite.runtime.devices import (
 )
 from ecsuite.runtime.errors import DivergedError
 
-ONE_PROCESS = Processes()
-ENDINGS: tuple[StopReason, ...] = ("epochs", "accuracy", "patience", "minutes", "interrupt", "preempted")
-"""Why a run ends; where processes have different reasons, all take the last of them."""
-
 
 def train(
     experiment: Experiment,
@@ -110,24 +104,11 @@ def train(
         DivergedError: If the loss, the weights or an evaluation are not finite. The last state with a finite loss is
             saved if its weights are known to be finite; `outcome` has the fields of `Result`.
     """
-    with joined_processes(target_device := choose_device(device)) as processes:
-        if not processes.is_first:
-            loggers, note, announce = (), ignore, ignore
-        alone = only_process(folder, note, should_stop) if processes.is_first else nullcontext()
-        with alone:
-            processes.wait()  # until the folder is free
-            return _train(
-                experiment,
-                folder,
-                resume,
-                target_device,
-                processes,
-                loggers,
-                progress,
-                note,
-                announce,
-                should_stop,
-            )
+    target_device = choose_device(device)
+    with only_process(folder, note, should_stop):
+        return _train(
+            experiment, folder, resume, target_device, loggers, progress, note, announce, should_stop
+        )
 
 
 def _train(
@@ -135,7 +116,6 @@ def _train(
     folder: Path,
     resume: bool,
     target_device: torch.device,
-    processes: Processes,
     loggers: Sequence[Logger],
     progress: Callable[[str, float, float], None],
     note: Callable[[str], None],
@@ -153,15 +133,8 @@ def _train(
         torch.manual_seed(settings.seed)
         game = make_players(experiment, world, PRECISIONS[settings.precision]).to(target_device)
     society = game if isinstance(game, Society) else None
-    processes.require_fits(
-        game,
-        world,
-        is_foreign=bool(experiment.code),
-        length_cost_power=getattr(experiment.loss.options, "length_cost_power", 0),
-    )
     require_resources(experiment, game, folder, target_device, note)
     if isinstance(game, Game):
-        game.processes = processes
         for role, weights in initial.items():
             set_agent_weights(game, role, weights, str(settings.init_of(role)))
     batches_per_epoch = -(-world.num_train // settings.batch_size)
@@ -199,15 +172,12 @@ def _train(
     if found.diverged_at is not None:
         what = "is replaced" if found.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
         note(f"{folder}: the run that diverged at step {found.diverged_at} {what}")
-    processes.wait()  # until all have read the folder
-    if processes.is_first:
-        prepare_run_folder(folder, experiment, is_replaced=found.is_replaced)
-        remove_old_checkpoints(folder)  # the run may have been killed before it removed one
+    prepare_run_folder(folder, experiment, is_replaced=found.is_replaced)
+    remove_old_checkpoints(folder)  # the run may have been killed before it removed one
     state: dict[str, Any] = saved or {"step": 0, NUM_LINES: 0, "sums": {}, "valid": {}}
     step, sums, valid = state["step"], state["sums"], state["valid"]
     devices = devices_of_run(state.get("devices", []), target_device, step, note)
-    log_file = folder / LOG if processes.is_first else Path(os.devnull)
-    log = open_log(log_file, step, state[NUM_LINES], note, state.get(CHECKSUM))
+    log = open_log(folder / LOG, step, state[NUM_LINES], note, state.get(CHECKSUM))
     # The run may have been killed after it reached its accuracy and before it wrote its corpus.
     stopped: StopReason = "accuracy" if is_accuracy_reached(experiment, valid) else "epochs"
     if stopped == "epochs" and best is not None and best.is_over:
@@ -222,7 +192,6 @@ def _train(
     config = experiment.to_tree()
     provenance: dict[str, Any] = {"config": config, "versions": versions(target_device)}
     provenance |= {"devices": devices} if len(devices) > 1 else {}
-    provenance |= {"num_processes": processes.number} if processes.number > 1 else {}
 
     def means() -> dict[str, float]:
         """Of the training batches since the last evaluation at a multiple of `evaluate_every`."""
@@ -242,8 +211,6 @@ def _train(
         return {**entry, "examples_per_second": round(speed)}
 
     def save() -> None:
-        if not processes.is_first:
-            return
         log.file.flush()
         os.fsync(log.file.fileno())
         state = {
@@ -259,13 +226,12 @@ def _train(
     def diverged(step: int, what: str) -> DivergedError:
         """Note in the folder that the run diverged; returns the error to raise."""
         metadata = {**provenance, "training": ending("diverged", step), "chance": chance}
-        if processes.is_first:
-            write_divergence(folder, log, {**log_entry(step), "stopped": "diverged"}, metadata)
+        write_divergence(folder, log, {**log_entry(step), "stopped": "diverged"}, metadata)
         outcome = result(stopped="diverged", step=step, measures=valid, extra_evaluations={})
         return DivergedError(f"step {step}: {what}; {REMEDY}", outcome.to_json())
 
     def finite_evaluation() -> dict[str, float]:
-        found = evaluate(game, world, experiment, processes=processes)
+        found = evaluate(game, world, experiment)
         if not all(math.isfinite(value) for value in found.values()):
             raise diverged(step, "the evaluation is not finite, so it was not used")
         return found
@@ -289,9 +255,6 @@ def _train(
                 played = game.train_on(number, step, epoch)
                 # The backward pass is started before the loss is looked at, which waits for the device.
                 (played.objective / len(numbers)).backward()
-                if processes.number > 1:
-                    played = _mean_over_processes(played, processes)
-                    processes.average_buffers(list(game.buffers()), buffers)
                 if not played.objective.isfinite():
                     # The batch has changed the statistics of normalisation and the baselines of the channel.
                     for buffer, before in zip(game.buffers(), buffers, strict=True):
@@ -304,7 +267,6 @@ def _train(
                     of_step[name] = value / len(numbers) + of_step.get(name, 0.0)
             if society is not None:
                 society.scale_gradients(step)
-            processes.average_gradients(updates.parameters)
             updates.step(schedule.factor(step))
             step += 1
             sums = {**sums, **{name: value + sums.get(name, 0.0) for name, value in of_step.items()}}
@@ -314,13 +276,12 @@ def _train(
                 stopped = request
             elif settings.max_minutes is not None and seconds >= 60 * settings.max_minutes:
                 stopped = "minutes"
-            stopped = ENDINGS[processes.highest(ENDINGS.index(stopped))]
             is_evaluated = step % settings.evaluate_every == 0 or step == num_steps
             is_saved = step % settings.checkpoint_every == 0 or step == num_steps or stopped != "epochs"
             if (is_evaluated or is_saved) and not _has_finite_weights(game):
                 raise diverged(step, "the update made weights that are not finite, so they were not saved")
             if is_evaluated:
-                valid, language = finite_evaluation(), processes.of_first(partial(measure_language, game))
+                valid, language = finite_evaluation(), measure_language(game)
                 entry = log_entry(step)
                 log.write(entry)
                 tell(entry)
@@ -330,8 +291,7 @@ def _train(
                     is_saved = True
                 if best is not None and step % settings.evaluate_every == 0:
                     if best.add(step, {**valid, **language.figures()}):
-                        if processes.is_first:
-                            save_best(folder, step, game)
+                        save_best(folder, step, game)
                         is_saved = True
                     if stopped == "epochs" and best.is_over:
                         stopped = "patience"
@@ -354,28 +314,26 @@ def _train(
         best_step: int | None = None
         if stopped != "preempted":
             progress("last evaluation and corpus", step, total)
-            valid, language = finite_evaluation(), processes.of_first(partial(measure_language, game))
+            valid, language = finite_evaluation(), measure_language(game)
             kept = {}
             if best is not None:
                 best_step = step
                 if best.step is not None and not best.improves({**valid, **language.figures()}):
                     best_step = best.step
                     game.load_state_dict(read_best(folder, best_step))
-                    valid, language = finite_evaluation(), processes.of_first(partial(measure_language, game))
+                    valid, language = finite_evaluation(), measure_language(game)
                 kept = {"best_step": best_step, SINCE_BEST: best.num_since}
             others = evaluations_of(world, experiment)
             extra = {
-                name: evaluate(game, other, experiment, split, processes)
-                for name, (other, split) in others.items()
+                name: evaluate(game, other, experiment, split) for name, (other, split) in others.items()
             }
             provenance |= {"training": ending(stopped, step) | kept} | ({EXTRA: extra} if extra else {})
             provenance |= {METRICS: dict(language.values)} if language.values else {}
             evaluations = {"valid": (world, "valid"), **others}
-            if processes.is_first:
-                provenance |= keep_interactions(game, evaluations, experiment, folder)
-                corpus = record_corpus(game, experiment)
-                metadata = {**corpus.metadata, **provenance, "chance": chance}
-                write_corpus(replace(corpus, metadata=metadata), folder)
+            provenance |= keep_interactions(game, evaluations, experiment, folder)
+            corpus = record_corpus(game, experiment)
+            metadata = {**corpus.metadata, **provenance, "chance": chance}
+            write_corpus(replace(corpus, metadata=metadata), folder)
     return result(
         stopped=stopped,
         step=step,
@@ -392,7 +350,6 @@ def evaluate(
     world: World,
     experiment: Experiment,
     split: str = "valid",
-    processes: Processes = ONE_PROCESS,
 ) -> dict[str, float]:
     """Means over the examples of a split: loss (nats), accuracy, length, and the task's own metrics.
 
@@ -401,36 +358,24 @@ def evaluate(
         world: Has the split.
         experiment: The evaluation's mode and seed.
         split: Which examples.
-        processes: Each plays a share of the batches; all get the means.
     """
     measures: list[Mapping[str, Tensor]] = []
     size = world.sizes.evaluation_batch_size
     game.eval()
     num_batches = -(-world.num_valid // size)
-    for number in range(processes.rank, num_batches, processes.number):
+    for number in range(num_batches):
         noise = noise_generator(experiment.training.seed, split, number * size, game.device)
         measures.append(game.play(world.batch(split, number), experiment.evaluation.mode, noise).measures)
     game.train()
-    own: list[dict[str, float]] = []
-    if measures:  # not in a process beyond the number of batches
-        names = list(measures[0])
-        # In one table, so that the device is waited for once.
-        table = torch.stack([torch.stack([each[name] for name in names]) for each in measures]).tolist()
-        own = [dict(zip(names, row, strict=True)) for row in table]
-    of_batches = processes.joined(own)
-    totals = dict.fromkeys(of_batches[0], 0.0)
-    for number, values in enumerate(of_batches):
+    names = list(measures[0])
+    # In one table, so that the device is waited for once.
+    table = torch.stack([torch.stack([each[name] for name in names]) for each in measures]).tolist()
+    totals = dict.fromkeys(names, 0.0)
+    for number, row in enumerate(table):
         weight = min(size, world.num_valid - number * size) / world.num_valid
-        for name, value in values.items():
+        for name, value in zip(names, row, strict=True):
             totals[name] += value * weight
     return totals
-
-
-def _mean_over_processes(played: StepResult, processes: Processes) -> StepResult:
-    """Objective and measures of a batch of which each process played its share."""
-    names = list(played.measures)
-    means = processes.average([played.objective, *(played.measures[name] for name in names)])
-    return StepResult(objective=means[0], measures=dict(zip(names, means[1:], strict=True)))
 
 
 def _has_finite_weights(game: nn.Module) -> bool:
