@@ -35,19 +35,6 @@ ecsuite trains agents that invent languages, and measures the languages they inv
 """What `ecsuite` alone prints."""
 LESS_MEMORY = "choose smaller agents, batches or corpora, fewer --workers, or a machine with more"
 """What to do where memory does not suffice."""
-FORMER_COMMANDS: dict[str, str] = {}
-"""Names that commands had; they are hidden and keep working."""
-FORMER_OPTIONS: dict[str, dict[str, str]] = {
-    "score": {"--plot-folder": "--picture-folder"},
-    "compare": {"--picture": "--plot"},
-    "preview": {"--out": "--plot"},
-    "show": {"--out": "--plot"},
-    "icy": {"--early-verdict": "--early-stop", "--picture": "--plot"},
-    "translate": {"--folder": "--cache"},
-    "xtreme": {"--body": "--backbone", "--folder": "--cache", "--picture": "--plot"},
-    "cbm": {"--folder": "--cache", "--picture": "--plot"},
-}
-"""By command, names that options had; they are hidden and keep working."""
 
 
 class Commands(TyperGroup):
@@ -58,8 +45,7 @@ class Commands(TyperGroup):
         return list(COMMANDS)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called, and its arguments; former names are replaced, with a note."""
-        args = with_present_names(args)
+        """The command that is called, and its arguments."""
         if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise unknown_command(args[0])
         return super().resolve_command(ctx, args)
@@ -123,21 +109,6 @@ def _ecsuite(
     """Print how to begin if no command is given."""
     if ctx.invoked_subcommand is None:
         print(START, end="")
-
-
-def with_present_names(arguments: list[str]) -> list[str]:
-    """What was typed after `ecsuite`, with the present names of commands and options; a note names each change."""
-    if not arguments:
-        return arguments
-    command = FORMER_COMMANDS.get(arguments[0], arguments[0])
-    renamed = [command]
-    for argument in arguments[1:]:
-        option, equals, value = argument.partition("=")
-        renamed.append(FORMER_OPTIONS.get(command, {}).get(option, option) + equals + value)
-    for old, new in zip(arguments, renamed, strict=True):
-        if old != new:
-            sys.stderr.write(f"note: {old.partition('=')[0]} is now called {new.partition('=')[0]}\n")
-    return renamed
 
 
 def unknown_command(name: str) -> ConfigError:

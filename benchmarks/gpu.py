@@ -161,7 +161,7 @@ def limit_of(precision: str, device: torch.device, side: int) -> float:
     return 2 * side**3 / min(seconds)
 
 
-def verdicts(rows: dict[str, Row]) -> Iterator[str]:
+def conclusions(rows: dict[str, Row]) -> Iterator[str]:
     """What is asked of this project on a GPU, a line each for which all rows are there."""
     for name, said, bar, ratio in BARS:
         try:
@@ -230,7 +230,7 @@ def main(arguments: list[str] | None = None) -> None:
     for row in found.values():
         shown = ".0%" if row.unit == "share" else ",.2f"
         print(f"{row.name:40} {row.best:>12{shown}} {row.median:>12{shown}} {row.unit}")
-    for line in () if given.small else verdicts(found):
+    for line in () if given.small else conclusions(found):
         print(line)
 
 

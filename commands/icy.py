@@ -20,7 +20,6 @@ FIELDS = {
     "channel": "channels",
     "grammar": "grammars",
     "cap": "cap_ratio",
-    "early_stop": "early_verdict",
 }
 """Settings of a study whose option has another name."""
 READS = {

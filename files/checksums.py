@@ -1,6 +1,6 @@
 """Checksums inside of the files that users may open: JSON objects by a key, YAML by its last line.
 
-Files of earlier versions have none, and are read as they are. `ecsuite accept` writes those of files edited on purpose.
+Files that users write have none, and are read as they are. `ecsuite accept` writes those of files edited on purpose.
 """
 
 import hashlib

@@ -86,13 +86,13 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         files["meanings.jsonl"] = meaning_lines(corpus)
     files |= columns
     remove_abandoned(directory)
-    former = _columns_before(directory / "metadata.json")
+    replaced = _columns_before(directory / "metadata.json")
     hashes = {}
     for name, lines in files.items():
         write_atomically(directory / name, lines)
         hashes[name] = _sha256(directory / name)
     write_atomically(directory / "metadata.json", encode(sealed(metadata | {"sha256": hashes}), indent=2))
-    for name in {"meanings.jsonl", *former} - set(files):
+    for name in {"meanings.jsonl", *replaced} - set(files):
         (directory / name).unlink(missing_ok=True)
 
 

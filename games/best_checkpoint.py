@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ecsuite.files.checksums import require_unchanged
 from ecsuite.files.tensor_files import read_tensors, write_tensors
-from ecsuite.games.checkpoints import NUM_KEPT, newest_weights, with_present_names
+from ecsuite.games.checkpoints import NUM_KEPT, newest_weights
 from ecsuite.games.sections import TrainingOptions
 from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
 
@@ -92,7 +92,7 @@ def read_best(folder: Path, step: int) -> dict[str, Tensor]:
     """
     file = _file(folder, step)
     try:
-        return with_present_names(read_tensors(file)[0])
+        return read_tensors(file)[0]
     except (DamagedError, OSError) as error:
         raise DamagedError(
             f"{file}: the best state of this run can't be read ({error}); train it again in another folder"

@@ -14,8 +14,6 @@ from torch import Tensor, nn
 from ecsuite.files.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
 from ecsuite.runtime.errors import DamagedError
 
-RENAMED = {"question.": "receiver_projection.", "task.encode.": "receiver_perception."}
-"""Present names of weights by the names that version 0.1.0 gave them."""
 NUM_KEPT = 2
 """Number of checkpoints kept: the newest, and the previous one in case the newest is damaged."""
 
@@ -83,16 +81,6 @@ def newest_weights(folder: Path, note: Callable[[str], None]) -> dict[str, Tenso
     return None if found is None else _weights(found[0])
 
 
-def with_present_names(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Weights by their present names."""
-    present = {}
-    for name, tensor in weights.items():
-        for former, now in RENAMED.items():
-            name = now + name.removeprefix(former) if name.startswith(former) else name
-        present[name] = tensor
-    return present
-
-
 def _first_undamaged(
     folder: Path, note: Callable[[str], None], use: Callable[[Mapping[str, Tensor]], None]
 ) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
@@ -113,8 +101,7 @@ def _first_undamaged(
 
 def _weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Those tensors of a checkpoint that are the model's."""
-    own = {name.removeprefix("model."): each for name, each in tensors.items() if name.startswith("model.")}
-    return with_present_names(own)
+    return {name.removeprefix("model."): each for name, each in tensors.items() if name.startswith("model.")}
 
 
 def _restore(tensors: Mapping[str, Tensor], model: nn.Module, optimizer: torch.optim.Optimizer) -> None:

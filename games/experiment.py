@@ -6,7 +6,6 @@ from typing import Any
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.games.code_files import lies_in_run_folder, with_sources
-from ecsuite.games.former_settings import from_format_1, present_name
 from ecsuite.games.registry import WORLDS
 from ecsuite.games.sections import (
     DATA,
@@ -25,7 +24,6 @@ from ecsuite.games.settings_layers import (
     located,
     merged_trees,
     named_source,
-    set_value,
     settings_tree,
 )
 from ecsuite.games.worlds import own_data
@@ -61,7 +59,7 @@ def load_experiment(
             (`objects.csv`, `objects.npz`), a folder of images, or a data set of Hugging Face (`hf:NAME`).
         overrides: `section.key=value` each; the value is read as YAML. Later ones take precedence.
         flags: Values by `section.key`, above the overrides; those of `section.kind` below them. None: not given.
-        note: Called with a line about each setting of an older file that nothing reads now.
+        note: Called with a line about users' own code that changed since a run was begun with it.
         changes: Values by `section.key`, a layer below the overrides.
         trust_code: Whether the foreign parts of a config that a run wrote are imported, too.
         is_of_run: Whether the file was not named by the user, but found in a run folder.
@@ -85,7 +83,7 @@ def load_experiment(
         tree = with_sources(tree, Path(name_or_file).parent, note, trust_code=trust_code)
     else:
         own_code.trust(own_code.foreign_kinds(tree))
-    file = _current(tree, name_or_file, note)
+    file = tree
     if "world.train_data" in given:
         # The files have their own number of distractors, unless the user gives one.
         own_number = {"task": {"num_distractors": None}}
@@ -122,12 +120,12 @@ def _with_flags(
 
 
 def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:
-    """The experiment of a mapping, such as the config in the metadata of a corpus, in the present or a former form.
+    """The experiment of a mapping, such as the config in the metadata of a corpus.
 
     Raises:
         ConfigError: If a key or value is not valid; the message begins with `source`.
     """
-    return _read([(source, _current(tree, source, ignore))])
+    return _read([(source, dict(tree))])
 
 
 def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
@@ -147,35 +145,6 @@ def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> Experime
 def _with_layer(experiment: Experiment, source: str, changes: Tree) -> Experiment:
     own_code.trust(own_code.foreign_kinds(changes))
     return _read([("experiment", experiment.to_tree()), (source, changes)])
-
-
-def _current(tree: Mapping[str, Any], source: str, note: Callable[[str], None]) -> Tree:
-    """A tree in the present form: settings by their present names, and without those of older files that nothing reads.
-
-    A file with the section `game` is of format 1, whose settings belonged to all worlds, tasks and channels.
-    """
-    current: Tree = {}
-    if "game" not in tree:
-        for key, value in tree.items():
-            if isinstance(value, Mapping) and key in {**PARTS, **PLAIN}:
-                current.setdefault(key, {})
-                for inner, each in value.items():
-                    set_value(current, *present_name(f"{key}.{inner}", each))
-            else:
-                current[key] = value
-        return current
-    for path, value in from_format_1(tree, source):
-        set_value(current, path, value)
-    dropped: list[str] = []
-    has_rows = current.get("world", {}).get(KIND, "attributes") in ("attributes", "text")
-    bottom = DEFAULTS if has_rows else _with_perceptions("linear", "linear")
-    merged = merged_trees([bottom, current], source, drop=dropped.append)
-    if dropped:
-        number = "a setting" if len(dropped) == 1 else f"{len(dropped)} settings"
-        note(
-            f"{source}: {number} of format 1 that this experiment does not read left out, such as {dropped[0]}"
-        )
-    return merged
 
 
 def _with_perceptions(of_sender: str, of_receiver: str) -> Tree:

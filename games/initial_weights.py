@@ -1,4 +1,4 @@
-"""Agents that begin with the weights of another run: `--init-from RUN`, or `sender.init_from` and `receiver.init_from`.
+"""Agents that begin with the weights of another run: `--init-from RUN`, or `training.init_sender` for one of them.
 
 The SHA-256 of the weights belongs to the run, whatever the folder is called that they came from. After the run has
 begun, the other one is no longer needed.
@@ -42,13 +42,13 @@ def with_initial_weights(
         source = experiment.training.init_of(role)
         if source is None:
             continue
-        place = f"{role}.init_from: {source}"
+        place = f"training.init_{role}: {source}"
         try:
             weights[role] = agent_weights(Path(source), role, note)
         except (ConfigError, DamagedError) as error:
             known = None if folder is None else _begun(folder).get(role)
             if known is None:
-                raise type(error)(f"{role}.init_from: {error}") from None
+                raise type(error)(f"training.init_{role}: {error}") from None
             sums[role] = known
             continue
         sums[role] = digest_of(weights[role])

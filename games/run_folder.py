@@ -44,8 +44,8 @@ TMP_FILES = re.compile(
 )
 """Names of temporary files that a killed run may leave behind."""
 
-EXTRA = "probes"
-"""Key of the extra evaluations in the metadata and in `--json`; a former name, kept for programs that read it."""
+EXTRA = "extra_evaluations"
+"""Key of the evaluations of other objects in the metadata and in `--json`."""
 METRICS = "metrics"
 """Key of the scores of the language in the metadata and in the log."""
 SINCE_BEST = "evaluations_since_best"

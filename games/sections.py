@@ -55,13 +55,13 @@ class TrainingOptions:
     patience: Count | None = None
     """Stop after this many evaluations without a better value of the figure of keep_best."""
     init_sender: str | None = None
-    """Run folder whose sender's weights the sender begins with; in `--set` also sender.init_from."""
+    """Run folder whose sender's weights the sender begins with."""
     init_receiver: str | None = None
-    """Run folder whose receiver's weights the receiver begins with; in `--set` also receiver.init_from."""
+    """Run folder whose receiver's weights the receiver begins with."""
     freeze_sender: bool = False
-    """The sender's weights stay as they are; in `--set` also sender.freeze."""
+    """The sender's weights stay as they are."""
     freeze_receiver: bool = False
-    """The receiver's weights stay as they are; in `--set` also receiver.freeze."""
+    """The receiver's weights stay as they are."""
 
     def __post_init__(self) -> None:
         """Check that there is something to watch and something to train.

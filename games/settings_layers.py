@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ecsuite.games.former_settings import present_name
 from ecsuite.games.sections import CHECKSUMS, LISTS, PARTS, PLAIN, TEXTS, Tree, all_keys
 from ecsuite.parts.config import line_of_key, parse_value
 from ecsuite.parts.registry import KIND, merge_section, option_types
@@ -25,7 +24,7 @@ def assignments_tree(assignments: Iterable[str]) -> Tree:
         if key in LISTS and text[:1] != "[":
             settings.append((key, listed(text)))
             continue
-        is_part = key in PARTS or key.rpartition(".")[2] in (KIND, "architecture", "perception")
+        is_part = key in PARTS or key.rpartition(".")[2] in (KIND, "perception")
         # A name may be followed by options, whose commas are not YAML's.
         settings.append((key, text if is_part and text[:1] != "{" else parse_value(text, f"--set {key}")))
     return settings_tree(settings)
@@ -46,7 +45,7 @@ def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
     for key, value in settings:
         if not isinstance(key, str):  # as in YAML of users
             raise ConfigError(f"expected keys such as channel.max_len, got {shown(key)}")
-        set_value(tree, *present_name(key, value))
+        set_value(tree, key, value)
     return tree
 
 

@@ -58,24 +58,24 @@ def description(
 
 
 def devices_of_run(
-    former: Sequence[Mapping[str, Any]], device: torch.device, step: int, note: Callable[[str], None]
+    before: Sequence[Mapping[str, Any]], device: torch.device, step: int, note: Callable[[str], None]
 ) -> list[Mapping[str, Any]]:
     """The types of devices that a run has had, each with the step from which on; a change is told.
 
     Args:
-        former: Those of its checkpoint; none in a new run, and in a run of a version that did not save them.
+        before: Those of its checkpoint; none in a new run.
         device: The present one.
         step: Steps done.
         note: Told of a change.
     """
-    if former and former[-1]["device"] == device.type:
-        return list(former)
-    if former:
+    if before and before[-1]["device"] == device.type:
+        return list(before)
+    if before:
         note(
-            f"the run was on {former[-1]['device']} up to step {step} and goes on on {device.type}: from there its "
+            f"the run was on {before[-1]['device']} up to step {step} and goes on on {device.type}: from there its "
             "noise is drawn otherwise, so that the result is not that of a run on one device"
         )
-    return [*former, {"device": device.type, "from_step": step}]
+    return [*before, {"device": device.type, "from_step": step}]
 
 
 def _candidates(world: World) -> str:

@@ -107,7 +107,6 @@ class Runner:
         with ExitStack() as stack:
             folder = self.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             store = Store(folder, self.note)
-            store.note_former_results()
             plan = make_plan(jobs, store, needs_arrays=needs_arrays, retries=self.retries)
             for job in plan.kept:
                 store.remove_leftovers(job)

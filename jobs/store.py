@@ -47,14 +47,6 @@ class Store:
             self._noted.add(text)
             self._note(text)
 
-    def note_former_results(self) -> None:
-        """Say that results of versions that kept them elsewhere in the folder are left alone."""
-        former = [*self.folder.glob("*.json"), *self.folder.glob("*.safetensors")]
-        if former:
-            self.note(
-                f"{self.folder}: {len(former)} files of an earlier version of ecsuite are not read; they can be deleted"
-            )
-
     def read(self, job: Job | SentJob, *, needs_arrays: bool = False) -> Result | None:
         """The kept result of a job, with verified arrays if needed; None if there is none that can be trusted.
 

@@ -116,7 +116,9 @@ def soft_message_builder():
 
 
 @pytest.fixture
-def files_of_0_1(monkeypatch, tmp_path):
-    """Files as version 0.1.0 wrote them, copied into the folder in which commands run."""
+def small_files(monkeypatch, tmp_path):
+    """Configs, data, and files of small runs (`fixtures/make.py`), copied into the folder in which commands run."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(os.path.join(os.path.dirname(__file__), "fixtures", "v0.1"), tmp_path, dirs_exist_ok=True)
+    shutil.copytree(
+        os.path.join(os.path.dirname(__file__), "fixtures", "small"), tmp_path, dirs_exist_ok=True
+    )

@@ -11,7 +11,7 @@ import typer.main
 
 from ecsuite import __version__
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
-from ecsuite.cli import COMMANDS, FORMER_OPTIONS, app, with_present_names
+from ecsuite.cli import COMMANDS, app
 from ecsuite.corpus import Corpus
 from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.protocols import PROTOCOLS
@@ -163,16 +163,6 @@ def test_commands_and_options_are_the_known_ones():
         for name, command in the_commands().items()
     }
     assert found == OPTIONS
-
-
-def test_former_names_keep_working_with_a_note(ecsuite):
-    """The names of version 0.1.0 that changed since: hidden in the help, and told of on standard error."""
-    for command, options in FORMER_OPTIONS.items():
-        for former, present in options.items():
-            assert former not in OPTIONS[command] and present in OPTIONS[command]
-            assert with_present_names([command, "a", f"{former}=b", former, "b"]) == [
-                command, "a", f"{present}=b", present, "b",
-            ]  # fmt: skip
 
 
 def test_the_version_and_short_help(ecsuite):

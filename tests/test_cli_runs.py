@@ -81,8 +81,10 @@ def test_a_score_comes_with_pictures(ecsuite, tmp_path):
 
 
 def test_rounds_are_shown(ecsuite):
-    code, out, err = ecsuite("preview", "thing_qt", "--set", "world.rule_length=2", "--out", "deep/sheet.svg")
-    assert (code, err) == (0, "note: --out is now called --plot\n")
+    code, out, err = ecsuite(
+        "preview", "thing_qt", "--set", "world.rule_length=2", "--plot", "deep/sheet.svg"
+    )
+    assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[-1] == "Picture: deep/sheet.svg"
     assert lines[2].startswith("round 1: attribute") and lines[2].count(" and attribute") == 1

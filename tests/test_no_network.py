@@ -44,7 +44,7 @@ def asked(monkeypatch):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_nothing_is_asked_unasked(ecsuite, files_of_0_1, asked, command):
+def test_nothing_is_asked_unasked(ecsuite, small_files, asked, command):
     Path("sweep.yaml").write_text(SWEEP)
     code, _, err = ecsuite(*command.split())
     assert (code, asked) == (0, []), err

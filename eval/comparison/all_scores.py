@@ -1,7 +1,7 @@
 """Several sources side by side in every score that two of them have, corrected for all pairs and scores."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from ecsuite.eval.comparison.results import XFERBENCH, Result
 from ecsuite.eval.comparison.score_files import Document, documents, gather_from
 from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.metrics.score import Direction
-from ecsuite.files.format_numbers import fields_as_json
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -45,7 +44,7 @@ class ComparedScore:
                 result.to_json() | {"ci95": None if result.ci95 is None else list(result.ci95)}
                 for result in self.results.values()
             ],
-            "differences": [fields_as_json(each) for each in self.differences],
+            "differences": [asdict(each) for each in self.differences],
             "reason": self.reason,
         }
 

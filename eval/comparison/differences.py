@@ -7,7 +7,7 @@ corrected together by Holm's procedure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from textwrap import shorten
 from typing import Any, Literal
@@ -23,7 +23,6 @@ from ecsuite.eval.statistics.differences import (
     paired_difference,
     unpaired_difference,
 )
-from ecsuite.files.format_numbers import fields_as_json
 from ecsuite.runtime.errors import ConfigError, look_up
 
 Conclusion = Literal["higher", "lower", "inside the noise", "unknown"]
@@ -78,7 +77,7 @@ class Comparison:
                 result.to_json() | {"ci95": None if result.ci95 is None else list(result.ci95)}
                 for result in self.results
             ],
-            "differences": [fields_as_json(each) for each in self.differences],
+            "differences": [asdict(each) for each in self.differences],
             "correction": {"method": "Holm", "comparisons": self.num_comparisons},
         }
 

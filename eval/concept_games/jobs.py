@@ -46,7 +46,7 @@ def play_and_score(*, game: Game, folder: Location, device: str, context: Contex
 
     Returns:
         `seed`, `stopped` (the reason), `step`, `values` by measure (None if not defined), `chance`, `signatures` by
-        metric, `probes`, and the curves of `sensitivity`.
+        metric, `extra_evaluations`, and the curves of `sensitivity`.
 
     Raises:
         DivergedError: If the loss is not finite.
@@ -75,7 +75,7 @@ def play_and_score(*, game: Game, folder: Location, device: str, context: Contex
         "values": values,
         "chance": result.chance,
         "signatures": {key: score.signature for key, score in scores.items()},
-        "probes": result.extra_evaluations,
+        "extra_evaluations": result.extra_evaluations,
         "sensitivity": sensitivity(corpus),
     }
 

@@ -79,7 +79,7 @@ def expected_seconds(study: Study, missing: Sequence[Job], num_workers: int) -> 
 
 def seconds_of_update(study: Study, model: str) -> float:
     """Time of an update of a model on CONCAT, measured for about a second."""
-    protocol = replace(study.training, target=None, early_verdict=False)
+    protocol = replace(study.training, target=None, early_stop=False)
     run = Run(grammar=BASIS, seed=study.seeds[0], cap=MOST_STEPS)
     reports: list[tuple[float, int]] = []
 

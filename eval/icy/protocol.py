@@ -12,7 +12,7 @@ VERSION = 2
 """Increased whenever a run with the same inputs would train otherwise, or count a different number of steps."""
 
 EARLY_STOP_AT = 0.25
-"""Fraction of the cap after which `early_verdict` may stop a run, and of the way from floor to target it requires."""
+"""Fraction of the cap after which `early_stop` may stop a run, and of the way from floor to target it requires."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,7 +40,7 @@ class Protocol:
     """Fraction of meanings that are held out from training."""
     precision: Literal["fp32", "tf32", "bf16"] = "fp32"
     """That the factors of matrix products have (see `devices.products_precision`)."""
-    early_verdict: bool = False
+    early_stop: bool = False
     """Stop a run after a quarter of its cap if it is less than a quarter of the way from the floor to the target."""
 
     def signature(self, cap: float) -> str:
@@ -53,7 +53,7 @@ class Protocol:
         parts = [self.name, f"target:{self.target}", f"cap:{cap:g}", looks]
         parts += [f"batch:{self.batch_size}", f"lr:{self.lr:g}", f"clip:{self.clip or 'none'}"]
         parts += [f"hidden:{self.hidden_size}", f"held-out:{self.held_out:g}"]
-        parts += ["verdict:early" if self.early_verdict else "verdict:cap"]
+        parts += ["stop:early" if self.early_stop else "stop:cap"]
         return "|".join([*parts, f"precision:{self.precision}", f"v:{VERSION}"])
 
     def early_stopping(self, cap: int | None, floor: float) -> "EarlyStopping":
@@ -87,7 +87,7 @@ class EarlyStopping:
         """The last accuracy that the protocol measured."""
         self.window: deque[float] = deque(maxlen=protocol.window)
         margin = 0.0 if protocol.target is None else EARLY_STOP_AT * (protocol.target - floor)
-        self.early_stop_below = floor + margin if protocol.early_verdict else 0.0
+        self.early_stop_below = floor + margin if protocol.early_stop else 0.0
 
     def observe(self, updates: int, accuracy: float) -> StopDecision | None:
         """Process the accuracy of a batch after `updates` updates; a decision ends the run."""

@@ -93,7 +93,7 @@ def rows_notes(study: Study, rows: Sequence[Row]) -> list[str]:
             if cell.num_censored:
                 stopped = [run for run in cell.runs if not run["reached"]]
                 accuracy, floor = _mean(stopped, "accuracy"), _mean(stopped, "floor")
-                how = "early (early_verdict)" if cell.is_early else f"at {study.cap:g} x CONCAT"
+                how = "early (early_stop)" if cell.is_early else f"at {study.cap:g} x CONCAT"
                 lines.append(
                     f"{row.model} {cell.grammar.upper()}: {cell.num_censored} of {len(cell.runs)} runs stopped {how}, "
                     f"at accuracy {accuracy:.3f} ({baseline}: {floor:.3f}){_as_published(row, cell)}."

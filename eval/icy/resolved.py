@@ -140,7 +140,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu") -> Study:
             clip=config.clip,
             held_out=config.held_out,
             precision=products_precision(config.precision, torch.device(device)),  # type: ignore[arg-type]
-            early_verdict=config.early_verdict,
+            early_stop=config.early_stop,
             hidden_size=config.hidden_size,
         ),
         basis_cap=basis_caps.get(protocol, MOST_STEPS),

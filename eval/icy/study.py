@@ -23,7 +23,7 @@ MAX_WIDTH = 16_384
 """Maximum hidden size: agents and their gradients are held in memory."""
 
 _TRAINING = ("models", "target", "clip", "held_out", "precision", "hidden_size")
-_ACQUISITION = (*_TRAINING, "role", "cap_ratio", "early_verdict", "published")
+_ACQUISITION = (*_TRAINING, "role", "cap_ratio", "early_stop", "published")
 READS = {
     "exact": _ACQUISITION,
     "paper": _ACQUISITION,
@@ -69,7 +69,7 @@ class StudyConfig:
     """Fraction of meanings that are held out from training and evaluated at the end."""
     precision: Literal["fp32", "tf32", "bf16"] = "fp32"
     """bf16: factors of matrix products may be rounded; to what, depends on the device. tf32: on CUDA only."""
-    early_verdict: bool = False
+    early_stop: bool = False
     """Stop a run after a quarter of its cap if it is less than a quarter of the way from floor to target."""
     hidden_size: int = 128
     """Size of hidden states and embeddings, unless a model sets its own."""

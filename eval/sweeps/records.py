@@ -195,7 +195,7 @@ def _of_run(folder: Path) -> Record:
         name=str(folder),
         settings={"name": tree.get("name"), **settings},
         seed=settings.get(SEED),
-        measures=_measures({"measures": training, "probes": known.get("probes", {})}),
+        measures=_measures({"measures": training, "extra_evaluations": known.get("extra_evaluations", {})}),
         scores=values,
         stopped=training.get("stopped"),
     )
@@ -215,7 +215,7 @@ def flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 def _measures(training: Mapping[str, Any]) -> dict[str, float]:
     """The last evaluation, and those of other rounds: `seen objects accuracy`."""
     found = dict(training.get("measures", {}))
-    for rounds, measures in training.get("probes", {}).items():
+    for rounds, measures in training.get("extra_evaluations", {}).items():
         found |= {f"{rounds} {name}": value for name, value in measures.items()}
     names = ("step", "num_steps", "epoch")
     return {name: value for name, value in found.items() if type(value) in (int, float) and name not in names}

@@ -7,7 +7,7 @@ controls are multiple comparisons: their p values are corrected by Holm's proced
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +17,6 @@ from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD, paired_difference
 from ecsuite.eval.xtreme.result import REFERENCE, TransferResult
 from ecsuite.eval.xtreme.scoring.averaging import SOURCE
-from ecsuite.files.format_numbers import fields_as_json
 
 Conclusion = Literal["gain", "loss", "within noise", "no spread", "one seed"]
 
@@ -68,7 +67,7 @@ class Gain:
 
     def to_json(self) -> dict[str, Any]:
         """The gain as JSON values."""
-        return {**fields_as_json(self), "verdict": self.conclusion}
+        return {**asdict(self), "conclusion": self.conclusion}
 
 
 def estimate(differences: Floats) -> Estimate:

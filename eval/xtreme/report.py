@@ -38,7 +38,7 @@ def report(result: TransferResult) -> Report:
         notes=tuple(_notes(result, headline, over_controls)),
         data={
             **result.to_json(),
-            "verdict": conclusion_line(result, headline),
+            "conclusion": conclusion_line(result, headline),
             "gains_over_random_init": [gain.to_json() for gain in over_reference],
             "gains_of_corpus_over_further_controls": [gain.to_json() for gain in over_controls],
         },

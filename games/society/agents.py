@@ -32,7 +32,7 @@ class Agents(nn.Module):
         ConfigError: As `Game` does; or if someone meets nobody.
     """
 
-    born: Tensor
+    first_steps: Tensor
     written: Tensor
 
     def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> None:
@@ -52,7 +52,9 @@ class Agents(nn.Module):
         self._share()
         self._form = [first]  # in a list, so that its weights are not the society's
         # Steps at which agents began: senders, then receivers.
-        self.register_buffer("born", torch.zeros(len(self.senders) + len(self.receivers), dtype=torch.long))
+        self.register_buffer(
+            "first_steps", torch.zeros(len(self.senders) + len(self.receivers), dtype=torch.long)
+        )
 
     @property
     def device(self) -> torch.device:
@@ -108,7 +110,7 @@ class Agents(nn.Module):
         agent.load_state_dict(_agent(self.newborn(role, index, step), role).state_dict())
         for parameter in agent.parameters():
             optimizer.state.pop(parameter, None)
-        self.born[index + (0 if role == "sender" else len(self.senders))] = step
+        self.first_steps[index + (0 if role == "sender" else len(self.senders))] = step
 
     def _share(self) -> None:
         """Let agents that send and receive use one perception for both."""

@@ -23,7 +23,7 @@ from ecsuite.games.worlds.feature_files import synthetic_features
 from ecsuite.jobs.store import Store
 
 SEEDS = Path(__file__).parent / "seeds"
-FINISHED = Path(__file__).parent.parent / "fixtures" / "v0.1" / "finished"
+FINISHED = Path(__file__).parent.parent / "fixtures" / "small" / "finished"
 PAIRS = "le chat dort\tthe cat sleeps\nle chien court\tthe dog runs\nl'été\tsummer\n"
 CONLLU = (
     "# text = el perro\n1-2\tdel\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t3\tcase\t_\t_\n"
@@ -71,7 +71,7 @@ TEXTS = {
     "game_yaml/a.yaml": "name: mine\nworld: {kind: attributes, num_attributes: 3, num_values: 4}\n"
     "sender: {kind: lstm, hidden_size: 16}\nchannel:\n  kind: gumbel\n  vocab_size: 5\n"
     "optimizer: {kind: adam, lr: 1e-3}\ntraining: &t\n  seed: 3\n  num_epochs: 2\n",
-    "game_yaml/former.yaml": "format: 1\nchannel: {kind: reinforce}\ntraining: {lr: 0.002, batch_size: 32}\n",
+    "game_yaml/b.yaml": "format: 1\nchannel: {kind: reinforce}\noptimizer: {lr: 0.002}\ntraining: {batch_size: 32}\n",
     "sweep_yaml/a.yaml": "base: disc_tiny\nvary: {channel.vocab_size: [5, 20], training.batch_size: [16]}\nseeds: 2\n"
     "score: [topsim]\nset: {training.num_epochs: 1}\n",
     "search_yaml/a.yaml": "base: disc_tiny\nseeds: 1\nset: {evaluation.metrics: [topsim]}\nsearch:\n  trials: 6\n"
@@ -179,7 +179,7 @@ def corpora() -> None:
     scores = json.loads((FINISHED / "scores.json").read_text())
     for score in scores["scores"]:
         score["value"] = 0.5 if score["name"] == "topsim" else score["value"]
-    (SEEDS / "scores" / "scores.json").write_text(json.dumps(scores, indent=1))
+    (SEEDS / "scores" / "scores.json").write_text(json.dumps(sealed(scores), indent=1))
 
 
 def results_of_runs() -> None:

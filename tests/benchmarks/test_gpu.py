@@ -40,5 +40,5 @@ def test_what_is_asked_is_said_where_both_rows_are_there():
     times = {"disc_small": 2.0, "disc_small, EGG": 30.0, "disc_large": 1.0}
     rows = {name: Row(name=name, unit="ms", values=(value, 50.0)) for name, value in times.items()}
     share = Row(name="xtreme, of the limit", unit="share", values=(0.1, 0.25), higher_is_better=True)
-    found = list(gpu.verdicts(rows | {share.name: share}))
+    found = list(gpu.conclusions(rows | {share.name: share}))
     assert found == ["disc_small: 15.0 x EGG (asked: 10)", "xtreme: 25% of the limit (asked: 30%)"]

@@ -78,7 +78,7 @@ def test_compare_any_metric(printed, as_json, tmp_path):
     options = ("--metric", "topsim", "--baseline", "a", "--out", "d.json")
     found = as_json("compare", "a.json", "b.json", *options)
     assert found == json.loads((tmp_path / "d.json").read_text())
-    assert (found["metric"], found["differences"][0]["verdict"]) == ("topsim", "higher")
+    assert (found["metric"], found["differences"][0]["conclusion"]) == ("topsim", "higher")
 
 
 NO_INPUTS = "expected scores of a collection, or XferBench results and --translation FILE, or --paper"

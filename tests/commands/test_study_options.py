@@ -28,8 +28,3 @@ def test_options_come_as_one_value():
         True,
         False,
     )
-
-
-def test_the_former_name_of_the_cache(ecsuite):
-    code, out, err = ecsuite("cbm", "paper/cbm_table1", "--row", "thing_gs", "--plan", "--folder", "kept")
-    assert code == 0 and "note: --folder is now called --cache" in err and "found in kept" in out

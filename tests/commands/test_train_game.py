@@ -61,7 +61,7 @@ def test_options_of_training(ecsuite, tmp_path):
 
 def test_agents_of_another_run(ecsuite):
     ecsuite("train-game", *QUICK)
-    line = [*QUICK[:-1], "warm", "--init-from", "run", "--set", "receiver.freeze=true"]
+    line = [*QUICK[:-1], "warm", "--init-from", "run", "--set", "training.freeze_receiver=true"]
     code, _, err = ecsuite("train-game", *line)
     assert code == 0 and "33,270 parameters, 16,838 of them trained" in err
     code, out, _ = ecsuite("evaluate", "run", "--receiver-from", "warm", "--json")

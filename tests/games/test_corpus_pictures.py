@@ -27,7 +27,7 @@ def written(tmp_path):
 
     def written(name, *settings):
         experiment = with_data(load_experiment(name, [*SMALL, *settings]))
-        (tmp_path / "config.yaml").write_text(f"format: 2\n{experiment.to_yaml()}")
+        (tmp_path / "config.yaml").write_text(f"format: 1\n{experiment.to_yaml()}")
         world = make_world(experiment)
         about = joined([world.describe(batch) for batch in world.corpus_batches(12)])
         messages = Ragged.from_rows([[1]] * len(about.meanings))

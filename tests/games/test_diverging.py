@@ -13,9 +13,9 @@ from ecsuite.runtime.errors import ConfigError, CorpusError, DivergedError
 
 IMAGES = (
     "world.kind=shape", "task.kind=concept", "channel.kind=quantized", "task.num_targets=2",
-    "world.pool=12", "training.batch_size=6", "training.num_examples=48", "evaluation.num_valid=6",
-    "evaluation.corpus_size=6", "sender.perception=conv", "receiver.perception=conv", "sender.perception_size=8",
-    "receiver.perception_size=8",
+    "world.images_per_batch=12", "training.batch_size=6", "training.num_examples=48", "evaluation.num_valid=6",
+    "evaluation.corpus_size=6", "sender.perception=conv", "receiver.perception=conv", "sender.perception.size=8",
+    "receiver.perception.size=8",
 )  # fmt: skip
 STATISTICS = {"none": (), "baselines": ("channel.kind=reinforce",), "normalisation": IMAGES}
 """Games by the state that their training batches change beside the weights."""
@@ -71,7 +71,7 @@ def test_it_is_written_down_with_the_last_evaluation(tmp_path, small, run, poiso
     assert metadata["config"]["optimizer"]["lr"] == 0.003
     assert error.outcome == {
         "stopped": "diverged", "step": 7, "num_steps": 24, "measures": evaluated["valid"],
-        "chance": {"accuracy": 0.25}, "probes": {}, "was_done": False,
+        "chance": {"accuracy": 0.25}, "extra_evaluations": {}, "was_done": False,
     }  # fmt: skip
     assert not (tmp_path / "corpus.jsonl").exists()
     with pytest.raises(CorpusError):

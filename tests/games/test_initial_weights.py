@@ -25,12 +25,16 @@ def same(first, second):
 def test_both_agents_of_another_run_and_one_of_each(tmp_path, small, run, whole):
     other = tmp_path / "other"
     run(small("training.seed=5", "training.num_epochs=1"), other)
-    both = [f"{role}.init_from={whole}" for role in PREFIXES]
-    frozen = [*both, "sender.freeze=true", "training.num_epochs=1", "training.seed=9"]
+    both = [f"training.init_{role}={whole}" for role in PREFIXES]
+    frozen = [*both, "training.freeze_sender=true", "training.num_epochs=1", "training.seed=9"]
     run(small(*frozen), tmp_path / "a")
     assert same(weights_of(tmp_path / "a", "sender"), weights_of(whole, "sender"))
     assert not same(weights_of(tmp_path / "a", "receiver"), weights_of(whole, "receiver"))
-    mixed = [f"sender.init_from={whole}", f"receiver.init_from={other}", "receiver.freeze=true"]
+    mixed = [
+        f"training.init_sender={whole}",
+        f"training.init_receiver={other}",
+        "training.freeze_receiver=true",
+    ]
     run(small(*mixed, "training.num_epochs=1"), tmp_path / "b")
     assert same(weights_of(tmp_path / "b", "receiver"), weights_of(other, "receiver"))
     assert not same(weights_of(tmp_path / "b", "sender"), weights_of(whole, "sender"))
@@ -39,28 +43,28 @@ def test_both_agents_of_another_run_and_one_of_each(tmp_path, small, run, whole)
 
 
 def test_a_warm_start_begins_where_the_other_run_ended(tmp_path, small, run, whole):
-    start = [f"{role}.init_from={whole}" for role in PREFIXES]
+    start = [f"training.init_{role}={whole}" for role in PREFIXES]
     result = run(small(*start, "optimizer.lr=1e-12", "training.num_epochs=1"), tmp_path)
     assert result.measures["loss"] == pytest.approx(load_run(whole).measures["loss"], rel=1e-4)
 
 
 def test_a_frozen_agent_that_never_learnt_passes_gradients_on(tmp_path, small, run):
     """A frozen random receiver: the sender learns to be understood by it."""
-    run(small("receiver.freeze=true"), tmp_path)
+    run(small("training.freeze_receiver=true"), tmp_path)
     log = load_run(tmp_path).log
     assert log["train.loss"][-1] < log["train.loss"][0]
 
 
 def test_after_the_start_the_other_run_is_not_needed(tmp_path, small, run, whole, kill, contents):
     source = shutil.copytree(whole, tmp_path / "source")
-    experiment = small(f"sender.init_from={source}", "sender.freeze=true")
+    experiment = small(f"training.init_sender={source}", "training.freeze_sender=true")
     run(experiment, tmp_path / "whole")
     run(experiment, tmp_path / "parts", progress=kill(signal.SIGTERM, 9))
     shutil.rmtree(source)
     run(experiment, tmp_path / "parts", resume=True)
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
     with pytest.raises(
-        ConfigError, match=r"sender.init_from: .*source: expected a run folder with a checkpoint"
+        ConfigError, match=r"training.init_sender: .*source: expected a run folder with a checkpoint"
     ):
         run(experiment, tmp_path / "new")
     assert not (tmp_path / "new").exists()
@@ -69,7 +73,7 @@ def test_after_the_start_the_other_run_is_not_needed(tmp_path, small, run, whole
 def test_other_weights_never_resume_in_silence(tmp_path, small, run, whole, kill):
     source = tmp_path / "source"
     shutil.copytree(whole, source)
-    experiment = small(f"sender.init_from={source}")
+    experiment = small(f"training.init_sender={source}")
     run(experiment, tmp_path / "run", progress=kill(signal.SIGTERM, 9))
     run(small("training.num_epochs=4"), source, resume=True)
     with pytest.raises(ConfigError, match=r"holds another run \(weights.sender is "):
@@ -80,8 +84,8 @@ def test_other_weights_never_resume_in_silence(tmp_path, small, run, whole, kill
 
 def test_the_same_weights_are_the_same_run_wherever_they_lie(tmp_path, small, run, whole):
     source = shutil.copytree(whole, tmp_path / "source")
-    run(small(f"sender.init_from={source}"), tmp_path / "run")
-    assert run(small(f"sender.init_from={whole}"), tmp_path / "run").was_done
+    run(small(f"training.init_sender={source}"), tmp_path / "run")
+    assert run(small(f"training.init_sender={whole}"), tmp_path / "run").was_done
 
 
 @pytest.mark.parametrize(
@@ -97,12 +101,12 @@ def test_the_same_weights_are_the_same_run_wherever_they_lie(tmp_path, small, ru
 )
 def test_agents_that_do_not_fit_are_named_with_both_sizes(tmp_path, small, run, whole, change, message):
     with pytest.raises(ConfigError, match=message):
-        run(small(f"sender.init_from={whole}", change), tmp_path / "run")
+        run(small(f"training.init_sender={whole}", change), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_frozen_weights_get_no_update_and_no_moments(tmp_path, small, run):
-    run(small("sender.freeze=true", "training.num_epochs=1"), tmp_path)
+    run(small("training.freeze_sender=true", "training.num_epochs=1"), tmp_path)
     tensors, _ = read_tensors(tmp_path / "checkpoint-000000008.safetensors")
     game = load_run(tmp_path).game
     trained = [name for name, parameter in game.named_parameters() if parameter.requires_grad]

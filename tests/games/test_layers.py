@@ -41,7 +41,7 @@ def test_a_kind_with_options_is_short_for_them(key, tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("key", ["sender", "sender.kind", "sender.architecture"])
+@pytest.mark.parametrize("key", ["sender", "sender.kind"])
 def test_the_name_of_an_agent_is_short_for_its_options(key):
     options = load_experiment("disc_tiny", [f"{key}=gru-2l,hidden_size=8"]).sender.options
     found = (options.cell, options.num_layers, options.hidden_size, options.embedding_size)

@@ -104,7 +104,7 @@ def test_a_rate_of_a_frozen_agent_is_refused(tmp_path):
     with pytest.raises(
         ConfigError, match=r"^optimizer\.sender_lr: the sender has no weights that are trained$"
     ):
-        trained(tmp_path / "run", "optimizer.sender_lr=0.1", "sender.freeze=true")
+        trained(tmp_path / "run", "optimizer.sender_lr=0.1", "training.freeze_sender=true")
     assert not (tmp_path / "run").exists()
 
 

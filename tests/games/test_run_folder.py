@@ -143,7 +143,7 @@ OF_METADATA = [
     ("training", {"step": "24"}),
     ("training", {"accuracy": "high"}),
     ("training", {"accuracy": [1]}),
-    ("probes", {"seen rules": 3}),
+    ("extra_evaluations", {"seen rules": 3}),
     ("sha256", {"": "0"}),
 ]
 

@@ -226,7 +226,7 @@ def test_held_out_objects_are_evaluated_apart_from_those_of_training(tmp_path, s
     assert set(result.extra_evaluations) == {"seen objects"}
     assert result.extra_evaluations["seen objects"] != result.measures
     corpus = read_corpus(tmp_path)
-    assert len(corpus.messages) == 16 and corpus.metadata["probes"] == result.extra_evaluations
+    assert len(corpus.messages) == 16 and corpus.metadata["extra_evaluations"] == result.extra_evaluations
 
 
 def test_devices_that_are_not_there(tmp_path, small):

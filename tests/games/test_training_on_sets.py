@@ -83,7 +83,7 @@ def test_a_run_about_sets_is_complete(tmp_path, small, run, log_of):
     assert (corpus.concepts.lengths == 2).all()
     metadata = corpus.metadata
     assert (metadata["vocab_size"], metadata["max_len"]) == (3**6, 3)
-    assert metadata["probes"] == result.extra_evaluations and metadata["chance"] == result.chance
+    assert metadata["extra_evaluations"] == result.extra_evaluations and metadata["chance"] == result.chance
     assert {name: metadata["training"][name] for name in result.measures} == result.measures
     again = run(experiment, tmp_path)
     assert again.was_done
@@ -94,7 +94,7 @@ def test_a_run_about_sets_is_complete(tmp_path, small, run, log_of):
 
 def test_without_held_out_rules_there_is_no_further_evaluation(tmp_path, small, run):
     result = run(small(*THINGS, "world.held_out=0", "training.num_examples=32"), tmp_path)
-    assert result.extra_evaluations == {} and "probes" not in read_corpus(tmp_path).metadata
+    assert result.extra_evaluations == {} and "extra_evaluations" not in read_corpus(tmp_path).metadata
 
 
 def test_evaluation_leaves_the_statistics_of_training_alone(small):

@@ -23,8 +23,8 @@ USUAL = (
     f"evaluation.num_valid={BATCH}", "evaluation.corpus_size=8",
     "sender.hidden_size=16", "sender.embedding_size=8", "receiver.hidden_size=24", "receiver.embedding_size=8",
 )  # fmt: skip
-SEEN = ("sender.perception_size=8", "receiver.perception_size=12")
-SETS = (*SEEN, "game.num_targets=3", "game.num_distractors=4")
+SEEN = ("sender.perception.size=8", "receiver.perception.size=12")
+SETS = (*SEEN, "task.num_targets=3", "task.num_distractors=4")
 
 REDUCTIONS: dict[str, tuple[str, ...]] = {
     "autoencoder": ("sender.kind=gru", "receiver.kind=gru"),
@@ -38,16 +38,18 @@ REDUCTIONS: dict[str, tuple[str, ...]] = {
     "guess_number": ("sender.kind=gru", "receiver.kind=gru"),
     "image_factors": ("sender.kind=gru", "receiver.kind=gru", "sender.perception.size=8"),
     "mu_cub": (*SETS, "world.features=features.npz"),
-    "mu_shapeworld": (*SETS, "world.images_per_world=3"),
-    "mu_shapeworld_ref": (*SETS, "world.images_per_world=2"),
-    "mu_shapeworld_setref": (*SETS, "world.images_per_world=2"),
+    "mu_shapeworld": (*SETS, "world.images_per_label=3"),
+    "mu_shapeworld_ref": (*SETS, "world.images_per_label=2"),
+    "mu_shapeworld_setref": (*SETS, "world.images_per_label=2"),
     "objects_game": (),
     "recon_large": ("channel.max_len=8",),
     "self_supervised": ("sender.kind=gru", "receiver.kind=gru", *SEEN),
-    **dict.fromkeys(("shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4"), (*SETS, "world.pool=16")),
+    **dict.fromkeys(
+        ("shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4"), (*SETS, "world.images_per_batch=16")
+    ),
     **dict.fromkeys(("thing_gs", "thing_gs_l4", "thing_qt", "thing_qt_l4"), SETS),
     "summation": ("sender.kind=gru", "receiver.kind=gru", "world.max_count=4"),
-    "yao": (*SEEN, "game.num_distractors=15", "channel.vocab_size=50", "world.features=features.npz"),
+    "yao": (*SEEN, "task.num_distractors=15", "channel.vocab_size=50", "world.features=features.npz"),
 }
 """What makes each game small, beside `USUAL`; only settings that the game reads."""
 

@@ -163,11 +163,11 @@ def test_an_edited_or_damaged_result_is_computed_again(runner, calls, notes, tmp
     assert len(notes) == 1 and file.name in notes[0]
 
 
-def test_a_result_of_a_newer_format_is_refused(runner, calls, tmp_path):
+def test_a_result_of_an_unknown_format_is_refused(runner, calls, tmp_path):
     values(runner, Job(square, number=3))
     file = only_file(tmp_path, "*.json")
-    file.write_text(file.read_text().replace('"format": 2', '"format": 3'))
-    with pytest.raises(FormatError, match=rf"{file.name}: format 3 of a kept result file is not known"):
+    file.write_text(file.read_text().replace('"format": 1', '"format": 2'))
+    with pytest.raises(FormatError, match=rf"{file.name}: format 2 of a kept result file is not known"):
         values(runner, Job(square, number=3))
 
 

@@ -22,7 +22,7 @@ REGISTRIES = {
     "schedule": SCHEDULES,
     "metric": METRICS,
 }
-IMAGES = ("world=shape", "task=discrimination", "world.pool=16")
+IMAGES = ("world=shape", "task=discrimination", "world.images_per_batch=16")
 NAMES_AND_SETTINGS = {
     "task:concept": ("concept,num_targets=2,num_distractors=2", ("world=thing",)),
     "sender:transformer": ("transformer-2l,init=copied", ()),  # one layer has nothing to copy

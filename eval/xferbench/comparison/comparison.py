@@ -24,7 +24,6 @@ from ecsuite.eval.xferbench.comparison.differences import (
 )
 from ecsuite.eval.xferbench.comparison.normalising import Normalised, normalised_scores
 from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix, by_kind, by_script
-from ecsuite.files.format_numbers import fields_as_json
 from ecsuite.runtime.errors import ConfigError
 
 PUBLISHED = "published"
@@ -117,7 +116,7 @@ class Comparison:
                 }
                 for result in self.results
             ],
-            "differences": [fields_as_json(each) for each in self.differences],
+            "differences": [asdict(each) for each in self.differences],
             "seed_noise": None if self.noise is None else asdict(self.noise),
             "normalised_reason": self.normalised_reason,
             "writing_systems": {

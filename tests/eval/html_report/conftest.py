@@ -25,7 +25,7 @@ def written_run(
         "channel": {"kind": kind, "vocab_size": size},
         "training": {"seed": seed, "num_epochs": 3, "precision": "fp32"},
     }
-    (folder / "config.yaml").write_text(yaml.safe_dump({"format": 2, **config}))
+    (folder / "config.yaml").write_text(yaml.safe_dump({"format": 1, **config}))
     draw = random.Random(f"{kind} {size} {seed}")
     log = [
         {"step": step, "train": {"loss": 1 / step}, "valid": {"loss": 1.0, "accuracy": accuracy}}

@@ -48,16 +48,16 @@ RUNS = {
     "no cap": (exact(), [0.5] * 1000, None, None),
     "no target": (exact(target=None), [1.0] * 300, 100, (102, decision(100))),
     # Floor 0.4 and target 0.8: below 0.5 a run is stopped early, from a quarter of its cap on.
-    "early": (exact(early_verdict=True), [0.49] * 300, 200, (52, decision(50, is_early=True))),
+    "early": (exact(early_stop=True), [0.49] * 300, 200, (52, decision(50, is_early=True))),
     "early, later": (
-        exact(early_verdict=True), [0.7] * 100 + [0.1] * 200, 200, (101, decision(99, is_early=True)),
+        exact(early_stop=True), [0.7] * 100 + [0.1] * 200, 200, (101, decision(99, is_early=True)),
     ),
-    "not early": (exact(early_verdict=True), [0.51] * 300, 200, (202, decision(200))),
-    "early without a cap": (exact(early_verdict=True), [0.49] * 300, None, None),
+    "not early": (exact(early_stop=True), [0.51] * 300, 200, (202, decision(200))),
+    "early without a cap": (exact(early_stop=True), [0.49] * 300, None, None),
     "early below the floor": (
-        exact(early_verdict=True, target=None), [0.39] * 300, 200, (52, decision(50, is_early=True)),
+        exact(early_stop=True, target=None), [0.39] * 300, 200, (52, decision(50, is_early=True)),
     ),
-    "not early above it": (exact(early_verdict=True, target=None), [0.41] * 300, 200, (202, decision(200))),
+    "not early above it": (exact(early_stop=True, target=None), [0.41] * 300, 200, (202, decision(200))),
     "off by default": (exact(), [0.0] * 300, 200, (202, decision(200))),
 }  # fmt: skip
 """Protocol, accuracy after 0, 1, ... updates, cap, and the updates and decision at the end; None if it does not end."""
@@ -87,13 +87,13 @@ OTHER = {
     "hidden_size": 1280,
     "held_out": 0.1,
     "precision": "bf16",
-    "early_verdict": True,
+    "early_stop": True,
 }
 
 
 def test_the_signature_names_the_defaults():
     assert Protocol().signature(20) == (
-        "exact|target:0.8|cap:20|window:11|batch:128|lr:0.001|clip:none|hidden:128|held-out:0|verdict:cap|"
+        "exact|target:0.8|cap:20|window:11|batch:128|lr:0.001|clip:none|hidden:128|held-out:0|stop:cap|"
         "precision:fp32|v:2"
     )
 

@@ -38,7 +38,7 @@ def collected(*grammars, steps=STEPS, failures=(), **settings):
         cap = job.inputs["cap"] * (steps["concat"][seed] if job.inputs["basis"] else 1)
         taken = steps[grammar][seed]
         reached = taken < cap
-        is_early = job.inputs["protocol"].early_verdict and not reached
+        is_early = job.inputs["protocol"].early_stop and not reached
         value = {
             "is_trained": True,
             "grammar": grammar,

@@ -23,7 +23,7 @@ def test_the_defaults_are_those_of_the_paper():
     study = StudyConfig(models=("lstm",))
     assert study.geometry == Geometry()
     assert (study.protocol, study.role, study.channels, study.hidden_size) == ("exact", "sender", (), 128)
-    assert (study.cap_ratio, study.clip, study.held_out, study.early_verdict) == (20, None, 0, False)
+    assert (study.cap_ratio, study.clip, study.held_out, study.early_stop) == (20, None, 0, False)
 
 
 MISTAKES = {
@@ -133,8 +133,8 @@ FILES = {
     "models: [lstm]\nprotocol: fast": "mine.yaml: protocol: unknown value 'fast'",
     "models: [lstm]\ncap_ratio: 0": "mine.yaml: cap_ratio: expected 1 or more, got 0",
     "protocol: metrics\ncap_ratio: 20": "mine.yaml: cap_ratio: not read by --protocol metrics; read by exact, paper, ",
-    "models: [lstm]\nprotocol: budget\nearly_verdict: true": (
-        "mine.yaml: early_verdict: not read by --protocol budget; read by exact, paper"
+    "models: [lstm]\nprotocol: budget\nearly_stop: true": (
+        "mine.yaml: early_stop: not read by --protocol budget; read by exact, paper"
     ),
     "models: [lstm]\nsupervised: same": "mine.yaml: supervised: not read by --protocol exact; read by end-to-end",
 }

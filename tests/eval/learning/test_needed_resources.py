@@ -6,7 +6,7 @@ from ecsuite.files import disk_space
 SCORE = "score perm --metrics xferbench --preset nano --device cpu --workers 1 --cache kept"
 
 
-def test_too_little_memory(ecsuite, files_of_0_1, monkeypatch):
+def test_too_little_memory(ecsuite, small_files, monkeypatch):
     monkeypatch.setattr(needed_resources, "free_memory", lambda: 2048)
     code, out, err = ecsuite(*SCORE.split())
     line = err.splitlines()[-1]
@@ -14,7 +14,7 @@ def test_too_little_memory(ecsuite, files_of_0_1, monkeypatch):
     assert line.endswith("2.0 KiB are free: choose a smaller --preset, or fewer processes by --workers")
 
 
-def test_a_full_disk(ecsuite, files_of_0_1, monkeypatch):
+def test_a_full_disk(ecsuite, small_files, monkeypatch):
     monkeypatch.setattr(disk_space, "free_space", lambda folder: 2048)
     code, out, err = ecsuite(*SCORE.split())
     assert (code, out) == (2, "")

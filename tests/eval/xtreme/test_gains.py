@@ -145,7 +145,7 @@ def test_without_random_init_there_are_no_gains(make_result):
 def test_json(make_result):
     found = gains_over_controls(make_result(leads({"corpus": 5})))[0]
     data = json.loads(json.dumps(found.to_json(), allow_nan=False))
-    assert data["verdict"] == "gain" and data["over"] == "parentheses"
+    assert data["conclusion"] == "gain" and data["over"] == "parentheses"
     assert data["overall"]["ci95"] == pytest.approx([5 - HALF, 5 + HALF])
     assert data["by_task"]["panx"]["by_seed"] == pytest.approx([4, 5, 6])
-    assert replace(found, p_holm=0.05).to_json()["verdict"] == "within noise"
+    assert replace(found, p_holm=0.05).to_json()["conclusion"] == "within noise"

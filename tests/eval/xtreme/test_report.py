@@ -197,7 +197,7 @@ def test_languages_scored_on_dev_are_named(make_result):
 
 def test_json_is_complete(found):
     data = json.loads(json.dumps(found.data, allow_nan=False))
-    assert data["verdict"] == found.notes[-2]
+    assert data["conclusion"] == found.notes[-2]
     assert [each["body"] for each in data["gains_over_random_init"]] == [
         "corpus",
         "parentheses",

@@ -144,7 +144,7 @@ def test_who_is_replaced_begins_anew_and_others_stay(small):
             assert (each != before[name]).any() and (each != trained[name]).any()
         elif name.startswith(("senders.1", "receivers")):
             assert (each == trained[name]).all()
-    assert found.born.tolist() == [3, 0, 0, 0]
+    assert found.first_steps.tolist() == [3, 0, 0, 0]
     new, old = (list(found.senders[place].parameters()) for place in (0, 1))
     assert not any(each in updates.optimizer.state for each in new)
     assert all(each in updates.optimizer.state for each in old if each.grad is not None)
