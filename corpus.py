@@ -154,12 +154,15 @@ class Corpus:
     meanings: NDArray[Any] | None = None
     """Attribute values or features, shape (num_messages, num_attributes), or None; from a corpus directory integers
     are read as int32 if all fit."""
+    attribute_names: tuple[str, ...] = ()
+    """Names of the columns of `meanings`, such as `color`; empty where they have none."""
     concepts: Ragged | None = None
     """Ids of the concepts of each message, or None."""
     concept_names: tuple[str, ...] = ()
     """`concept_names[id]`, such as `color=red`."""
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """Further values of each message by name, shape (num_messages,): `split` (`train` or `held_out`), `file`."""
+    """Further values of each message by name, shape (num_messages,): `split` (`train` or `held_out`), `speaker`,
+    `file`; texts, numbers, or as objects what JSON has."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Provenance: config, seed, versions, task accuracy. If read from a file also `source_format`, `source_path` and
     `eos_source`: `declared` by the producer or `detected` (see `read_corpus`)."""
@@ -167,12 +170,13 @@ class Corpus:
     def __post_init__(self) -> None:
         """Convert lists, and check them."""
         if self.meanings is not None and not isinstance(self.meanings, np.ndarray):
-            object.__setattr__(self, "meanings", np.asarray(self.meanings))
+            for name, value in {"meanings": None, **_meant(self.meanings)}.items():
+                object.__setattr__(self, name, value)
         if not isinstance(self.messages, Ragged):
             object.__setattr__(self, "messages", _rows(self.messages))
             if self.meanings is not None and len(self.meanings) != len(self.messages):
                 raise CorpusError(f"{len(self.messages)} messages, and {len(self.meanings)} meanings")
-        columns = {name: np.asarray(values) for name, values in self.columns.items()}
+        columns = {name: column_of(values) for name, values in self.columns.items()}
         for name, values in columns.items():
             if values.shape != (len(self.messages),):
                 raise CorpusError(f"{len(self.messages)} messages, and {len(values)} values of column {name}")
@@ -184,7 +188,8 @@ class Corpus:
 
         Args:
             messages: Such as `the red box`; each different word, or character, is a symbol.
-            meanings: Attribute values or features, (num_messages, num_attributes), or None.
+            meanings: Attribute values or features, (num_messages, num_attributes); or attributes by name, as a
+                mapping of columns, a list of mappings or a frame; or None.
             by_word: Whether symbols are words between spaces; otherwise characters.
         """
         rows = [message.split() if by_word else list(message) for message in messages]
@@ -210,6 +215,12 @@ class Corpus:
         rows = _rows(row[:end] for row, end in zip(ids, ends, strict=True))
         return cls(rows, eos=eos, meanings=meanings)
 
+    @property
+    def why_no_meanings(self) -> str:
+        """Why `meanings` is None, for the reason of a score that needs them."""
+        missing = self.metadata.get("missing")
+        return f"{missing} (--missing leave or value)" if missing else "the corpus has no meanings"
+
     def where(self, column: str, value: Any) -> Self:
         """The messages with a value in a column: `corpus.where("split", "held_out")`.
 
@@ -219,10 +230,13 @@ class Corpus:
         if column not in self.columns:
             has = f"has the columns {', '.join(self.columns)}" if self.columns else "has no columns"
             raise CorpusError(f"no column {column}: the corpus {has}")
-        rows = np.flatnonzero(self.columns[column] == value)
+        values = self.columns[column]
+        if isinstance(value, str) and values.dtype.kind != "U":
+            values = np.array(list(map(str, values.tolist())))
+        rows = np.flatnonzero(values == value)
         if not len(rows):
-            values = ", ".join(map(str, np.unique(self.columns[column])[:10].tolist()))
-            raise CorpusError(f"no message with {column} {value}; {column} is one of {values}")
+            known = ", ".join(sorted(set(map(str, values.tolist())))[:10])
+            raise CorpusError(f"no message with {column} {value}; {column} is one of {known}")
         return replace(
             self,
             messages=self.messages.take(rows),
@@ -262,6 +276,94 @@ class Corpus:
     def reindexed(self) -> tuple[Ragged, NDArray[np.int32]]:
         """The content with dense ids, and the original id of each dense one (see `Ragged.reindexed`)."""
         return self.content().reindexed()
+
+
+def column_of(values: Any) -> NDArray[Any]:
+    """Values as an array of one dimension: of texts, whole numbers, numbers or truth values, else of objects."""
+    if isinstance(values, np.ndarray):
+        return values
+    values = list(values)
+    kinds = {type(value) for value in values}
+    if kinds in ({str}, {int}, {float}, {bool}) or kinds == {int, float}:
+        return np.array(values)
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+def named_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Meanings of named attributes, as arguments of `Corpus`: vectors, and concepts such as `color=red`.
+
+    Args:
+        columns: Values of each attribute: texts, numbers, or truth values, which are features that are there
+            (`red`) or not; None is no value.
+
+    Returns:
+        Concepts of each message, and, where no value is missing, `meanings`: whole numbers if all values are, else
+        texts.
+    """
+    ids: dict[str, int] = {}
+    rows: list[list[int]] = []
+    for values_of_row in zip(*columns.values(), strict=True):
+        there = [
+            name if value is True else f"{name}={value}"
+            for name, value in zip(columns, values_of_row, strict=True)
+            if value is not None and value is not False
+        ]
+        rows.append([ids.setdefault(concept, len(ids)) for concept in there])
+    found: dict[str, Any] = {"concepts": Ragged.from_rows(rows), "concept_names": tuple(ids)}
+    values = [cell for cells in columns.values() for cell in cells]
+    if not any(value is None for value in values):
+        is_whole = all(isinstance(value, int) for value in values)
+        table = [[int(cell) if is_whole else str(cell) for cell in cells] for cells in columns.values()]
+        found |= {"meanings": np.array(table).T, "attribute_names": tuple(columns)}
+    return found
+
+
+def _meant(meanings: Any) -> dict[str, Any]:
+    """Meanings that are no array, as fields of a corpus.
+
+    Raises:
+        CorpusError: If rows are of several kinds or lengths.
+    """
+    if hasattr(meanings, "to_dict") and hasattr(meanings, "columns"):
+        meanings = {str(name): list(meanings[name].to_list()) for name in meanings.columns}
+    if isinstance(meanings, Mapping):
+        return named_attributes(meanings)
+    rows = list(meanings)
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        return named_attributes({str(name): [row.get(name) for row in rows] for name in names})
+    lengths = {len(row) if isinstance(row, Sequence) and not isinstance(row, str) else 1 for row in rows}
+    kinds = {isinstance(row, Mapping) for row in rows}
+    if len(lengths) > 1 or len(kinds) > 1:
+        raise CorpusError(f"expected meanings of one kind and length, got lengths {sorted(lengths)}")
+    if rows and all(
+        isinstance(row, list | tuple) and all(isinstance(item, str) for item in row) for row in rows
+    ):
+        return word_vectors(rows)
+    return {"meanings": np.asarray(rows)}
+
+
+def word_vectors(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Meanings that are words without names of attributes, as arguments of `Corpus`; each word is a concept.
+
+    A word that stands at several places is several concepts, such as `attribute0=red`.
+
+    Args:
+        rows: The words of each message, all as many.
+    """
+    places: dict[str, set[int]] = {}
+    for row in rows:
+        for place, word in enumerate(row):
+            places.setdefault(word, set()).add(place)
+    named = [
+        [word if len(places[word]) == 1 else f"attribute{place}={word}" for place, word in enumerate(row)]
+        for row in rows
+    ]
+    ids: dict[str, int] = {}
+    concepts = Ragged.from_rows([[ids.setdefault(name, len(ids)) for name in row] for row in named])
+    return {"meanings": np.array(rows), "concepts": concepts, "concept_names": tuple(ids)}
 
 
 def _rows(messages: Any) -> Ragged:

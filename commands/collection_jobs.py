@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ecsuite.commands.scoring import asked_run, read
+from ecsuite.commands.scoring import Scored, asked_run
 
 if TYPE_CHECKING:
     from ecsuite.eval.collections.members import Member
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def jobs_of(
-    members: "Sequence[Member]", names: Sequence[str], options: "Options", *, split: str | None = None
+    members: "Sequence[Member]", names: Sequence[str], options: "Options", scored: Scored
 ) -> "list[Job]":
     """The jobs of some metrics, and of XferBench if it is among them.
 
@@ -22,13 +22,13 @@ def jobs_of(
     """
     from ecsuite.eval.collections.scoring import plan
 
-    planned = plan(members, names, lambda path: read(path, split), seed=options.seed, split=split)
+    planned = plan(members, names, scored.read, seed=options.seed, selection=scored.selection)
     jobs = [job for of_member in planned.values() for job in of_member.values()]
     if "xferbench" in names:
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
         from ecsuite.eval.xferbench.metric import study_of
 
-        studies = (study_of(read(member.path, split), options) for member in members)
+        studies = (study_of(scored.read(member.path), options) for member in members)
         jobs += [job for study in studies for job in plan_jobs(study).values()]
     return jobs
 
@@ -37,12 +37,12 @@ def scores_of(
     members: "Sequence[Member]",
     names: Sequence[str],
     options: "Options",
+    scored: Scored,
     *,
-    split: str | None = None,
     trust_code: bool = False,
 ) -> "list[ScoredMember]":
     """Score a collection; see `ecsuite.eval.collections.scoring.measure`."""
     from ecsuite.eval.collections.scoring import measure
 
     runs = [asked_run(member.path, names, trust_code=trust_code) for member in members]
-    return measure(members, names, options, lambda path: read(path, split), split=split, runs=runs)
+    return measure(members, names, options, scored.read, selection=scored.selection, runs=runs)

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.commands.collection_jobs import jobs_of, scores_of
+from ecsuite.commands.corpus_options import CorpusOptions
 from ecsuite.commands.running import print_plan, run_study
+from ecsuite.commands.scoring import Scored
 from ecsuite.jobs.engines import Place
 from ecsuite.runtime.errors import ConfigError
 
@@ -53,14 +55,14 @@ def sweep_collection(
             raise ConfigError(f"{option}: not read by {source}, which trains no games")
     study = read_study(tree, source)
     folder = out or Path("runs") / study.name
-    options = Options(seed=study.seed)
+    options, whole = Options(seed=study.seed), Scored(options=CorpusOptions())
     if plan:
         places = 1 if place.engine is not None else place.workers_for("cpu")
-        jobs = jobs_of(study.members, study.metrics, options)
+        jobs = jobs_of(study.members, study.metrics, options, whole)
         print_plan(jobs, cache=folder / STORE, as_json=as_json, num_places=places)
         return
     scored = run_study(
-        lambda runner: scores_of(study.members, study.metrics, replace(options, runner=runner)),
+        lambda runner: scores_of(study.members, study.metrics, replace(options, runner=runner), whole),
         cache=folder / STORE,
         workers=None,
         on=on,

@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import Json, Out, Plot, Results
 from ecsuite.eval.reports.canvas import check_picture, prepare_picture
 from ecsuite.eval.reports.console import prepare_output_file
 
 
+@has_corpus_options()
 def compare(
     results: Results,
     metric: Annotated[
@@ -26,28 +28,30 @@ def compare(
     out: Out = None,
     plot: Plot = None,
     as_json: Json = False,
+    *,
+    read_with: CorpusOptions,
 ) -> None:
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
-    from ecsuite.commands.scoring import document, has_scores, prepare_scores, read, score_and_keep
+    from ecsuite.commands.scoring import Scored, document, has_scores, prepare_scores, score_and_keep
     from ecsuite.eval.comparison.all_scores import common_scores
     from ecsuite.eval.comparison.results import XFERBENCH
     from ecsuite.eval.comparison.score_files import documents, gather_from
     from ecsuite.eval.metrics.score import Options
 
     if metric == "language_similarity":
-        return _between(results, out, as_json)
+        return _between(results, read_with, out, as_json)
     if plot is not None:
         check_picture(plot)
-    found = []
+    found, scored = [], Scored(options=read_with)
     prepare_scores(results)
     is_scored = [has_scores(path) for path in results]
     for path, has in zip(results, is_scored, strict=True):
         if has:
             found += documents([path])
         else:
-            corpus = read(path)
+            corpus = scored.read(path)
             print(f"{path} has no scores yet: scoring it", file=sys.stderr)
-            found.append(document(path, score_and_keep(path, corpus, None, Options())))
+            found.append(document(path, score_and_keep(path, corpus, None, Options(), keeps=scored.is_whole)))
     if metric == XFERBENCH or (metric is None and common_scores(found) == [XFERBENCH]):
         from ecsuite.eval.xferbench.comparison.comparison import compare as compare_xferbench
         from ecsuite.eval.xferbench.comparison.comparison_report import report as xferbench_report
@@ -70,15 +74,14 @@ def compare(
     shown.publish(out=out, picture=plot, as_json=as_json)
 
 
-def _between(results: Results, out: Out, as_json: Json) -> None:
+def _between(results: Results, read_with: CorpusOptions, out: Out, as_json: Json) -> None:
     """Print how alike two languages say the same meanings."""
     from ecsuite.api import language_similarity
-    from ecsuite.commands.scoring import read
     from ecsuite.runtime.errors import ConfigError
 
     if len(results) != 2:
         raise ConfigError(f"language_similarity compares 2 languages, got {len(results)} results")
     if out is not None:
         prepare_output_file(out)
-    first, second = map(read, results)
+    first, second = map(read_with.read, results)
     language_similarity(first, second).publish(out=out, as_json=as_json)

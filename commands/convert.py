@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 
+
+@has_corpus_options()
 def convert(
     corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
     out: Annotated[
@@ -14,11 +17,12 @@ def convert(
     to: Annotated[
         str, typer.Option(help="elcc (JSON lines of symbols), hf (save_to_disk), egg (tensors) or csv.")
     ],
+    *,
+    read_with: CorpusOptions,
 ) -> None:
     """Write a corpus in the form of another tool, and say what that form leaves out."""
-    from ecsuite.formats import read_corpus
     from ecsuite.formats.converting import convert as write
 
-    found = read_corpus(corpus)
+    found = read_with.read(corpus)
     lost = write(found, to, out)
     print(f"{len(found.messages):,} messages in {out}; left out: {', '.join(lost)}")

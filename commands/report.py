@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import names_in
 
 
+@has_corpus_options()
 def report(
     paths: Annotated[
         list[Path],
@@ -32,6 +34,8 @@ def report(
         str | None, typer.Option(help="Scores of the tables; default those that the sweep asked for.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    *,
+    read_with: CorpusOptions,
 ) -> None:
     """Write one HTML page: what was run, scores, differences, learning curves, and the messages to browse."""
     from ecsuite.eval.html_report.page import check_out, write_report
@@ -44,6 +48,7 @@ def report(
         metrics=None if metrics is None else names_in(metrics),
         base=base,
         title=title,
+        reading=read_with.reading(),
     )
     for note in written.notes:
         print(f"note: {note}", file=sys.stderr)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import (
     Plot,
     Preset,
@@ -24,6 +25,7 @@ from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
+    from ecsuite.commands.scoring import Scored
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import Scorecard
 
@@ -53,6 +55,7 @@ MOST_COMPARED = 6
 
 
 @has_study_options(cache=Path("runs/xferbench"))
+@has_corpus_options()
 def score(
     ctx: typer.Context,
     corpora: Annotated[
@@ -72,9 +75,11 @@ def score(
     every: Annotated[
         bool, typer.Option("--all", help="Print every score with its details and signature.")
     ] = False,
-    split: Annotated[
+    where: Annotated[
         str | None,
-        typer.Option(help="Only messages of this split, train or held_out; such scores are not kept."),
+        typer.Option(
+            metavar="COLUMN=VALUE", help="Only these messages: split=held_out; such scores are not kept."
+        ),
     ] = None,
     preset: Preset = "mini",
     protocol: Protocol = "strict",
@@ -95,10 +100,11 @@ def score(
         ),
     ] = False,
     *,
+    read_with: CorpusOptions,
     options: StudyOptions,
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
-    from ecsuite.commands.scoring import asked_run, prepare_scores, read, score_and_keep
+    from ecsuite.commands.scoring import Scored, asked_run, prepare_scores, score_and_keep
     from ecsuite.eval.metrics import METRICS, load_metric, metric_names
     from ecsuite.parts.own_code import trust
 
@@ -112,17 +118,18 @@ def score(
     chosen = f"--metrics {metrics}" if metrics else "the default metrics (`--metrics +xferbench` adds it)"
     require_read(ctx, chosen, names, reads)
     of_metrics = xferbench_options(ctx)
+    scored = Scored(options=read_with, where=where)
     if len(corpora) > MOST_COMPARED:
         if pictures or picture_folder is not None:
             raise ConfigError("--pictures: draws one corpus; --plot draws the scores of a collection")
-        _score_collection(corpora, names, of_metrics, options, plot=plot, split=split, trust_code=trust_code)
+        _score_collection(corpora, names, of_metrics, options, scored, plot=plot, trust_code=trust_code)
         return
     if options.plan:
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
         from ecsuite.eval.xferbench.metric import study_of
 
         jobs = [
-            job for path in corpora for job in plan_jobs(study_of(read(path, split), of_metrics)).values()
+            job for path in corpora for job in plan_jobs(study_of(scored.read(path), of_metrics)).values()
         ]
         options.print_plan(jobs)
         return
@@ -135,12 +142,12 @@ def score(
     if draws:
         require_matplotlib()
     prepare_scores(corpora)
-    messages = [read(path, split) for path in corpora]
+    messages = [scored.read(path) for path in corpora]
     runs = [asked_run(path, names, trust_code=trust_code) for path in corpora]
     scorecards = options.run(
         lambda runner: [
             score_and_keep(
-                path, each, names, replace(of_metrics, runner=runner), run=run, keeps=split is None
+                path, each, names, replace(of_metrics, runner=runner), run=run, keeps=scored.is_whole
             )
             for path, each, run in zip(corpora, messages, runs, strict=True)
         ]
@@ -170,9 +177,9 @@ def _score_collection(
     names: list[str],
     of_metrics: "Options",
     options: StudyOptions,
+    scored: "Scored",
     *,
     plot: Path | None,
-    split: str | None,
     trust_code: bool,
 ) -> None:
     """Score many corpora as jobs, and print one table; `--out FILE.csv` is that table with all scores."""
@@ -183,24 +190,24 @@ def _score_collection(
 
     members = members_of(corpora)
     if options.plan:
-        options.print_plan(jobs_of(members, names, of_metrics, split=split))
+        options.print_plan(jobs_of(members, names, of_metrics, scored))
         return
     options.prepare_output()
     if plot is not None:
         prepare_picture(plot)
     prepare_scores(corpora)
-    scored = options.run(
+    found_scores = options.run(
         lambda runner: scores_of(
-            members, names, replace(of_metrics, runner=runner), split=split, trust_code=trust_code
+            members, names, replace(of_metrics, runner=runner), scored, trust_code=trust_code
         )
     )
-    for each in scored if split is None else ():
+    for each in found_scores if scored.is_whole else ():
         keep_scores(each.member.path, each.card, lambda text: print(text, file=sys.stderr))
     is_csv = options.out is not None and options.out.suffix == CSV
     if is_csv:
         assert options.out is not None
-        write_csv(options.out, scored)
-    found = report(scored)
+        write_csv(options.out, found_scores)
+    found = report(found_scores)
     if plot is not None and found.draw is None:
         print(f"{plot}: not drawn: no score differs between the corpora", file=sys.stderr)
     found.publish(

@@ -3,34 +3,51 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ecsuite.commands.corpus_options import CorpusOptions
 from ecsuite.corpus import Corpus
+from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.comparison.score_files import FILES, Document
 from ecsuite.eval.metrics import asks_agents, load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.reports.scorecard import Scorecard, read_scores, save_scores, score_corpus
-from ecsuite.formats import read_corpus
 from ecsuite.parts.error_messages import NO_ACCESS
-from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run
 
 
-def read(path: Path, split: str | None = None) -> Corpus:
-    """The corpus of a path, or one split of it.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scored:
+    """Which messages of corpora are scored, and how their files are read."""
 
-    Raises:
-        CorpusError: If it cannot be read, or its only message is empty, as in a file of an empty list, or it has no
-            such split.
-    """
-    corpus = read_corpus(path)
-    if len(corpus.messages) == 1 and not len(corpus.messages.values):
-        raise CorpusError(f"{path}: its only message is empty: expected a message a line, such as [3, 1, 4]")
-    return corpus if split is None else corpus.where("split", split)
+    options: CorpusOptions
+    """How files are read."""
+    where: str | None = None
+    """`COLUMN=VALUE`: only these messages; None: all."""
+
+    def read(self, path: Path) -> Corpus:
+        """The messages of a path.
+
+        Raises:
+            CorpusError: If it cannot be read, or has no such messages.
+        """
+        return self.selection.of(self.options.read(path))
+
+    @property
+    def selection(self) -> Selection:
+        """The same for jobs."""
+        return Selection(reading=self.options.reading(), where=self.where)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a file is scored as it is, so that a run keeps the scores."""
+        return self.where is None and self.options == CorpusOptions()
 
 
 def scores_file(path: Path) -> Path | None:

@@ -5,22 +5,26 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import SET, Plot
-from ecsuite.commands.preview import ROUNDS, SPLIT, show_rounds
+from ecsuite.commands.preview import ROUNDS, show_rounds
 from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.runtime.errors import ConfigError
 
 
+@has_corpus_options()
 def show(
     run: Annotated[str, typer.Argument(help="A run folder or a corpus; a game's name shows its rounds.")],
     plot: Plot = None,
     rounds: Annotated[int, typer.Option(help=ROUNDS, hidden=True)] = 2,
-    split: Annotated[str, typer.Option(help=SPLIT, hidden=True)] = "train",
     assign: Annotated[list[str] | None, typer.Option("--set", help=SET, hidden=True)] = None,
+    *,
+    read_with: CorpusOptions,
 ) -> None:
     """Show a language: what is said of what, what the most used messages are about, and the learning curve."""
     path = Path(run)
     if path.suffix in (".yaml", ".yml") or not path.exists():
+        split = "train" if read_with.split == "auto" else read_with.split
         show_rounds(run, plot, rounds, split, assign)
         return
     if (path / "config.yaml").is_file() and not (path / "corpus.jsonl").is_file():
@@ -33,9 +37,8 @@ def show(
     from ecsuite.eval.reports.language_page import draw_language
     from ecsuite.eval.reports.language_text import print_language
     from ecsuite.eval.reports.languages import Language, heading
-    from ecsuite.formats import read_corpus
 
-    corpus = read_corpus(path)
+    corpus = read_with.read(path)
     source = path if path.is_dir() else path.parent
     folder = source if (source / "log.jsonl").is_file() else None
     language = Language(corpus)

@@ -1,12 +1,11 @@
 """The options that every command of a study has: what is kept, where it computes, and what it prints."""
 
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
-from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ecsuite.commands.given_together import Command, given_together
 from ecsuite.commands.options import Cache, Device, Json, On, Out, Plan, Quiet, Slurm, Workers
 from ecsuite.commands.running import print_plan, run_study
 from ecsuite.eval.reports.console import prepare_output_file
@@ -74,41 +73,10 @@ class StudyOptions:
         )
 
 
-def has_study_options(**defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def has_study_options(**defaults: Any) -> Callable[[Command], Command]:
     """Give a command the options of `StudyOptions`, which it gets together as its argument `options`.
 
     Args:
         defaults: Of options that have another one in this command, by name; `cache` is needed.
     """
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(StudyOptions, include_extras=True)
-        shared = [
-            inspect.Parameter(
-                each.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=defaults.get(each.name, each.default),
-                annotation=hints[each.name],
-            )
-            for each in fields(StudyOptions)
-        ]
-
-        @wraps(command)
-        def with_options(**given: Any) -> None:
-            options = StudyOptions(**{each.name: given.pop(each.name) for each in shared})
-            with options.planning():
-                command(options=options, **given)
-
-        own = inspect.signature(command).parameters.values()
-        parameters = [
-            each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each.name != "options"
-        ]
-        with_options.__signature__ = inspect.Signature([*parameters, *shared])  # type: ignore[attr-defined]
-        hints_of_own = get_type_hints(command, include_extras=True)
-        with_options.__annotations__ = {
-            **{name: hint for name, hint in hints_of_own.items() if name != "options"},
-            **{each.name: each.annotation for each in shared},
-        }
-        return with_options
-
-    return decorate
+    return given_together(StudyOptions, "options", defaults, StudyOptions.planning)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.corpus_options import Columns, roles_in
 from ecsuite.commands.options import Device, Json, OptionalSeed, OutFolder, Quiet, Set, advanced
 from ecsuite.eval.reports.console import Reporter, print_json
 from ecsuite.runtime.errors import DivergedError
@@ -29,6 +30,7 @@ FLAGS = {
     "world.valid_data": "--valid-data",
     "world.features": "--features",
     "world.objects": "--objects",
+    "world.columns": "--column",
 }
 """The option that sets a key of the config, for messages."""
 
@@ -83,6 +85,7 @@ def train_game(
     objects: Annotated[
         str | None, typer.Option(help="Own objects: a table, an npz file, a folder of images, or hf:NAME.")
     ] = None,
+    column: Columns = None,
     assign: Set = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the newest checkpoint of the run folder.")
@@ -120,6 +123,7 @@ def train_game(
         "world.valid_data": valid_data,
         "world.features": features,
         "world.objects": objects,
+        "world.columns": roles_in(column) if column else None,
     }
     changes = {} if init_from is None else {f"training.init_{role}": init_from for role in ROLES}
     from ecsuite.jobs.signals import stop_signals

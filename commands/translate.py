@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import Seed
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.eval.reports.console import print_json, write_json
@@ -13,6 +14,7 @@ from ecsuite.runtime.errors import look_up
 
 
 @has_study_options(cache=Path("runs/translate"))
+@has_corpus_options()
 def translate(
     pairs: Annotated[
         Path,
@@ -28,6 +30,7 @@ def translate(
     preset: Annotated[str, typer.Option(help="mini, or full: the paper's size.")] = "mini",
     seed: Seed = 0,
     *,
+    read_with: CorpusOptions,
     options: StudyOptions,
 ) -> None:
     """Pretrain on a corpus, fine-tune on translation, and score the translations by chrF and BLEU."""
@@ -35,11 +38,10 @@ def translate(
     from ecsuite.eval.translation.report import summary
     from ecsuite.eval.translation.result import measure
     from ecsuite.eval.translation.study import make_study
-    from ecsuite.formats import read_corpus
 
     look_up("setting", setting, look_up("preset", preset, PRESETS).settings)  # before the corpus is read
     study = make_study(
-        None if corpus is None else read_corpus(corpus),
+        None if corpus is None else read_with.read(corpus),
         pairs,
         setting=setting,
         preset=preset,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import Plot, Seeds, advanced, names_in, read_seeds, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.eval.reports.canvas import prepare_picture
@@ -22,6 +23,7 @@ READS = {
 
 
 @has_study_options(cache=Path("runs/xtreme"))
+@has_corpus_options()
 def xtreme(
     ctx: typer.Context,
     corpus: Annotated[
@@ -73,6 +75,7 @@ def xtreme(
         typer.Option("--baselines", help="Only score baselines without a model, such as a lexicon of tags."),
     ] = False,
     *,
+    read_with: CorpusOptions,
     options: StudyOptions,
 ) -> None:
     """Pretrain on a corpus, train on human languages, and evaluate on XTREME's tasks, with controls."""
@@ -100,10 +103,9 @@ def xtreme(
     from ecsuite.eval.xtreme.report import report
     from ecsuite.eval.xtreme.result import measure
     from ecsuite.eval.xtreme.study import make_study
-    from ecsuite.formats import read_corpus
 
     study = make_study(
-        None if corpus is None else read_corpus(corpus),
+        None if corpus is None else read_with.read(corpus),
         folder_of_tasks,
         names,
         skips_missing_tasks=tasks == ALL,

@@ -5,34 +5,46 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.corpus import column_of
 from ecsuite.formats.blocks import chunks
+from ecsuite.formats.cells import MAX_INTEGER
 from ecsuite.formats.line_errors import ErrorList, LineError, show_line
 from ecsuite.formats.strict_json import decode, encode
 from ecsuite.runtime.errors import CorpusError
 
-OTHER_FILES = ("corpus", "meanings", "log")
+OTHER_FILES = ("corpus", "meanings", "log", "metadata")
 """Names of files in a folder with a corpus that are no columns."""
 _NAME = re.compile(r"[a-z][a-z_]{0,39}")
+_NUMBERED = re.compile(r"column_[0-9]+\.jsonl")
 
 
-def column_file(name: str) -> str:
-    """The file of a column.
+def column_files(names: Iterable[str]) -> dict[str, str]:
+    """The file of each column: `split.jsonl`; of a name that is no good one for a file, `column_3.jsonl`."""
+    return {
+        name: f"{name}.jsonl"
+        if _NAME.fullmatch(name) and name not in OTHER_FILES and not name.startswith("column_")
+        else f"column_{place}.jsonl"
+        for place, name in enumerate(names)
+    }
 
-    Raises:
-        ValueError: If no column may have this name.
+
+def columns_in(hashes: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, str]:
+    """The columns among the files whose checksums metadata has, and their files.
+
+    Args:
+        hashes: Checksums by file.
+        named: The names of columns whose files are numbered, by file.
     """
-    if not _NAME.fullmatch(name) or name in OTHER_FILES:
-        raise ValueError(f"cannot write the column {name!r}: expected lower-case letters, such as split")
-    return f"{name}.jsonl"
-
-
-def columns_in(hashes: Mapping[str, Any]) -> list[str]:
-    """The columns among the files whose checksums metadata has."""
-    names = (name.removesuffix(".jsonl") for name in hashes if name.endswith(".jsonl"))
-    return [name for name in names if _NAME.fullmatch(name) and name not in OTHER_FILES]
+    found = {}
+    for file in hashes:
+        name = file.removesuffix(".jsonl")
+        if _NUMBERED.fullmatch(file) and isinstance(named.get(file), str):
+            found[named[file]] = file
+        elif file.endswith(".jsonl") and _NAME.fullmatch(name) and name not in OTHER_FILES:
+            found[name] = file
+    return found
 
 
 def column_lines(values: NDArray[Any]) -> Iterator[bytes]:
@@ -41,32 +53,24 @@ def column_lines(values: NDArray[Any]) -> Iterator[bytes]:
 
 
 def read_column(path: Path, num_messages: int) -> NDArray[Any]:
-    """Read a column: texts or numbers, one a line.
+    """Read a column: a JSON value a line.
 
     Raises:
         CorpusError: If a line is anything else, or there are not as many as messages.
     """
-    errors = ErrorList(path, 'one text or number a line, such as "train", and all of one type')
+    errors = ErrorList(path.name, 'one JSON value a line, such as "train"')
     values: list[Any] = []
-    first: list[Any] = []
-
-    def parse(line: bytes) -> Any:
-        value = _value(decode(line), first)
-        first[:] = first or [value]
-        return value
-
     for number, lines in chunks(path):
-        values += errors.parse(lines[:-1].split(b"\n"), number, parse)
+        values += errors.parse(lines[:-1].split(b"\n"), number, _value)
     errors.check()
     if len(values) != num_messages:
         raise CorpusError(f"{path.name}: expected {num_messages} lines, one per message, got {len(values)}")
-    return np.array(values)
+    return column_of(values)
 
 
-def _value(values: list[Any], first: Iterable[Any]) -> Any:
-    """The value of a line, of the type of the first line."""
-    match values:
-        case [str() | int() | float() as value] if type(value) is not bool:
-            if all(isinstance(value, str) == isinstance(other, str) for other in first):
-                return value
+def _value(line: bytes) -> Any:
+    """The value of a line."""
+    values = decode(line)
+    if len(values) == 1 and (type(values[0]) is not int or abs(values[0]) < MAX_INTEGER):
+        return values[0]
     raise LineError(show_line(values))

@@ -1,9 +1,9 @@
-"""A corpus in the forms of other tools; what each form cannot hold is said."""
+"""A corpus in the forms of other tools. What each form cannot hold is said; all else `read_corpus` reads back."""
 
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus, Ragged, named_attributes, word_vectors
 from ecsuite.files.atomic_files import write_atomically
+from ecsuite.formats.cells import written
+from ecsuite.formats.corpora import CANONICAL, Reading, corpus_of
+from ecsuite.formats.json_tables import is_tokens
+from ecsuite.formats.reading import detect_eos
+from ecsuite.formats.roles import MESSAGE_NAMES, plain_name, role_of_name
+from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import ConfigError, look_up, missing_extra
 
 EGG_EOS = 0
@@ -50,16 +56,84 @@ def _rows(ragged: Ragged) -> list[list[int]]:
     return [ragged[index].tolist() for index in range(len(ragged))]
 
 
+def _concepts(corpus: Corpus) -> list[list[str]]:
+    """The names of the concepts of each message."""
+    assert corpus.concepts is not None
+    return [[corpus.concept_names[each] for each in row] for row in _rows(corpus.concepts)]
+
+
 def _columns(corpus: Corpus) -> dict[str, list[Any]]:
-    """Meanings as a column an attribute, concepts as a column of texts, and the corpus's own columns."""
+    """What was meant and what is kept, by the headers that are read as the same again."""
+    columns = _meant(corpus)
+    roles = corpus.metadata.get("roles", {})
+    canonical = {name: role for role, name in CANONICAL.items()}
+    for name, values in corpus.columns.items():
+        role = canonical.get(name) or roles.get(name, "kept")
+        role = role if role not in ("message", "meaning", "attribute", "feature", "concept") else "kept"
+        columns[_header(name, role, columns)] = values.tolist()
+    return columns
+
+
+def _meant(corpus: Corpus) -> dict[str, list[Any]]:
+    """Meanings, a column an attribute where they have names, else lists; and concepts that these do not say."""
     columns: dict[str, list[Any]] = {}
+    derived: dict[str, Any] = {}
     if corpus.meanings is not None:
         flat = corpus.meanings.reshape(len(corpus.messages), -1)
-        columns |= {f"attribute{place}": flat[:, place].tolist() for place in range(flat.shape[1])}
+        names = corpus.attribute_names or _names_in_concepts(corpus, flat.shape[1])
+        by_name = {name: flat[:, place].tolist() for place, name in enumerate(names)}
+        if names and flat.dtype.kind == "f":
+            columns = {_header(name, "feature", {}): cells for name, cells in by_name.items()}
+        elif names and _is_same(found := named_attributes(by_name), corpus):
+            derived = found
+            columns = {_header(name, "attribute", {}): cells for name, cells in by_name.items()}
+        else:
+            columns = {"meaning": flat.tolist()}
+            derived = word_vectors(flat.tolist()) if flat.dtype.kind == "U" and flat.shape[1] else {}
+    if derived and _is_same(derived, corpus):
+        return columns
     if corpus.concepts is not None:
-        names = corpus.concept_names
-        columns["concepts"] = [" ".join(names[each] for each in row) for row in _rows(corpus.concepts)]
-    return columns | {name: values.tolist() for name, values in corpus.columns.items()}
+        columns["concepts"] = _concepts(corpus)
+    elif derived:
+        columns["concepts"] = [None] * len(corpus.messages)
+    return columns
+
+
+def _names_in_concepts(corpus: Corpus, number: int) -> tuple[str, ...]:
+    """Names of attributes where concepts such as `color=red` have them, as many as meanings have values; else none."""
+    names = tuple(dict.fromkeys(name.partition("=")[0] for name in corpus.concept_names if "=" in name))
+    return names if len(names) == number else ()
+
+
+def _is_same(derived: dict[str, Any], corpus: Corpus) -> bool:
+    """Whether concepts that meanings say are those of the corpus."""
+    if corpus.concepts is None:
+        return derived.get("concepts") is None
+    names, own = derived["concept_names"], _concepts(corpus)
+    said = [[names[each] for each in row] for row in _rows(derived["concepts"])]
+    return [sorted(row) for row in said] == [sorted(row) for row in own]
+
+
+def _header(name: str, role: str, others: dict[str, list[Any]]) -> str:
+    """The name of a column, with its role where the name does not say it."""
+    says = role_of_name(name)
+    is_plain = (
+        says == role and plain_name(name) not in MESSAGE_NAMES and not (role == "attribute" and ":" in name)
+    )
+    return name if is_plain and name not in others else f"{name}:{role}"
+
+
+def _message_header(corpus: Corpus) -> str:
+    """`message`, with its EOS where this is not found in the messages."""
+    if detect_eos(corpus.messages) == corpus.eos:
+        return "message"
+    return f"message:eos={_eos(corpus)}"
+
+
+def _eos(corpus: Corpus) -> str:
+    if corpus.eos is None:
+        return "none"
+    return str(corpus.eos) if corpus.symbol_names is None else corpus.symbol_names[corpus.eos]
 
 
 def _lost(corpus: Corpus, *, keeps_meanings: bool, keeps_eos: bool) -> list[str]:
@@ -67,34 +141,57 @@ def _lost(corpus: Corpus, *, keeps_meanings: bool, keeps_eos: bool) -> list[str]
     has_meanings = corpus.meanings is not None or corpus.concepts is not None
     lost = ["meanings and concepts"] if has_meanings and not keeps_meanings else []
     lost += [f"the column {name}" for name in corpus.columns if not keeps_meanings]
-    lost += ["EOS"] if corpus.eos is not None and not keeps_eos else []
+    is_found = keeps_eos or detect_eos(corpus.messages) == corpus.eos
+    lost += [] if is_found else [f"EOS (read it with --eos {_eos(corpus)})"]
     return [*lost, "metadata"]
 
 
 def _write_elcc(corpus: Corpus, out: Path) -> list[str]:
     """A file; for several speakers a folder with a file of each, since a language of ELCC is one file."""
     rows = _named(corpus, corpus.messages)
+    lost = _lost(corpus, keeps_meanings=False, keeps_eos=False)
+    if corpus.symbol_names is not None and not is_tokens(rows):
+        rows = _rows(corpus.messages)
+        lost = ["names of symbols", *lost]
     speakers = corpus.columns.get("speaker", np.zeros(0))
-    lost = _lost(corpus, keeps_meanings=False, keeps_eos=True)
     if len(names := np.unique(speakers).tolist()) < 2:
-        write_atomically(out, (json.dumps(row).encode() + b"\n" for row in rows))
+        write_atomically(out, (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows))
         return lost
     out.mkdir()
     for place, name in enumerate(names):
         spoken = np.flatnonzero(speakers == name).tolist()
         file = out / f"speaker-{name if isinstance(name, int) else place}.jsonl"  # a text may be no file name
-        write_atomically(file, (json.dumps(rows[row]).encode() + b"\n" for row in spoken))
+        write_atomically(file, (json.dumps(rows[row], ensure_ascii=False).encode() + b"\n" for row in spoken))
     return [each for each in lost if each != "the column speaker"]
 
 
 def _write_csv(corpus: Corpus, out: Path) -> list[str]:
     columns, text = _columns(corpus), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["message", *columns])
-    messages = (" ".join(map(str, row)) for row in _named(corpus, corpus.content()))
-    writer.writerows(zip(messages, *columns.values(), strict=True))
+    writer.writerow([_message_header(corpus), *columns])
+    writer.writerows(zip(_cells(corpus), *map(written, columns.values()), strict=True))
     write_atomically(out, text.getvalue().encode())
-    return _lost(corpus, keeps_meanings=True, keeps_eos=False)
+    return ["metadata"]
+
+
+def _cells(corpus: Corpus) -> list[str]:
+    """Messages as cells: symbols with spaces between them where these are read as the same, else lists."""
+    rows = _named(corpus, corpus.messages)
+    plain = [" ".join(map(str, row)) for row in rows]
+    if all(plain) and not any(any(c in cell for c in '\r\n"') for cell in plain):
+        table = Table(
+            source="", about="", columns={"message": plain}, rows=range(len(plain)), roles={"message": "message"},
+            are_texts=True,
+        )  # fmt: skip
+        try:
+            read = corpus_of(table, Reading())
+            if (read.symbol_names is None) == (corpus.symbol_names is None) and _named(
+                read, read.messages
+            ) == rows:
+                return plain
+        except ValueError:
+            pass
+    return [json.dumps(row, ensure_ascii=False) for row in rows]
 
 
 def _write_egg(corpus: Corpus, out: Path) -> list[str]:
@@ -106,15 +203,22 @@ def _write_egg(corpus: Corpus, out: Path) -> list[str]:
     rows = np.repeat(np.arange(len(content)), content.lengths)
     messages[rows, np.arange(len(rows)) - content.offsets[rows]] = content.values + shift
     fields: dict[str, NDArray[Any]] = {"message": messages, "message_length": lengths.astype(np.float32)}
+    lost = []
     if corpus.meanings is not None:
         flat = corpus.meanings.reshape(len(content), -1)
         if flat.dtype.kind in "iu" and flat.min(initial=0) >= 0:
             is_value = flat[:, :, None] == np.arange(flat.max(initial=0) + 1)
             fields["labels"], flat = flat.astype(np.int64), is_value.reshape(len(content), -1)
-        fields["sender_input"] = flat.astype(np.float32)
-    write_atomically(out, save(fields))
-    lost = ["concept names"] if corpus.concepts is not None else []
+        if flat.dtype.kind in "iufb":
+            fields["sender_input"] = flat.astype(np.float32)
+        else:
+            lost = ["meanings that are texts"]
+    write_atomically(out, save(fields, metadata={"eos": str(EGG_EOS)}))
+    lost += ["names of attributes"] if corpus.attribute_names and "sender_input" in fields else []
+    lost += ["concept names"] if corpus.concepts is not None else []
     lost += ["symbol names"] if corpus.symbol_names is not None else []
+    lost += [f"the column {name}" for name in corpus.columns]
+    lost += ["which symbol was EOS (now 0, once a message)"] if corpus.eos != EGG_EOS or shift else []
     return [*lost, *(["ids of symbols (now one more)"] if shift else []), "metadata"]
 
 
@@ -123,15 +227,29 @@ def _write_hf(corpus: Corpus, out: Path) -> list[str]:
         from datasets import Dataset
     except ImportError:
         raise missing_extra("Hugging Face's form needs datasets", "data") from None
-    columns = {"messages": _named(corpus, corpus.messages), **_columns(corpus)}
-    Dataset.from_dict(columns).save_to_disk(str(out))
-    return _lost(corpus, keeps_meanings=True, keeps_eos=True)
+    mixed = [name for name, values in corpus.columns.items() if _is_mixed(values.tolist())]
+    kept = {name: values for name, values in corpus.columns.items() if name not in mixed}
+    columns = _columns(Corpus(**{**_fields(corpus), "columns": kept}))
+    messages = {_message_header(corpus): _named(corpus, corpus.messages)}
+    Dataset.from_dict(messages | columns).save_to_disk(str(out))
+    return [*(f"the column {name}, of several types" for name in mixed), "metadata"]
+
+
+def _fields(corpus: Corpus) -> dict[str, Any]:
+    return {name: getattr(corpus, name) for name in Corpus.__dataclass_fields__}
+
+
+def _is_mixed(values: Sequence[Any]) -> bool:
+    """Whether Arrow has no type for all of them."""
+    return len({type(value) for value in values if value is not None}) > 1 or any(
+        isinstance(value, dict | list) for value in values
+    )
 
 
 FORMS: dict[str, tuple[Callable[[Corpus, Path], list[str]], str]] = {
     "elcc": (_write_elcc, "a JSON array of symbols a line, as ELCC and XferBench have it; a file a speaker"),
     "hf": (_write_hf, "a data set saved with Hugging Face's `save_to_disk`"),
     "egg": (_write_egg, "the fields of EGG's `Interaction` as tensors, in a safetensors file"),
-    "csv": (_write_csv, "a column of messages and one of each attribute"),
+    "csv": (_write_csv, "a table: a column of messages, one of each attribute, and all that is kept"),
 }
 """How a corpus is written, and a line about the form, by name."""

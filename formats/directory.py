@@ -16,7 +16,7 @@ from typing import Any
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import CHECKSUM, changed, require_unchanged, sealed
-from ecsuite.formats.columns import column_file, column_lines, columns_in, read_column
+from ecsuite.formats.columns import column_files, column_lines, columns_in, read_column
 from ecsuite.formats.line_errors import show
 from ecsuite.formats.meanings import meaning_lines, with_meanings
 from ecsuite.formats.rows import ID_LIMIT
@@ -29,6 +29,9 @@ _OWN_KEYS = (
     CHECKSUM,
     "symbol_names",
     "concept_names",
+    "attribute_names",
+    "column_names",
+    "notes",
     "source_format",
     "source_path",
 )  # of metadata, not copied
@@ -54,7 +57,8 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     num_messages = len(corpus.messages)
     if not num_messages:
         raise ValueError("cannot write a corpus without messages")
-    columns = {column_file(name): column_lines(values) for name, values in corpus.columns.items()}
+    files_of = column_files(corpus.columns)
+    columns = {files_of[name]: column_lines(values) for name, values in corpus.columns.items()}
     aligned = {"meanings": corpus.meanings, "concepts": corpus.concepts, **corpus.columns}
     for name, rows in aligned.items():
         if rows is not None and len(rows) != num_messages:
@@ -76,6 +80,13 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         computed["symbol_names"] = corpus.symbol_names
     if corpus.concept_names:
         computed["concept_names"] = corpus.concept_names
+    if corpus.attribute_names and corpus.meanings is not None:
+        computed["attribute_names"] = corpus.attribute_names
+    numbered = {
+        file: name for name, file in files_of.items() if file != f"{name}.jsonl" or name.startswith("column_")
+    }
+    if numbered:
+        computed["column_names"] = numbered
     provenance = {key: value for key, value in corpus.metadata.items() if key not in _OWN_KEYS}
     metadata = {"vocab_size": num_distinct} | provenance | computed
     encode(metadata)  # raises before any file is written
@@ -121,8 +132,8 @@ def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None 
     file = folder / "metadata.json"
     manifest = _read_manifest(file) if manifest is None else _own_manifest(manifest, file)
     hashes = manifest.get("sha256", {})
-    columns = columns_in(hashes)
-    for name in ("corpus.jsonl", "meanings.jsonl", *map(column_file, columns)):
+    columns = columns_in(hashes, manifest.get("column_names", {}))
+    for name in ("corpus.jsonl", "meanings.jsonl", *columns.values()):
         if name in hashes and hashes[name] != _sha256(folder / name):
             raise changed(folder / name)
     if manifest:
@@ -134,9 +145,12 @@ def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None 
         corpus = replace(corpus, eos=manifest["eos"], symbol_names=names and tuple(names), metadata=metadata)
     if "meanings.jsonl" in hashes or (not manifest and (folder / "meanings.jsonl").is_file()):
         corpus = with_meanings(corpus, folder / "meanings.jsonl", manifest.get("concept_names", []))
+        names_of_attributes = tuple(manifest.get("attribute_names", ()))
+        if corpus.meanings is not None and names_of_attributes:
+            corpus = replace(corpus, attribute_names=names_of_attributes)
     if columns:
         num_messages = len(corpus.messages)
-        read = {name: read_column(folder / column_file(name), num_messages) for name in columns}
+        read = {name: read_column(folder / file, num_messages) for name, file in columns.items()}
         corpus = replace(corpus, columns=read)
     return corpus
 
@@ -144,7 +158,8 @@ def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None 
 def _columns_before(path: Path) -> list[str]:
     """The files of the columns of the corpus that is replaced; none where its metadata can't be read."""
     try:
-        return [column_file(name) for name in columns_in(_read_manifest(path).get("sha256", {}))]
+        manifest = _read_manifest(path)
+        return list(columns_in(manifest.get("sha256", {}), manifest.get("column_names", {})).values())
     except (CorpusError, DamagedError):
         return []
 
@@ -165,11 +180,12 @@ def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
     """The content of a `metadata.json`, checked; empty if another tool wrote it."""
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         return {}
-    has_names = {key for key in ("symbol_names", "concept_names") if key in manifest}
+    has_names = {key for key in ("symbol_names", "concept_names", "attribute_names") if key in manifest}
     is_right: dict[str, Callable[[Any], bool]] = {
         "format_version": lambda value: value == 1,
         "eos": lambda value: value is None or (type(value) is int and 0 <= value < ID_LIMIT),
         "sha256": lambda value: isinstance(value, dict) and "corpus.jsonl" in value,
+        **({"column_names": lambda value: isinstance(value, dict)} if "column_names" in manifest else {}),
         **dict.fromkeys(has_names, lambda value: isinstance(value, list) and all(map(is_text, value))),
     }
     for key, check in is_right.items():

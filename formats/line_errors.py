@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from ecsuite.runtime.errors import CorpusError
@@ -17,13 +16,26 @@ class LineError(Exception):
     def __init__(self, got: str, expected: str | None = None) -> None:
         super().__init__(got)
         self.got, self.expected = got, expected
+        self.place = 0
+        """Which of several cells it is, from 0."""
+
+
+def place_of(name: str, unit: str, number: int) -> str:
+    """Where something is, for messages: `a.jsonl:3` of lines, `a.csv: row 3` of others."""
+    return f"{name}:{number}" if unit == "line" else f"{name}: {unit} {number}"
 
 
 class ErrorList:
-    """The errors of one file: all are counted, and the first is shown."""
+    """The errors of one file: all are counted, and the first is shown.
 
-    def __init__(self, path: Path, expected: str) -> None:
-        self.name, self.expected, self.count = path.name, expected, 0
+    Args:
+        name: Of the file.
+        expected: What a line is to be.
+        unit: What is numbered: lines, or rows.
+    """
+
+    def __init__(self, name: str, expected: str, unit: str = "line") -> None:
+        self.name, self.expected, self.unit, self.count = name, expected, unit, 0
         self.first: str | None = None
 
     def parse(self, items: Iterable[_Item], first: int, parse: Callable[[_Item], _Parsed]) -> list[_Parsed]:
@@ -36,7 +48,8 @@ class ErrorList:
                 self.count += 1
                 if self.first is None:
                     expected = error.expected or self.expected
-                    self.first = f"{self.name}:{number}: expected {expected}, got {error.got}"
+                    place = place_of(self.name, self.unit, number)
+                    self.first = f"{place}: expected {expected}, got {error.got}"
         return parsed
 
     def check(self) -> None:

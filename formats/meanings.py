@@ -36,7 +36,7 @@ def with_meanings(corpus: Corpus, path: Path, names: Iterable[str]) -> Corpus:
 
     Most lines repeat others, so each is decoded once, and further lines are looked up.
     """
-    errors = ErrorList(path, 'an object such as {"meaning": [0, 2], "concepts": ["color=red"]}')
+    errors = ErrorList(path.name, 'an object such as {"meaning": [0, 2], "concepts": ["color=red"]}')
     concepts, first, num_lines, num_distinct = Rows(names), dict[str, Any](), 0, 0
     known: dict[bytes, int] = {}
     distinct: list[dict[str, Any]] = []

@@ -29,15 +29,25 @@ def read_parquet(file: Path) -> Any:
         return _table(opened.iter_batches(ROWS), opened.schema_arrow, file)
 
 
-def read_stream(file: Path) -> Any:
-    """The table of a file with an Arrow stream, such as those of a saved data set; errors as in `read_parquet`."""
+def read_arrow(file: Path) -> Any:
+    """The table of a file with an Arrow stream, as those of a saved data set, or of an Arrow or Feather file.
+
+    Errors are those of `read_parquet`.
+    """
     import pyarrow
 
-    with pyarrow.ipc.open_stream(pyarrow.memory_map(str(file))) as stream:
-        table = _table(stream, stream.schema, file)
-    table.validate(
-        full=True
-    )  # places of values may lie outside of the file, and reading there may end the process
+    with open(file, "rb") as opened:
+        is_file = opened.read(6) == b"ARROW1"
+    memory = pyarrow.memory_map(str(file))
+    if is_file:
+        with pyarrow.ipc.open_file(memory) as reader:
+            batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+            table = _table(batches, reader.schema, file)
+    else:
+        with pyarrow.ipc.open_stream(memory) as stream:
+            table = _table(stream, stream.schema, file)
+    # Places of values may lie outside of the file, and reading there may end the process.
+    table.validate(full=True)
     return table
 
 

@@ -1,92 +1,327 @@
-"""`read_corpus`: detect the format, read the corpus, determine the EOS."""
+"""`read_corpus`: find out what a file is, read it as a table, and make a corpus of it."""
 
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.formats.array_files import read_arrays
+from ecsuite.formats.corpora import Missing, Numeric, Reading, Split, corpus_of
 from ecsuite.formats.directory import with_siblings
-from ecsuite.formats.lines import FORMATS, RECORDS, read_lines
-from ecsuite.formats.plain_text import is_plain_text, read_plain_text
-from ecsuite.formats.tables import FOLDER_CONTENTS, is_table, read_table
+from ecsuite.formats.frames import (
+    FOLDER_CONTENTS,
+    is_frame,
+    is_table_folder,
+    read_arrow_table,
+    read_frame,
+)
+from ecsuite.formats.json_tables import read_json_table
+from ecsuite.formats.line_errors import LineError
+from ecsuite.formats.stored_text import opened
+from ecsuite.formats.strict_json import decode
+from ecsuite.formats.table import Cells, Table
+from ecsuite.formats.text_tables import ENDINGS, read_text_table
 from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.allocator import kept_memory
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError, look_up
 from ecsuite.runtime.memory import allowing
+
+JSON = (".json", ".jsonl", ".ndjson")
+"""Endings of files of JSON."""
+BINARY = (".parquet", ".arrow", ".feather", ".npy", ".npz", ".safetensors")
+"""Endings of files that are no texts."""
+OTHER: Mapping[bytes, str] = {
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"%PDF": "a PDF",
+    b"SQLite": "an SQLite database",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook: save the sheet as CSV",
+    b"BZh": "bzip2 data: unpack it with bunzip2 first",
+    b"\x28\xb5\x2f\xfd": "zstandard data: unpack it with unzstd first",
+    b"FEA1": "a Feather file of version 1: save it with version 2, or as CSV",
+    b"\x80\x02": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
+    b"\x80\x03": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
+    b"\x80\x04": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
+    b"\x80\x05": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
+}
+"""What files are that are not read, by their first bytes."""
 
 
 def read_corpus(
-    path: Path | str,
-    format: str = "auto",  # noqa: A002
+    source: Any,
     *,
+    columns: Mapping[str, str] | None = None,
+    split: Split = "auto",
+    eos: str | int | None = "auto",
+    numeric: Numeric = "values",
+    missing: Missing = "keep",
+    meanings: Path | str | None = None,
     max_memory: str | None = None,
 ) -> Corpus:
-    """Read a corpus directory, or a file or folder of another tool; `Corpus.metadata` records the format.
+    """Read a corpus: a folder of ours, a file of messages, a table of any tool, or a frame.
 
-    The first valid line determines the format; a line of another format is then an error:
+        ec.read_corpus("experiment.csv", columns={"code_string": "message", "rt": "kept"})
+        ec.read_corpus(frame)
 
-    - `ints`: `[4, 7, 0]` (our `corpus.jsonl`, XferBench, ELCC). `[]` is a valid, empty message.
-    - `strings`: `"da bu"`, symbols between white space; ids in order of appearance, see `symbol_names`.
-    - `cbm`: `["4.7.0", "19"]`, symbols and concepts joined by dots (Concept Best Matching).
-    - `csar`: `[4, 7], ["red"]`, also separated by a tab or space, or both in one array.
-    - `records`: `{"message": [3, 1, 4], "meaning": {"color": "red"}}`; a message may be a list of integers or
-      strings, or a text; a meaning a list, a text or an object of attributes.
-    - `symbols`: a `.txt` with spaces between symbols, a `.csv` or `.tsv` with a column `message` or of integers.
-    - `table`: a Parquet file, a folder of them, or a data set saved with Hugging Face `save_to_disk`. The
-      first existing column of `input_ids`, `messages`, `message`, `tokens`, `text` is read, and meanings from
-      `meanings` or `meaning`, `concepts`, `attribute0` and so on; rows are numbered from 1.
+    What a file is, is found in its content: JSON (a message, a pair or a record a line, one document, or several),
+    tables with commas, semicolons, tabs or bars between cells, texts with a message a line, Parquet, Arrow and
+    Feather, NumPy and safetensors, packed with gzip or xz or not, and pipes. Frames are those of pandas, polars, Arrow
+    and `datasets`, a mapping of columns, or a list of records. `docs/file_formats.md` has all of it.
 
-    With `corpus.jsonl`, or its directory, `metadata.json` (if this package wrote it) and `meanings.jsonl` in the same
-    folder are read, and SHA-256 checked. A byte order mark and CRLF are accepted. An empty line is an error.
-
-    EOS is taken from the package's metadata. Otherwise it is detected by ELCC's rule (`EoS Token Present`):
-    every non-empty message ends in the same symbol, and only that symbol follows its first occurrence, as padding.
-    In addition, the messages without it must not all be equal.
+    EOS is taken from our metadata. Otherwise it is detected by ELCC's rule (`EoS Token Present`): every non-empty
+    message ends in the same symbol, and only that symbol follows its first occurrence, as padding. In addition, the
+    messages without it must not all be equal.
 
     Args:
-        path: A directory or a file.
-        format: One of the above, or `auto`.
+        source: A path, or a frame.
+        columns: Roles by name of column (`ecsuite.formats.roles.ROLES`), where names and content do not say them.
+            Columns without a header are "1", "2", and so on.
+        split: How a message that is a text is split: auto, spaces, commas, hyphens or letters.
+        eos: The symbol at which messages end, None (or "none") where there is none; "auto": as above.
+        numeric: Whether numbers of what was meant are "values" of attributes or "features".
+        missing: "keep" rows without a value of an attribute, "leave" them out, or take `missing` as a "value".
+        meanings: A second file with what each message meant, row by row.
         max_memory: Most memory that a file may take to be read, such as `"8G"`; None: as `ECSUITE_MAX_MEMORY` says, or
             three quarters of what is free.
 
+    Returns:
+        The corpus. `metadata` has `source_format`, `roles`, and `notes` of what was taken for what.
+
     Raises:
-        ConfigError: If a file needs more memory, or `max_memory` is no size.
-        CorpusError: If there is nothing to read, or lines are not valid; the message names the first.
-        ValueError: If `format` is unknown.
+        ConfigError: If a file needs more memory, or an argument is not one of those above.
+        CorpusError: If there is nothing to read, or something is not valid; one line with the first place.
     """
-    path = Path(path)
-    if format not in (choices := ("auto", *FORMATS, RECORDS, "symbols", "table")):
-        raise ValueError(f"unknown corpus format {format!r}; choose from {', '.join(choices)}")
-    _require_ended(path)
+    reading = Reading(
+        columns=dict(columns or {}), split=split, eos="none" if eos is None else str(eos), numeric=numeric,
+        missing=missing, meanings=None if meanings is None else str(meanings),
+    )  # fmt: skip
+    return read_as(source, reading, max_memory=max_memory)
+
+
+def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> Corpus:
+    """`read_corpus` with all that says how in one argument."""
+    for name, choices in _CHOICES.items():
+        look_up(name, getattr(reading, name), dict.fromkeys(choices))
     with allowing(max_memory), kept_memory():
-        return _read(path, format)
+        if not isinstance(source, str | os.PathLike):
+            if not is_frame(source):
+                raise ConfigError(
+                    f"expected a path, a frame, a mapping of columns or a list of records, got {type(source).__name__}"
+                )
+            return _with_eos(corpus_of(_with_meanings(read_frame(source), reading), reading), reading, None)
+        return _read(Path(source), reading)
 
 
-def _read(path: Path, form: str) -> Corpus:
-    """`read_corpus` with a format of its choices."""
+_CHOICES = {
+    "split": ("auto", "spaces", "commas", "hyphens", "letters"),
+    "numeric": ("values", "features"),
+    "missing": ("keep", "leave", "value"),
+}
+
+
+def _read(path: Path, reading: Reading) -> Corpus:
+    _require_ended(path)
     try:
         if path.is_dir() and (path / "corpus.jsonl").is_file():
             path = path / "corpus.jsonl"
-        if form == "table" or (form == "auto" and is_table(path)):
-            corpus = read_table(path)
-        elif form == "symbols" or (form == "auto" and is_plain_text(path)):
-            corpus = read_plain_text(path)
-        elif path.is_dir():
-            raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it")
-        else:
-            corpus = read_lines(path, form)
-            if path.name == "corpus.jsonl":
-                corpus = with_siblings(corpus, path.parent)
+        table = read_table(path, reading.columns)
+        is_ours = path.name == "corpus.jsonl" and set(table.columns) == {"message"}
+        corpus = corpus_of(_with_meanings(table, reading), reading)
+        if is_ours and reading.meanings is None:
+            corpus = with_siblings(corpus, path.parent)
     except OSError as error:
         raise CorpusError(f"cannot read {error.filename or path}: {error.strerror or error}") from None
     except CorpusError as error:
         raise _with_folder(error, path if path.is_dir() else path.parent) from None
-    metadata = {"eos_source": "declared", **corpus.metadata, "source_path": path_text(path)}
-    if "eos" not in corpus.metadata:
+    return _with_eos(corpus, reading, path, table.eos)
+
+
+def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = True) -> Table:
+    """Read a file, or a folder of Parquet files, as a table.
+
+    Args:
+        path: The file or folder.
+        given: Roles of columns that the user gives.
+        has_messages: Whether rows are messages; otherwise they are objects, and a text needs a header.
+
+    Raises:
+        ConfigError, CorpusError: If it can't be read, or is none; one line that says what it is.
+        OSError: If it can't be read.
+    """
+    name = path.name or str(path)
+    if path.is_dir():
+        if not is_table_folder(path):
+            raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it")
+        return read_arrow_table(path, str(path))
+    with local_file(path) as file:
+        try:
+            return _read_file(file, name, given, has_messages=has_messages)
+        except (ConfigError, CorpusError) as error:
+            if file == path:
+                raise
+            raise type(error)(str(error).replace(str(file), str(path))) from None
+
+
+def _read_file(file: Path, name: str, given: Mapping[str, str], *, has_messages: bool) -> Table:
+    try:
+        with opened(file) as content:
+            start = content.read(4096)
+    except ConfigError as error:
+        raise CorpusError(str(error)) from None
+    kind = _kind(start, name)
+    if kind == "arrays":
+        return read_arrays(file, name, given)
+    if kind == "arrow":
+        return read_arrow_table(file, name)
+    ending = Path(name.lower().removesuffix(".gz").removesuffix(".xz")).suffix
+    is_json = ending in JSON or (ending not in ENDINGS and _begins_as_json(start))
+    if is_json:
+        return read_json_table(file, name)
+    return read_text_table(file, name, given=tuple(given), has_messages=has_messages)
+
+
+def _kind(start: bytes, name: str) -> str:
+    """What a file is by its first bytes: arrays, arrow, or text.
+
+    Raises:
+        CorpusError: If it is something that is not read.
+    """
+    other = next((what for magic, what in OTHER.items() if start.startswith(magic)), None)
+    if start[:2] == b"PK" and b".npy" not in start[:512]:
+        other = (
+            "an Excel workbook: save the sheet as CSV"
+            if b"xl/" in start or b"[Content" in start
+            else "a zip archive"
+        )
+        other = (
+            "a file of torch, which is a pickle" if b"data.pkl" in start or b"/version" in start else other
+        )
+    if other is not None:
+        raise CorpusError(f"{name}: {other}; expected messages: JSON lines, a table, a text, or arrays")
+    ending = Path(name.lower()).suffix
+    is_safetensors = len(start) > 9 and start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 1 << 30
+    if start[:6] == b"\x93NUMPY" or start[:2] == b"PK" or is_safetensors:
+        return "arrays"
+    if start[:4] in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff"):
+        return "arrow"
+    if ending in BINARY:
+        raise CorpusError(f"{name}: can't be read as {ending[1:]}: it does not begin as such a file")
+    return "text"
+
+
+def _begins_as_json(start: bytes) -> bool:
+    """Whether the first line is JSON, or begins a document of several lines."""
+    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:1] not in (b"[", b"{", b'"'):
+        return False
+    line = start.split(b"\n", 1)[0].strip()
+    try:
+        decode(line)
+        return True
+    except LineError:
+        return line in (b"[", b"{", b"[{", b"[[") or (b"\n" not in start and len(start) > 1000)
+
+
+@contextmanager
+def local_file(path: Path) -> Iterator[Path]:
+    """The file itself; of a pipe or a device a copy, which can be read from the beginning again."""
+    mode = os.stat(path).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / (path.name or "input")
+        with open(path, "rb") as source, open(copy, "wb") as target:
+            shutil.copyfileobj(source, target)
+        yield copy
+
+
+def _with_meanings(table: Table, reading: Reading) -> Table:
+    """The table beside the columns of a second file of meanings.
+
+    Raises:
+        CorpusError: If it can't be read, or has another number of rows.
+    """
+    if reading.meanings is None:
+        return table
+    path = Path(reading.meanings)
+    try:
+        other = read_table(path, reading.columns)
+    except OSError as error:
+        raise CorpusError(f"cannot read {path}: {error.strerror or error}") from None
+    if len(other.rows) != len(table.rows):
+        raise CorpusError(
+            f"{path}: expected {len(table.rows):,} rows, one a message, got {len(other.rows):,}"
+        )
+    names = {
+        name: "meaning" if role == "message" else name
+        for name, role in {**dict.fromkeys(other.columns), **other.roles}.items()
+    }
+    own: dict[str, Cells] = {
+        name: cells if isinstance(cells, Ragged) else list(cells) for name, cells in table.columns.items()
+    }
+    beside: dict[str, Cells] = {
+        names[name]: other.values(name) if name not in other.roles else _texts(other, name)
+        for name in other.columns
+    }
+    twice = next((name for name in beside if name in own), None)
+    if twice is not None:
+        raise CorpusError(f"{path}: column {twice} is in both files: expected other names")
+    roles = {**dict.fromkeys(own, None), **table.roles}
+    message = next((name for name, role in roles.items() if role == "message"), None)
+    return replace(
+        table, columns=own | beside, are_texts=False, is_header=True,
+        roles=table.roles if message else {}, about=f"{table.about}, meanings of {path.name}",
+    )  # fmt: skip
+
+
+def _texts(table: Table, name: str) -> list[Any]:
+    cells = table.columns[name]
+    return (
+        [row.tolist() for row in (cells[place] for place in range(len(cells)))]
+        if isinstance(cells, Ragged)
+        else list(cells)
+    )
+
+
+def _with_eos(corpus: Corpus, reading: Reading, path: Path | None, of_file: str | None = None) -> Corpus:
+    """The corpus with its EOS, and where it is from."""
+    origin = {} if path is None else {"source_path": path_text(path)}
+    metadata = {"eos_source": "declared", **corpus.metadata, **origin}
+    wanted = reading.eos if reading.eos != "auto" else of_file or "auto"
+    if wanted == "auto":
+        if "eos" in corpus.metadata:
+            return replace(corpus, metadata=metadata)
         metadata["eos_source"] = "detected"
         return replace(corpus, eos=detect_eos(corpus.messages), metadata=metadata)
-    return replace(corpus, metadata=metadata)
+    metadata["eos_source"] = "given" if reading.eos != "auto" else "declared"
+    return replace(corpus, eos=_symbol(corpus, wanted), metadata=metadata)
+
+
+def _symbol(corpus: Corpus, text: str) -> int | None:
+    """The id of a symbol as users write it; None for `none`.
+
+    Raises:
+        ConfigError: If no message has it.
+    """
+    if text == "none":
+        return None
+    if corpus.symbol_names is not None:
+        names = dict.fromkeys(corpus.symbol_names)
+        look_up("symbol", text, names)
+        return corpus.symbol_names.index(text)
+    if not text.isdecimal():
+        raise ConfigError(f"--eos {text}: expected a symbol such as 0, or none")
+    return int(text)
 
 
 def _require_ended(path: Path) -> None:

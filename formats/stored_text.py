@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from ecsuite.parts.config import decoded
 from ecsuite.runtime.errors import ConfigError
@@ -15,8 +15,8 @@ from ecsuite.runtime.memory import max_memory, require_memory
 
 ENDINGS = ("", ".xz", ".gz")
 """Endings of file names: plain, or compressed."""
-PACKED: dict[str, Callable[[Path], Any]] = {".xz": lzma.open, ".gz": gzip.open}
-"""What opens a compressed file, by its ending."""
+PACKED: dict[bytes, Callable[[Path], Any]] = {b"\xfd7zXZ\x00": lzma.open, b"\x1f\x8b": gzip.open}
+"""What opens a compressed file, by its first bytes."""
 TEXT = 3.0
 """Bytes of memory for each byte of a text: its bytes twice while they are joined, then once and as characters."""
 LINES = 5.0
@@ -37,9 +37,8 @@ def read_text(path: Path, *, factor: float = TEXT) -> str:
     Raises:
         ConfigError: If the file cannot be read or decompressed, is not UTF-8, or takes more memory than is allowed.
     """
-    with _opened(path) as file:
-        if path.suffix not in PACKED:
-            require_memory(factor * path.stat().st_size, path)
+    with opened(path) as file:
+        require_memory(factor * path.stat().st_size, path)  # of a packed file at least
         data = b"".join(_pieces(file, path, factor))
     return decoded(data, path)
 
@@ -52,7 +51,7 @@ def read_lines(path: Path, *, factor: float = LINES) -> list[str]:
 
 def stream_lines(path: Path) -> Iterator[str]:
     """The lines one by one, for texts that need not fit into the memory; errors are those of `read_text`."""
-    with _opened(path) as file:
+    with opened(path) as file:
         number = 0
         while line := file.readline(_LONGEST_LINE + 1):
             number += 1
@@ -69,7 +68,7 @@ def read_beginning(path: Path, num_bytes: int) -> str:
     Raises:
         ConfigError: If the file cannot be read or decompressed.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         return file.read(num_bytes).decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
 
@@ -80,7 +79,7 @@ def digest_of(path: Path) -> str:
         ConfigError: If the file cannot be read or decompressed.
     """
     content = hashlib.blake2b(digest_size=12)
-    with _opened(path) as file:
+    with opened(path) as file:
         for piece in _pieces(file, path, 1.0):
             content.update(piece)
     return content.hexdigest()
@@ -101,11 +100,27 @@ def _pieces(file: IO[bytes], path: Path, factor: float) -> Iterator[bytes]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """The uncompressed content; what fails while it is read is told as well."""
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The uncompressed content; what fails while it is read is told as well.
+
+    Raises:
+        ConfigError: If it cannot be read or decompressed.
+    """
     try:
-        with PACKED[path.suffix](path) if path.suffix in PACKED else path.open("rb") as file:
+        with open_packed(path) as file:
             yield file
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"{path}: cannot be read: {reason}") from error
+
+
+def open_packed(path: Path) -> IO[bytes]:
+    """The content, uncompressed where its first bytes say that it is packed, whatever it is called."""
+    with path.open("rb") as file:
+        start = file.read(6)
+    for magic, unpack in PACKED.items():
+        if start.startswith(magic):
+            return cast(IO[bytes], unpack(path))
+    if path.suffix in ENDINGS[1:] and start:
+        raise EOFError(f"does not begin as a {path.suffix} file does")
+    return path.open("rb")

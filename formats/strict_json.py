@@ -10,7 +10,7 @@ from ecsuite.files.checksums import require_unchanged
 from ecsuite.formats.line_errors import LineError, shorten, show
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.stored_text import read_text
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, CorpusError
 
 VALUES = 8.0
 """Bytes of memory for each byte of JSON that is read into Python's values; those of short numbers take more."""
@@ -107,6 +107,29 @@ def parse_json(text: str, file: Path, line: int | None = None) -> Any:
             f"{error.msg.removesuffix(' at')} at column {error.colno}",
         )
     raise ConfigError(f"{place}: not JSON: {reason}")
+
+
+def documents(text: str, name: str) -> list[Any]:
+    """The values of a text of one or more JSON documents, which may be printed over many lines.
+
+    Raises:
+        CorpusError: If it is not strict JSON; the message begins with the name and the line.
+    """
+    values, end = list[Any](), 0
+    try:
+        while match := re.compile(r"\S").search(text, end):
+            value, end = _DECODER.raw_decode(text, match.start())
+            values.append(value)
+        if "\\u" in text:
+            json.dumps(values, ensure_ascii=False).encode()  # raises on a lone surrogate
+        return values
+    except LineError as error:
+        reason = f"expected {error.expected}, got {error.got}" if error.expected else f"got {error.got}"
+        raise CorpusError(f"{name}: not JSON: {reason}") from None
+    except json.JSONDecodeError as error:
+        raise CorpusError(f"{name}:{error.lineno}: not JSON: {error.msg} at column {error.colno}") from None
+    except (RecursionError, UnicodeEncodeError):
+        raise CorpusError(f"{name}: not JSON: nesting that is too deep, or a lone surrogate") from None
 
 
 def encode(value: object, indent: int | None = None) -> bytes:

@@ -12,7 +12,7 @@ from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.sections import Experiment
 from ecsuite.games.society.society import Society
-from ecsuite.games.worlds.world import Description
+from ecsuite.games.worlds.world import Description, World
 
 SPEAKER = "speaker"
 """The column of the corpus of a society that says who spoke, counted from 0."""
@@ -59,11 +59,23 @@ def record_corpus(game: Game | Society, experiment: Experiment) -> Corpus:
         eos=EOS if channel.has_eos else None,
         symbol_names=symbol_names,
         meanings=description.meanings,
+        attribute_names=_attribute_names(game.world, description),
         concepts=description.concepts,
         concept_names=description.concept_names,
         columns={**description.columns, **of_speakers},
         metadata=metadata,
     )
+
+
+def _attribute_names(world: World, description: Description) -> tuple[str, ...]:
+    """Names of the attributes of meanings, such as `color` of the values `color=red` and `color=blue`; else none."""
+    names = [{value.partition("=")[0] for value in values} for values in world.value_names or ()]
+    is_named = (
+        description.meanings.dtype.kind in "iu"
+        and all(len(each) == 1 for each in names)
+        and len(names) == description.meanings.shape[-1]
+    )
+    return tuple(name for each in names for name in each) if is_named else ()
 
 
 def joined(descriptions: Sequence[Description]) -> Description:

@@ -7,8 +7,9 @@ from typing import Any
 
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.checksums import CHECKSUM, checksum_of, sealed, sealed_text
+from ecsuite.formats.corpora import Reading, corpus_of
 from ecsuite.formats.directory import with_siblings
-from ecsuite.formats.lines import read_lines
+from ecsuite.formats.reading import read_table
 from ecsuite.games.run_log import LOG, accept_log, require_unchanged_log
 from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
@@ -62,7 +63,8 @@ def _accept_corpus(folder: Path) -> list[str]:
     accepted = metadata | {"sha256": hashes} if hashes else metadata
     if edited or not _is_sealed(metadata):
         try:
-            with_siblings(read_lines(folder / "corpus.jsonl", "auto"), folder, accepted)
+            corpus = corpus_of(read_table(folder / "corpus.jsonl", {}), Reading())
+            with_siblings(corpus, folder, accepted)
         except CorpusError as error:
             raise CorpusError(f"{folder}: nothing was accepted: {error}") from None
     is_edited = _write(folder / METADATA, accepted)

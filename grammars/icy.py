@@ -69,6 +69,7 @@ class Language:
         return Corpus(
             messages=_rows(self.messages.astype(np.int32)),
             meanings=self.meanings,
+            attribute_names=tuple(f"attribute{a}" for a in range(num_attributes)),
             concepts=_rows(ids.astype(np.int32)),
             concept_names=tuple(names),
             metadata={

@@ -4,6 +4,7 @@ import dataclasses
 import sys
 import types
 import typing
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,8 @@ def described(hint: Any) -> str:
         return ", ".join(f"`{choice}`" for choice in arguments)
     if origin in (typing.Union, types.UnionType):
         return " or ".join("null" if each is type(None) else described(each) for each in arguments)
+    if origin is Mapping:
+        return f"{described(arguments[0])} by name"
     if origin in (tuple, list):
         return f"list of {described(arguments[0])}"
     return WORDS.get(hint, getattr(hint, "__name__", str(hint)))

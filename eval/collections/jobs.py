@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.members import Member
+from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.metrics import ASKED_FOR
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.sweeps.jobs import Metric
-from ecsuite.formats import read_corpus
+from ecsuite.formats.reading import read_as
 from ecsuite.jobs.job import Context, Job, Location, job_function
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.runtime.errors import ConfigError
@@ -70,7 +71,7 @@ def score_file(
     *,
     file: Location,
     content: Content,
-    split: str | None,
+    selection: Selection,
     metric: Metric,
     seed: int,
     name: "Label",
@@ -81,7 +82,7 @@ def score_file(
     Args:
         file: Where the corpus is.
         content: What it held when the job was planned.
-        split: Only messages of this split; None: all.
+        selection: How its file is read, and which messages are scored.
         metric: Which metric.
         seed: Of its random draws.
         name: Of the corpus, for progress.
@@ -93,8 +94,7 @@ def score_file(
     Raises:
         ConfigError: If the corpus has changed since.
     """
-    corpus = read_corpus(file.path)
-    corpus = corpus if split is None else corpus.where("split", split)
+    corpus = selection.of(read_as(file.path, selection.reading))
     if Content.of(corpus).digest != content.digest:
         raise ConfigError(f"{file.path}: changed while it was to be scored; run the same command again")
     return [score.to_json() for score in score_corpus(corpus, [metric.name], Options(seed=seed)).scores]
@@ -117,16 +117,21 @@ def is_job(metric: str) -> bool:
 
 
 def plan_member(
-    member: Member, corpus: Corpus, metrics: Sequence[str], *, seed: int, split: str | None
+    member: Member,
+    corpus: Corpus,
+    metrics: Sequence[str],
+    *,
+    seed: int,
+    selection: Selection,
 ) -> dict[str, Job]:
     """The jobs of a corpus, by metric; those that are no jobs are left out.
 
     Args:
         member: The corpus.
-        corpus: Its content, of the split.
+        corpus: The messages that are scored.
         metrics: Names of metrics.
         seed: Of random draws.
-        split: Which messages it has.
+        selection: How its file is read, and which messages those are.
     """
     content, place = Content.of(corpus), Location(path=member.path.resolve())
     return {
@@ -134,7 +139,7 @@ def plan_member(
             score_file,
             file=place,
             content=content,
-            split=split,
+            selection=selection,
             metric=Metric(name=metric),
             seed=seed,
             name=Label(key=member.name),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.jobs import is_job, plan_member
 from ecsuite.eval.collections.members import Member
+from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ecsuite.games.runs import Run
 
 Read = Callable[[Path], Corpus]
-"""Reads the corpus of a path, or one split of it."""
+"""Reads the messages of a path that are scored."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,11 +38,12 @@ class ScoredMember:
 
 
 def plan(
-    members: Sequence[Member], metrics: Sequence[str], read: Read, *, seed: int, split: str | None
+    members: Sequence[Member], metrics: Sequence[str], read: Read, *, seed: int, selection: Selection
 ) -> dict[Member, dict[str, Job]]:
     """The jobs of each corpus by metric; one corpus at a time is in memory."""
     return {
-        member: plan_member(member, read(member.path), metrics, seed=seed, split=split) for member in members
+        member: plan_member(member, read(member.path), metrics, seed=seed, selection=selection)
+        for member in members
     }
 
 
@@ -51,7 +53,7 @@ def measure(
     options: Options,
     read: Read,
     *,
-    split: str | None = None,
+    selection: Selection | None = None,
     runs: Sequence["Run | None"] = (),
 ) -> list[ScoredMember]:
     """Score the corpora of a collection: what is kept is not computed again.
@@ -62,13 +64,13 @@ def measure(
             own are no jobs of their own, and computed one after the other.
         options: Of the metrics; its runner computes the jobs.
         read: Reads a corpus.
-        split: The split that is read, which is a part of the keys of jobs.
+        selection: What `read` does, which is a part of the keys of jobs; None: the whole file as it is.
         runs: By member, the run of the corpus, for metrics that ask its agents; none if no metric does.
 
     Raises:
         DivergedError: If a metric fails.
     """
-    jobs = plan(members, metrics, read, seed=options.seed, split=split)
+    jobs = plan(members, metrics, read, seed=options.seed, selection=selection or Selection())
     results = options.runner.run([job for of_member in jobs.values() for job in of_member.values()])
     others = [name for name in metrics if not is_job(name)]
     scored = []

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ecsuite.eval.reports.citations import bibliography, names_in_run
 from ecsuite.eval.reports.console import prepare_output_file
 from ecsuite.eval.sweeps.tables import make_table
 from ecsuite.files.atomic_files import write_atomically
+from ecsuite.formats.corpora import Reading
 from ecsuite.runtime.errors import ConfigError, missing_extra
 from ecsuite.version import __version__
 
@@ -71,6 +72,7 @@ def write_report(
     metrics: Sequence[str] | None = None,
     base: str | None = None,
     title: str | None = None,
+    reading: Reading | None = None,
 ) -> Written:
     """Write a page about runs, sweeps, searches, corpora and files of scores.
 
@@ -81,13 +83,17 @@ def write_report(
         metrics: Figures of the tables; None: accuracy, and the scores that were asked for.
         base: Settings, or a run, that all others are compared with; None: the first row.
         title: Heading of the page; None: the names of the paths.
+        reading: How corpora of other tools are read; None: as their content says.
 
     Raises:
         ConfigError: If there is nothing at a path, a setting, figure or base is unknown, or Jinja is not installed.
     """
     check_out(out)
     places = [Path(path) for path in paths]
-    sources = read_sources(places)
+    sources = [
+        source if source.is_run else replace(source, reading=reading or Reading())
+        for source in read_sources(places)
+    ]
     runs = [source for source in sources if source.is_run]
     others = [source for source in sources if not source.is_run]
     table = make_table([run.record for run in runs], by=by, figures=metrics) if runs else None

@@ -8,7 +8,8 @@ from typing import Any
 from ecsuite.corpus import Corpus
 from ecsuite.eval.reports.scorecard import read_scores
 from ecsuite.eval.sweeps.records import PROVENANCE, SWEEP, Record, flat, read_records, run_folders
-from ecsuite.formats import read_corpus
+from ecsuite.formats.corpora import Reading
+from ecsuite.formats.reading import read_as
 from ecsuite.formats.strict_json import read_json
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError
@@ -37,6 +38,8 @@ class Source:
     """The content of `metadata.json`."""
     scores: Sequence[Mapping[str, Any]] = ()
     """The scores, as in the JSON of `ecsuite score`."""
+    reading: Reading = field(default_factory=Reading)
+    """How a file of another tool is read."""
 
     @property
     def title(self) -> str:
@@ -53,7 +56,7 @@ class Source:
             CorpusError: If they can't be read.
         """
         assert self.path is not None
-        return read_corpus(self.path)
+        return read_as(self.path, self.reading)
 
 
 def read_sources(paths: Iterable[str | Path]) -> list[Source]:

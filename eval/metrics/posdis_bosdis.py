@@ -256,9 +256,7 @@ def _score(corpus: Corpus, options: Options, score: partial[Score], variables: V
     """Score the variables of the messages, positions or symbols, against the attributes of the meanings."""
     attributes = narrow_attributes(corpus)
     if attributes is None:
-        known = (
-            "the corpus has no meanings" if corpus.meanings is None else "features are not attribute values"
-        )
+        known = corpus.why_no_meanings if corpus.meanings is None else "features are not attribute values"
         return score(value=None, reason=known)
     if len(attributes) < 2:
         return score(value=None, reason="fewer than two attributes")

@@ -29,7 +29,7 @@ def position_columns(corpus: Corpus) -> Ints:
 def attributes_or_reason(corpus: Corpus) -> Ints | str:
     """The attribute values, coded by `attribute_codes`, or the reason why position-based metrics are undefined."""
     if corpus.meanings is None:
-        return "the corpus has no meanings"
+        return corpus.why_no_meanings
     attributes = attribute_codes(corpus)
     if attributes is None:
         return "features are not attribute values"

@@ -1,18 +1,28 @@
 """Tables of objects: a row an object, a column an attribute or a feature; and npz files of features."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.corpus import column_of
+from ecsuite.formats.corpora import Reading, parts_of
+from ecsuite.formats.frames import read_frame
+from ecsuite.formats.reading import read_table
+from ecsuite.formats.roles import described, roles_of
+from ecsuite.formats.table import Table
 from ecsuite.games.worlds.feature_files import FeatureFile, read_features
-from ecsuite.games.worlds.table_files import TextTable, is_number, read_table
+from ecsuite.games.worlds.hub_data import is_data_set, read_columns
 from ecsuite.games.worlds.world import FREE, Integers
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, CorpusError
 
+TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
+"""Endings of tables of objects, which may be packed."""
+PACKED = (".gz", ".xz")
 Numeric = Literal["bins", "features"]
 Floats = NDArray[np.float32]
 
@@ -24,6 +34,28 @@ MOST_NAMES = 1000
 """Most different values of a column that are not numbers."""
 SHARE_OF_NUMBERS = 0.9
 """A column with at least this share of numbers, and more than `MOST_VALUES` different ones, is meant as numbers."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextTable:
+    """The values of objects as texts, by attribute, and what is kept beside them."""
+
+    source: str
+    """The file, or the name of the data set."""
+    columns: Mapping[str, Sequence[str]]
+    """The values of each attribute or feature by its name."""
+    rows: Sequence[int]
+    """The number of each row: from 1; where there is a header, that is row 1, as a spreadsheet counts."""
+    kept: Mapping[str, NDArray[Any]]
+    """Columns that are neither, by name."""
+    features: frozenset[str] = frozenset()
+    """Attributes that are to be features."""
+    note: str | None = None
+    """What was taken for what, where it is not plain."""
+
+    def place(self, index: int, column: str) -> str:
+        """Where a value is, for messages."""
+        return f'{self.source}: row {self.rows[index]}, column "{column}"'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,16 +125,25 @@ class ObjectTable:
     """Which objects the file itself keeps from training; None where it does not say."""
     columns: tuple[Column, ...] = ()
     """How the cells became values and features."""
+    kept: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """What the table has beside the values of each object, by name of column."""
     notes: tuple[str, ...] = ()
     """What was done with the table, in lines for people."""
 
 
-def read_objects(source: str, numeric: Numeric = "bins", trained: ObjectTable | None = None) -> ObjectTable:
+def read_objects(
+    source: str,
+    numeric: Numeric = "bins",
+    trained: ObjectTable | None = None,
+    roles: Mapping[str, str] | None = None,
+) -> ObjectTable:
     """Read a table of objects.
 
     Args:
-        source: A table, see `read_table`; or an npz file of features, see `feature_files`.
+        source: A table, see `ecsuite.formats.reading.read_table`; a data set of Hugging Face, `hf:NAME`; or an npz
+            file of features, see `feature_files`.
         numeric: Whether columns of many numbers are sorted into bins, or columns of numbers are kept as features.
+        roles: Roles of columns that the user gives.
         trained: The table of training, whose values, bins and scales are used; None: those of this table.
 
     Raises:
@@ -110,8 +151,8 @@ def read_objects(source: str, numeric: Numeric = "bins", trained: ObjectTable | 
     """
     if Path(source).suffix == ".npz":
         return _of_features(read_features(source, 0), trained)
-    table = read_table(source)
-    notes: list[str] = []
+    table = _read(source, roles or {})
+    notes: list[str] = [] if table.note is None else [table.note]
     columns = _columns(table, numeric, notes) if trained is None else _columns_of(trained, table)
     attributes = [column for column in columns if column.labels]
     objects = np.empty((len(table.rows), len(attributes)), dtype=np.int64)
@@ -132,8 +173,88 @@ def read_objects(source: str, numeric: Numeric = "bins", trained: ObjectTable | 
         features=None if features is None else features[distinct],
         rows=np.array(table.rows, dtype=np.int64)[distinct],
         columns=tuple(columns),
+        kept={name: values[distinct] for name, values in table.kept.items()},
+        is_held_out=_held_out(table, distinct),
         notes=tuple(notes),
     )
+
+
+def _read(source: str, given: Mapping[str, str]) -> TextTable:
+    """The values of objects in a table, with a value in every cell.
+
+    Raises:
+        ConfigError: If it can't be read, or a cell has no value; the message names the row and the column.
+    """
+    file = Path(source)
+    endings = file.suffixes[-2:-1] if file.suffix in PACKED else [file.suffix]
+    try:
+        if is_data_set(source):
+            found = replace(read_frame(read_columns(source)), source=source, rows=_counted(source))
+        elif endings and endings[0].lower() in TABLES:
+            found = replace(read_table(file, given, has_messages=False), source=source)
+        else:
+            raise ConfigError(f"{source}: expected a table that ends in .csv, .tsv, .json, .parquet or .npz")
+        if not found.is_header:
+            raise ConfigError(f"{source}: expected a list of objects with named values, got {found.about}")
+        chosen = roles_of(found, given, needs_message=False)
+        attributes, features, bare = parts_of(found, chosen, Reading())
+        if bare is not None:
+            width = max((len(row) for row in bare if row is not None), default=0)
+            rows = [[None] * width if row is None else row for row in bare]
+            attributes |= {f"attribute{place}": [row[place] for row in rows] for place in range(width)}
+        kept = {
+            name: column_of(found.values(name))
+            for name, role in chosen.items()
+            if role not in ("meaning", "attribute", "feature")
+        }
+    except CorpusError as error:
+        raise ConfigError(str(error).replace(file.name, source, 1)) from None
+    except OSError as error:
+        raise ConfigError(f"{source}: can't be read: {error.strerror or error}") from None
+    texts = {name: _texts(found, name, cells) for name, cells in {**attributes, **features}.items()}
+    number = len(found.rows)
+    if number < 2:
+        raise ConfigError(f"{source}: expected a header and at least 2 objects, got {number}")
+    split = next((name for name, role in chosen.items() if role == "split"), None)
+    if split is not None:
+        kept["split"] = kept.pop(split)
+    note = f"{source}: {described(found, chosen)} (--column NAME=ROLE)" if kept else None
+    table = TextTable(
+        source=source, columns=texts, rows=found.rows, kept=kept, features=frozenset(features), note=note
+    )
+    missing = [(index, name) for index in range(number) for name in texts if texts[name][index] == ""]
+    if missing:
+        more = f", and {len(missing) - 1} more cells are empty" if len(missing) > 1 else ""
+        raise ConfigError(f"{table.place(*missing[0])}: expected a value, got nothing{more}")
+    return table
+
+
+def _counted(source: str) -> range:
+    """The numbers of the rows of a data set, from 1."""
+    return range(1, len(next(iter(read_columns(source).values()), ())) + 1)
+
+
+def _texts(table: Table, name: str, cells: Sequence[Any]) -> list[str]:
+    """The values of a column as texts; of a table of texts as they are written, apart from decimal commas."""
+    raw = table.columns.get(name)
+    if table.are_texts and isinstance(raw, list) and not any(isinstance(cell, list | dict) for cell in cells):
+        are_numbers = table.has_decimal_comma and all(isinstance(cell, float | None) for cell in cells)
+        return [str(cell).replace(",", ".") if are_numbers else str(cell) for cell in raw]
+    return ["" if cell is None else str(cell).strip() for cell in cells]
+
+
+def _held_out(table: TextTable, rows: Integers) -> NDArray[np.bool_] | None:
+    """Which objects a column `split` keeps from training; None where there is none."""
+    split = table.kept.get("split")
+    return None if split is None else np.asarray(split[rows] != "train", dtype=np.bool_)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _columns(table: TextTable, numeric: Numeric, notes: list[str]) -> list[Column]:
@@ -143,7 +264,7 @@ def _columns(table: TextTable, numeric: Numeric, notes: list[str]) -> list[Colum
         if len(set(texts)) == 1:
             notes.append(f"{table.source}: column {name} is left out: it has the one value {texts[0]}")
             continue
-        columns.append(_column(table, name, texts, numeric))
+        columns.append(_column(table, name, texts, "features" if name in table.features else numeric))
     if not columns:
         raise ConfigError(f"{table.source}: expected a column with different values")
     for column in columns:

@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 
 from ecsuite.games.worlds.hub_data import PREFIX, digest, has_images, is_data_set
-from ecsuite.games.worlds.table_files import TABLES
+from ecsuite.games.worlds.object_tables import PACKED, TABLES
 from ecsuite.runtime.errors import ConfigError
 
-ENDINGS = (*TABLES, ".npz")
+ENDINGS = (*TABLES, *(ending + packed for ending in TABLES for packed in PACKED), ".npz")
 """Endings of files of objects."""
 OBJECTS, IMAGES = "objects", "images"
 """The shipped experiments of own data, whose worlds have the same names."""
@@ -18,9 +18,11 @@ READERS = {OBJECTS: (OBJECTS,), IMAGES: (IMAGES, "image_features")}
 
 def is_own_data(source: str) -> bool:
     """Whether an argument names data rather than an experiment."""
-    path = Path(source)
     return (
-        source.startswith(PREFIX) or path.suffix in ENDINGS or os.path.isdir(source) or source.endswith("/")
+        source.startswith(PREFIX)
+        or source.lower().endswith(ENDINGS)
+        or os.path.isdir(source)
+        or source.endswith("/")
     )
 
 
@@ -46,7 +48,7 @@ def kind_of(source: str) -> str:
 def name_of(source: str) -> str:
     """The name of an experiment about a source: `photos` of `photos/`, `cifar10` of `hf:cifar10:test`."""
     path = Path(source.removeprefix(PREFIX).split(":")[0])
-    return path.stem if path.suffix in ENDINGS else path.resolve().name
+    return path.name.partition(".")[0] if path.name.lower().endswith(ENDINGS) else path.resolve().name
 
 
 def content_digest(source: str) -> str:

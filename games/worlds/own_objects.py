@@ -1,6 +1,7 @@
 """A world of the objects of a user's table or npz file, one target a round."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -31,6 +32,8 @@ class OwnObjectsWorld(ObjectListWorld):
 
         numeric: Literal["bins", "features"] = "bins"
         """bins: a column of many numbers is sorted into five bins. features: agents see the numbers, scaled."""
+        columns: Mapping[str, str] = field(default_factory=dict)
+        """Roles of columns where their names do not say them: `{trial: kept, "Unnamed: 0": kept}`."""
 
     default_perceptions = ("identity", "tanh")
     expected_source = "a table of objects, such as --objects objects.csv"
@@ -45,7 +48,10 @@ class OwnObjectsWorld(ObjectListWorld):
     ) -> None:
         super().__init__(options, rounds, sizes)
         self.table: ObjectTable = read_objects(
-            options.objects or "", options.numeric, None if trained is None else trained.table
+            options.objects or "",
+            options.numeric,
+            None if trained is None else trained.table,
+            options.columns,
         )
         table = self.table
         self.notes = table.notes
@@ -57,7 +63,7 @@ class OwnObjectsWorld(ObjectListWorld):
         width = len(counts) * self.most_values if table.features is None else table.features.shape[1]
         self.object_shape = (width,)
         meanings = table.objects if table.features is None else table.features
-        columns = {} if table.features is None else {"row": table.rows}
+        columns = ({} if table.features is None else {"row": table.rows}) | dict(table.kept)
         described = described_by(table.phrases, table.names, meanings, **columns)
         self._list(described, table.is_held_out, trained)
 

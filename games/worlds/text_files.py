@@ -6,13 +6,14 @@
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.formats.stored_text import read_lines
+from ecsuite.formats.text_tables import read_text_table
 from ecsuite.games.worlds.attributes import SingleObjectWorld
 from ecsuite.games.worlds.world import (
     FREE,
@@ -25,10 +26,8 @@ from ecsuite.games.worlds.world import (
     split_names,
 )
 from ecsuite.parts.config import Levels
-from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.runtime.errors import ConfigError, CorpusError, shown
 
-OBJECTS = 12.0
-"""Bytes of memory for each byte of a file, of lists of small numbers."""
 _VALUE = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -137,7 +136,7 @@ def read_examples(
     rows: list[list[list[int]]] = []
     targets: list[list[int]] = []
     errors: list[str] = []
-    for number, line in enumerate(read_lines(Path(file), factor=OBJECTS), start=1):
+    for number, line in enumerate(_lines(file), start=1):
         try:
             objects, target = _parse(line, several, num_values)
             shape = (len(objects), len(objects[0]))
@@ -158,6 +157,21 @@ def read_examples(
     if not rows:
         raise ConfigError(f"{file}: empty file, expected one example a line")
     return np.array(rows, dtype=np.int64), np.array(targets, dtype=np.int64)
+
+
+def _lines(file: str) -> Sequence[str]:
+    """The lines of a file.
+
+    Raises:
+        ConfigError: If it can't be read, or has none.
+    """
+    try:
+        lines = read_text_table(Path(file), file).columns.get("message")
+    except CorpusError as error:
+        raise ConfigError(str(error)) from None
+    if not isinstance(lines, list):
+        raise ConfigError(f"{file}: a table, expected one example a line")
+    return lines
 
 
 def _sizes(numbers: tuple[int, int, int]) -> str:

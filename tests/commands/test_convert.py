@@ -38,18 +38,18 @@ def test_lines_of_symbols_are_read_as_they_were(ecsuite, tmp_path, corpus):
 
 def test_a_table_of_messages_and_attributes(ecsuite, tmp_path, corpus):
     code, out, _ = ecsuite("convert", "run", "out.csv", "--to", "csv")
-    assert code == 0 and out.endswith("left out: EOS, metadata\n")
+    assert code == 0 and out.endswith("left out: metadata\n")
     with open(tmp_path / "out.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert rows[0] == {"message": "1 2", "attribute0": "0", "attribute1": "1", "concepts": "a=0 b=1"}
-    assert [row["message"] for row in rows] == ["1 2", "3", ""]
+    assert rows[0] == {"message": "1 2 0", "a": "0", "b": "1"}
+    assert [row["message"] for row in rows] == ["1 2 0", "3 0", "0"]
 
 
 def test_a_data_set_of_hugging_face(ecsuite, tmp_path, corpus):
     datasets = pytest.importorskip("datasets")
     code, out, _ = ecsuite("convert", "run", "saved", "--to", "hf")
     assert code == 0 and out.endswith("left out: metadata\n")
-    assert datasets.load_from_disk(str(tmp_path / "saved"))["attribute1"][:] == [1, 0, 1]
+    assert datasets.load_from_disk(str(tmp_path / "saved"))["b"][:] == [1, 0, 1]
     assert [row.tolist() for row in read_corpus(tmp_path / "saved").messages] == ROWS
 
 

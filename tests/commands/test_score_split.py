@@ -16,10 +16,10 @@ def test_scores_of_a_split_are_not_kept(ecsuite):
     write_corpus(Corpus(messages, meanings=meanings, columns={"split": split}), "run")
     values = {}
     for name in ("train", "held_out"):
-        code, out, err = ecsuite("score", "run", "--metrics", "topsim", "--split", name, "--json")
+        code, out, err = ecsuite("score", "run", "--metrics", "topsim", "--where", f"split={name}", "--json")
         assert code == 0, err
         values[name] = json.loads(out)["scores"][0]["value"]
     assert values["train"] > 0.9 > values["held_out"]
     assert not Path("run/scores.json").exists()
-    code, _, err = ecsuite("score", "run", "--metrics", "topsim", "--split", "valid")
+    code, _, err = ecsuite("score", "run", "--metrics", "topsim", "--where", "split=valid")
     assert (code, err) == (2, "no message with split valid; split is one of held_out, train\n")

@@ -133,10 +133,12 @@ def test_parquet_with_meanings(tmp_path):
 
 FAULTS = {
     "a.csv": {
-        "message,color\n1 2,red\n3\n": "a.csv: row 3: expected 2 cells, got 1",
-        "color,shape\nred,star\n": "a.csv: row 1: expected integers, or a header with a column `message`; got 'color'",
+        "message,color\n1 2,red\n3\n": "a.csv: row 3: expected 2 cells, as in the header, got 1",
+        "color,shape\nred,star\n": (
+            "a.csv: no column of messages among color, shape: say which with --column NAME=message"
+        ),
         "message,color\n": "a.csv: a header and no rows, expected a message a row",
-        "": "a.csv: empty file, expected a header with a column `message`, or integers",
+        "": "a.csv: empty file, expected a header with a column `message`",
     },
     "a.txt": {"": "a.txt: empty file, expected a message a line, such as 3 1 4"},
     "a.jsonl": {
@@ -144,7 +146,7 @@ FAULTS = {
             "a.jsonl: expected meanings of one length, got 1, 2"
         ),
         '{"message": [1], "meaning": [0]}\n' + '{"message": [1], "meaning": {"a": 1}}\n' * 30: (
-            'a.jsonl:2: expected a meaning like the first, [0], got {"a": 1} (and 29 more)'
+            'a.jsonl:2, column meaning: expected a value like the first, got {"a": 1}'
         ),
         '{"message": {"a": 1}}\n': (
             'a.jsonl:1: expected a message as a list of integers or of strings, or as a text, got {"a": 1}'
@@ -152,8 +154,8 @@ FAULTS = {
         '{"message": [1]}\n[1]\n': (
             'a.jsonl:2: expected an object such as {"message": [3, 1, 4], "meaning": {"color": "red"}}, got [1]'
         ),
-        '{"message": [1], "meaning": {"a": [1]}}\n': (
-            'a.jsonl:1: expected a meaning as an object of attributes with texts or numbers, got {"a": [1]}'
+        '{"message": [1], "meaning": {"a": 1}}\n{"message": [1], "meaning": "red"}\n': (
+            'a.jsonl:2, column meaning: expected a value like the first, got "red"'
         ),
     },
 }  # fmt: skip

@@ -1,11 +1,9 @@
-import re
 from pathlib import Path
 
 import pytest
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
-from ecsuite.runtime.errors import CorpusError
 
 
 def read_text(tmp_path: Path, text: str, **options: str) -> Corpus:
@@ -31,11 +29,3 @@ def test_eos_is_detected(tmp_path, messages, eos):
     corpus = read_text(tmp_path, "".join(f"{message}\n" for message in messages))
     assert corpus.eos == eos
     assert corpus.metadata["eos_source"] == "detected"
-
-
-def test_the_format_can_be_given(tmp_path):
-    with pytest.raises(CorpusError, match=re.escape("file.jsonl:1: expected a string of symbols, got [1]")):
-        read_text(tmp_path, "[1]\n", format="strings")
-    choices = "auto, ints, strings, cbm, csar, records, symbols, table"
-    with pytest.raises(ValueError, match=f"^unknown corpus format 'xml'; choose from {choices}$"):
-        read_text(tmp_path, "[1]\n", format="xml")

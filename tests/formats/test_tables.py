@@ -23,7 +23,7 @@ def test_parquet_integers(tmp_path):
     assert rows_of(corpus.messages) == [[1, 2], [], [30]]
     assert corpus.messages.values.dtype == np.int32
     assert corpus.messages.offsets.dtype == np.int64
-    assert corpus.metadata["source_format"] == "table, column input_ids: a list of non-negative integers"
+    assert corpus.metadata["source_format"] == "table of Arrow or Parquet"
 
 
 def test_a_folder_of_parquet_files(tmp_path):
@@ -41,19 +41,19 @@ def test_parquet_of_string_lists(tmp_path):
     assert corpus.symbol_names == ("da", "bu")
 
 
-INTS = "expected a list of non-negative integers, got"
+INTS = "expected a message as a list of integers or of strings, or as a text, got"
 
 
 @pytest.mark.parametrize(
     ("column", "faults"),
     [
         (
-            [[1], [-2], None, [1, None], [2**40]],
-            f"a.parquet:2: {INTS} -2 (and 3 more)",
+            [[1], [-2], [1, None], [2**40]],
+            f"a.parquet: row 2: {INTS} -2 (and 2 more)",
         ),
-        ([[2**40]], f"a.parquet:1: expected integers below 2147483648, got {2**40}"),
-        ([[1.0], [float("nan")]], f"a.parquet:1: {INTS} 1.0 (and 1 more)"),
-        ([{"a": 1}], f'a.parquet:1: {INTS} {{"a": 1}}'),
+        ([[2**40]], f"a.parquet: row 1: expected integers below 2147483648, got {2**40}"),
+        ([[1.0], [float("nan")]], f"a.parquet: row 1: {INTS} 1.0 (and 1 more)"),
+        ([{"a": 1}], f'a.parquet: row 1: {INTS} {{"a": 1}}'),
     ],
 )
 def test_faults_in_parquet_are_told_by_row(tmp_path, column, faults):
@@ -75,8 +75,8 @@ def not_utf8(kind: str) -> Any:
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ("text", "a.parquet:2: expected a string of symbols, got a byte that is not UTF-8: 0xff"),
-        ("tokens", "a.parquet:2: expected a list of strings, got a byte that is not UTF-8: 0xff"),
+        ("text", "a.parquet: row 2: expected a text, got a byte that is not UTF-8: 0xff"),
+        ("tokens", "a.parquet: row 2: expected a text, got a byte that is not UTF-8: 0xff"),
         (b"\xff", "a.parquet: cannot be read as a table: 'utf-8' codec can't decode byte 0xff in…"),
     ],
     ids=["text", "tokens", "name of the column"],
@@ -94,8 +94,8 @@ def test_tables_that_are_none(tmp_path):
     write_parquet(tmp_path / "a.parquet", words=[[1]])
     with pytest.raises(CorpusError) as caught:
         read_corpus(tmp_path)
-    columns = "input_ids, messages, message, tokens, text"
-    assert str(caught.value) == f"{tmp_path.name}: expected one of the columns {columns}, got words"
+    expected = "no column of messages among words: say which with --column NAME=message"
+    assert str(caught.value) == f"{tmp_path}: {expected}"
     write_parquet(tmp_path / "a.parquet", text=[])
     with pytest.raises(CorpusError, match=r"/a.parquet: empty table, expected one message per row$"):
         read_corpus(tmp_path / "a.parquet")

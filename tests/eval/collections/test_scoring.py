@@ -11,6 +11,7 @@ from ecsuite.eval.collections.jobs import Content, is_job, plan_member, score_fi
 from ecsuite.eval.collections.members import members_of
 from ecsuite.eval.collections.report import report, write_csv
 from ecsuite.eval.collections.scoring import measure
+from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.formats import read_corpus
@@ -119,16 +120,16 @@ def test_the_key_does_not_depend_on_the_place(collection, tmp_path):
     copy.write_bytes(collection[0].read_bytes())
     corpus = read_corpus(copy)
     first, second = (
-        plan_member(each, corpus, ["has"], seed=0, split=None)["has"]
+        plan_member(each, corpus, ["has"], seed=0, selection=Selection())["has"]
         for each in (member, members_of([copy])[0])
     )
     assert first == second
-    assert first != plan_member(member, corpus, ["has"], seed=1, split=None)["has"]
+    assert first != plan_member(member, corpus, ["has"], seed=1, selection=Selection())["has"]
 
 
 def test_a_corpus_that_changes_meanwhile_is_not_scored(collection, tmp_path):
     [member] = members_of(collection[:1])
-    job = plan_member(member, read_corpus(collection[0]), ["has"], seed=0, split=None)["has"]
+    job = plan_member(member, read_corpus(collection[0]), ["has"], seed=0, selection=Selection())["has"]
     collection[0].write_text("[1]\n[2]\n")
     with pytest.raises(ConfigError, match="changed while it was to be scored"):
         score_file(**job.inputs, context=Context(scratch=tmp_path))
@@ -137,7 +138,7 @@ def test_a_corpus_that_changes_meanwhile_is_not_scored(collection, tmp_path):
 def test_a_tiny_case_of_the_job(collection, tmp_path):
     """A changed value needs another version of the job."""
     [member] = members_of(collection[:1])
-    job = plan_member(member, read_corpus(collection[0]), ["elcc"], seed=0, split=None)["elcc"]
+    job = plan_member(member, read_corpus(collection[0]), ["elcc"], seed=0, selection=Selection())["elcc"]
     scores = score_file(**job.inputs, context=Context(scratch=tmp_path))
     values = {score["name"]: score["value"] for score in scores}
     assert (score_file.version, values["Token Count"], values["2-gram Entropy"]) == (1, 60, 2.5)

@@ -1,0 +1,133 @@
+"""Reads arrays as tables: NumPy's .npy and .npz, and safetensors, such as the fields of EGG's interactions."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import load_file
+
+from ecsuite.corpus import Ragged
+from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
+from ecsuite.formats.rows import ID_LIMIT
+from ecsuite.formats.table import Cells, Table
+from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.memory import require_memory
+
+LENGTHS = ("message_length", "lengths", "length")
+"""Names of arrays that hold how long each message is."""
+COPIES = 4.0
+"""Bytes of memory for each byte of a file of arrays, and of what is made of it."""
+
+Array = NDArray[Any]
+
+
+def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> Table:
+    """Read arrays whose first dimension is that of the messages.
+
+    Messages are whole numbers, (num_messages, max_len), or one-hot symbols, (num_messages, max_len, vocab_size).
+
+    Args:
+        file: `.npy`, `.npz` or safetensors.
+        name: What the user calls it.
+        given: Roles by name of array.
+
+    Raises:
+        ConfigError: If it takes more memory than is allowed.
+        CorpusError: If it is damaged, or no array is of messages; the message names the arrays.
+    """
+    require_memory(COPIES * file.stat().st_size, file)
+    what, arrays, eos = _arrays(file, name)
+    arrays = {key: array for key, array in arrays.items() if array.ndim}
+    chosen = [key for key, role in given.items() if role == "message" and key in arrays]
+    chosen = chosen or [key for key in arrays if plain_name(key) in MESSAGE_NAMES]
+    if not chosen:
+        fitting = [key for key, array in arrays.items() if array.ndim in (2, 3) and array.dtype.kind in "iu"]
+        chosen = fitting if len(fitting) == 1 else []
+    if not chosen:
+        listed = ", ".join(f"{key} {array.shape}" for key, array in arrays.items()) or "none"
+        raise CorpusError(f"{name}: {what} with arrays {listed:.150}: say which with --column NAME=message")
+    key = chosen[0]
+    number = len(arrays[key])
+    lengths = next((arrays[each] for each in arrays if plain_name(each) in LENGTHS), None)
+    columns: dict[str, Cells] = {key: _messages(arrays[key], lengths, f"{name}: array {key}")}
+    is_repeated = _is_one_hot_of_labels(arrays)
+    for each, array in arrays.items():
+        if each == key or array is lengths or (each == "sender_input" and is_repeated):
+            continue
+        if len(array) != number:
+            raise CorpusError(
+                f"{name}: array {each}: expected {number} rows, as array {key}; got {len(array)}"
+            )
+        columns[each] = array.tolist()
+    roles = {key: "message"} | ({"labels": "meaning"} if is_repeated else {})
+    return Table(
+        source=name, about=f"{what}, array {key}", columns=columns, rows=range(1, number + 1),
+        is_header=len(columns) > 1, roles=roles, eos=eos,
+    )  # fmt: skip
+
+
+def _arrays(file: Path, name: str) -> tuple[str, dict[str, Array], str | None]:
+    """What the file is, its arrays by name, and what it says of EOS."""
+    with open(file, "rb") as begun:
+        start = begun.read(6)
+    try:
+        if start == b"\x93NUMPY":
+            return "a NumPy array", {"message": np.load(file, allow_pickle=False)}, None
+        if start[:2] == b"PK":
+            with np.load(file, allow_pickle=False) as archive:
+                return "a NumPy archive", {key: archive[key] for key in archive.files}, None
+        with safe_open(file, framework="numpy") as opened:
+            eos = (opened.metadata() or {}).get("eos")
+        return "a safetensors file", load_file(file), eos
+    except (ValueError, OSError, EOFError, KeyError, SafetensorError) as error:
+        said = str(error)
+        hint = (
+            "Python objects, which can run code: save numbers" if "allow_pickle" in said else f"{said:.120}"
+        )
+        raise CorpusError(f"{name}: can't be read as arrays: {hint}") from None
+
+
+def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
+    """Rows of symbols, each up to its length."""
+    if array.ndim == 3 and _is_one_hot(array):
+        array = array.argmax(-1)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        shape = "one-hot symbols" if array.ndim == 3 else f"an array of {array.ndim} dimensions"
+        raise CorpusError(
+            f"{place}: expected whole numbers, (messages, symbols); got {shape} of {array.dtype}"
+        )
+    if array.dtype.kind == "f" and (array == np.floor(array)).all():
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= ID_LIMIT)):
+        raise CorpusError(f"{place}: expected whole numbers from 0 below {ID_LIMIT}, got {array.dtype}")
+    ends = np.full(len(array), array.shape[1]) if lengths is None else lengths.reshape(-1).astype(np.int64)
+    if len(ends) != len(array) or (len(ends) and (ends.min() < 0 or ends.max() > array.shape[1])):
+        raise CorpusError(f"{place}: its lengths do not fit: expected 0 to {array.shape[1]} for each message")
+    is_said = np.arange(array.shape[1]) < ends[:, None]
+    return Ragged.from_lengths(array[is_said].astype(np.int32), ends)
+
+
+def _is_one_hot(array: Array) -> bool:
+    return bool(((array == 0) | (array == 1)).all() and (array.sum(-1) == 1).all())
+
+
+def _is_one_hot_of_labels(arrays: Mapping[str, Array]) -> bool:
+    """Whether EGG's `sender_input` is nothing but its `labels`, one-hot by attribute."""
+    labels, given = arrays.get("labels"), arrays.get("sender_input")
+    if (
+        labels is None
+        or given is None
+        or labels.ndim != 2
+        or labels.dtype.kind not in "iu"
+        or not labels.size
+    ):
+        return False
+    if labels.min() < 0 or labels.max() * labels.shape[1] > given.size:
+        return False
+    is_value = labels[:, :, None] == np.arange(labels.max() + 1)
+    return is_value.size == given.size and bool((is_value.reshape(given.shape) == given).all())

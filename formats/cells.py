@@ -1,0 +1,201 @@
+"""Cells of tables: texts that are numbers, truth values, or lists as Python, NumPy, torch and JSON write them."""
+
+import ast
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ecsuite.formats.line_errors import LineError, show
+from ecsuite.formats.strict_json import decode
+
+MAX_CELL = 1 << 20
+"""Most characters of a cell that is read as a list; a longer one is refused."""
+MAX_INTEGER = 1 << 63
+"""Integers from here on, and below its negative, are refused: NumPy would make floats of them."""
+SHARE_OF_LISTS = 0.5
+"""Where more cells of a column than this share are lists, the others are refused."""
+_WRAPPED = re.compile(r"(?:np\.|numpy\.|torch\.|jnp\.)?(?:array|tensor|asarray|ndarray|Tensor|Array)\(")
+_SCALAR = re.compile(r"(?:np|numpy|torch)\.\w+\(([^()]*)\)")
+_TYPE = re.compile(r",\s*(?:dtype|device|requires_grad|grad_fn|shape)=[^,()\[\]]+(?=[,)])")
+_GAP = re.compile(r"(?<=[\d.\]'\"a-z])\s+(?=[-\d.\[('\"tfTFnN])")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+_DECIMAL = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
+_TRUTH = {"true": True, "false": False, "True": True, "False": False, "TRUE": True, "FALSE": False}
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell has no value; a number that is none (NaN) is none, as frames have it."""
+    return cell is None or cell == "" if not isinstance(cell, float) else math.isnan(cell)
+
+
+def looks_literal(text: str) -> bool:
+    """Whether a text begins and ends as a list, a tuple, a mapping, a quoted text or an array does."""
+    text = text.strip()
+    return (
+        text[:1] + text[-1:] in ("[]", "()", "{}", '""') and len(text) > 1 and not _is_words(text)
+    ) or bool(_WRAPPED.match(text))
+
+
+def _is_words(text: str) -> bool:
+    """Whether it is words between quotes and more quotes, such as `"a" b "c"`."""
+    return text[0] == '"' and '"' in text[1:-1].replace('\\"', "")
+
+
+def literal(text: str) -> Any:
+    """The value that a cell writes: a list, a mapping, or a text in double quotes.
+
+    Raises:
+        LineError: If it is no such value; with the text.
+    """
+    text = text.strip()
+    if len(text) > MAX_CELL:
+        raise LineError(f"a cell of {len(text):,} characters", f"cells of at most {MAX_CELL:,}")
+    if not _WRAPPED.match(text):
+        try:
+            (value,) = decode(text.encode())
+            return value
+        except (LineError, ValueError):
+            pass
+    if _WRAPPED.match(text):
+        text = _TYPE.sub("", text)
+        text = text[text.index("(") + 1 :].rstrip().removesuffix(")")
+    text = _GAP.sub(", ", _SCALAR.sub(r"\1", text))
+    try:
+        return _plain(ast.literal_eval(text))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        raise LineError(show(text), "a list, a tuple or a mapping of numbers or texts") from None
+
+
+def _plain(value: Any) -> Any:
+    """A Python value as JSON has it; sets in the order of their texts."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, set):
+        return sorted(map(_plain, value), key=str)
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise ValueError
+
+
+def typed(cells: Sequence[str], *, has_decimal_comma: bool = False) -> list[Any]:
+    """The cells of a column of texts with the type that all of them have.
+
+    A column of lists, mappings or quoted texts is what it says; then a column of integers, of numbers, of truth
+    values; else texts. `01` is a text, so that it is not `1`. An empty cell is None in all.
+
+    Args:
+        cells: The texts, without spaces around them.
+        has_decimal_comma: Whether `2,5` is a number.
+
+    Raises:
+        LineError: If one of many lists can't be read, or an integer has more than 64 bits.
+    """
+    filled = [cell for cell in cells if cell]
+    if not filled:
+        return [None] * len(cells)
+    if sum(map(looks_literal, filled)) > SHARE_OF_LISTS * len(filled) or _are_values(filled):
+        return _each(_value, cells)
+    if all(map(_INTEGER.fullmatch, filled)):
+        return _each(_integer, cells)
+    if has_decimal_comma and all(_DECIMAL_COMMA.fullmatch(each) or is_decimal(each) for each in filled):
+        cells = [cell.replace(",", ".") for cell in cells]
+        filled = [cell for cell in cells if cell]
+    if all(map(is_decimal, filled)) and not any(map(_has_leading_zero, filled)):
+        return [float(cell) if cell else None for cell in cells]
+    if all(cell in _TRUTH for cell in filled):
+        return [_TRUTH[cell] if cell else None for cell in cells]
+    return [cell or None for cell in cells]
+
+
+def unfolded(cells: Sequence[Any]) -> list[Any]:
+    """The cells of a column that has types already; lists that are written as texts become lists.
+
+    Raises:
+        LineError: If one of many lists can't be read.
+    """
+    filled = [cell for cell in cells if not is_missing(cell)]
+    are_lists = bool(filled) and all(isinstance(cell, str) and looks_literal(cell) for cell in filled)
+    values = [None if is_missing(cell) else cell for cell in cells]
+    return _each(literal, values) if are_lists else values
+
+
+def _are_values(filled: Sequence[str]) -> bool:
+    """Whether the cells are JSON values of several kinds, with at least one text in quotes, list or mapping."""
+    if not any(map(looks_literal, filled)):
+        return False
+    return all(
+        looks_literal(cell) or is_decimal(cell) or cell in ("true", "false", "null") for cell in filled
+    )
+
+
+def is_decimal(text: str) -> bool:
+    """Whether a text is a finite number."""
+    return bool(_DECIMAL.fullmatch(text)) and math.isfinite(float(text))
+
+
+def is_id(text: str) -> bool:
+    """Whether a text is a whole number from 0 as one writes it: `1`, not `01`."""
+    return bool(_INTEGER.fullmatch(text)) and text[0] != "-"
+
+
+def _has_leading_zero(text: str) -> bool:
+    digits = text.lstrip("+-")
+    return digits[:1] == "0" and digits[1:2].isdigit()
+
+
+def _each(read: Callable[[str], Any], cells: Sequence[str | None]) -> list[Any]:
+    """The values of cells; an error knows its place."""
+    values = []
+    for place, cell in enumerate(cells):
+        try:
+            values.append(read(cell) if cell else None)
+        except LineError as error:
+            error.place = place
+            raise
+    return values
+
+
+def _value(text: str) -> Any:
+    """A list, a mapping or a quoted text, or a plain JSON value beside such ones."""
+    if looks_literal(text) or text in ("true", "false", "null") or is_decimal(text):
+        return literal(text)
+    raise LineError(show(text), "a list, as in other rows")
+
+
+def _integer(text: str) -> int:
+    value = int(text) if len(text) < 21 else MAX_INTEGER
+    if abs(value) >= MAX_INTEGER:
+        raise LineError(show(text), "integers of at most 64 bits")
+    return value
+
+
+def written(values: Sequence[Any]) -> list[str]:
+    """The cells of a column that `typed` reads as these values again."""
+    plain = [_written(value) for value in values]
+    if _same(plain, values):
+        return plain
+    return ["" if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _same(cells: Sequence[str], values: Sequence[Any]) -> bool:
+    """Whether the cells are read as the values, of the same types."""
+    if any(cell != cell.strip() or "\n" in cell or "\r" in cell for cell in cells):
+        return False
+    try:
+        read = typed(cells)
+    except LineError:
+        return False
+    return all(type(a) is type(b) and a == b for a, b in zip(read, values, strict=True))

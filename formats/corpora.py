@@ -1,0 +1,511 @@
+"""A corpus of a table: messages as symbols, what was meant, and all that is kept beside them."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ecsuite.corpus import Corpus, Ragged, column_of, named_attributes, word_vectors
+from ecsuite.formats.cells import is_id, is_missing
+from ecsuite.formats.line_errors import ErrorList, LineError, show
+from ecsuite.formats.roles import described, roles_of
+from ecsuite.formats.rows import ID_LIMIT, Rows
+from ecsuite.formats.strict_json import is_text
+from ecsuite.formats.table import Table
+from ecsuite.runtime.errors import CorpusError
+
+Split = Literal["auto", "spaces", "commas", "hyphens", "letters"]
+Numeric = Literal["values", "features"]
+Missing = Literal["keep", "leave", "value"]
+SHARE_OF_DIFFERENT = 0.9
+"""Numbers of which at least this share differ are hardly values of an attribute, which a note says."""
+MANY = 10
+"""Rows from which on that is said."""
+MISSING_VALUE = "missing"
+"""What a cell without a value is called by `--missing value`."""
+CANONICAL = {
+    "speaker": "speaker",
+    "listener": "listener",
+    "split": "split",
+    "weight": "weight",
+    "image": "file",
+}
+"""Names under which a corpus keeps columns of these roles, whatever the file calls them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """How a file is read, where its content does not say."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Roles by name of column, `{"code": "message", "rt": "kept"}`; columns without a name are numbered from 1."""
+    split: Split = "auto"
+    """How a message that is a text is split into symbols; auto: at what its texts have between words."""
+    eos: str = "auto"
+    """The symbol at which messages end, or `none`; auto: found by `detect_eos`."""
+    numeric: Numeric = "values"
+    """Whether numbers of what was meant are values of attributes, or features. Decimals in lists are features."""
+    missing: Missing = "keep"
+    """keep: rows without a value of an attribute stay; leave: they are left out; value: `missing` is a value."""
+    meanings: str | None = None
+    """A second file with what each message meant, row by row."""
+
+
+def corpus_of(table: Table, reading: Reading) -> Corpus:
+    """The corpus of a table.
+
+    Returns:
+        The corpus without EOS; `metadata` has `source_format`, `roles` of columns that the file names, `notes` of what
+        was guessed, and `missing`, where a value is missing.
+
+    Raises:
+        ConfigError: If a role or a column is not there.
+        CorpusError: If messages or meanings can't be read; one line with the place.
+    """
+    roles = roles_of(table, reading.columns)
+    notes = (
+        [f"{table.source}: {described(table, roles)} (--column NAME=ROLE)"]
+        if _is_guessed(table, roles)
+        else []
+    )
+    if reading.missing == "leave":
+        table = _complete(table, roles)
+    metadata: dict[str, Any] = {"source_format": table.about}
+    meant = _meant(table, roles, reading, notes, metadata)
+    message = next(name for name, role in roles.items() if role == "message")
+    messages, names = _messages(table, message, reading.split, notes)
+    columns = _kept(table, roles)
+    if table.is_header:
+        metadata["roles"] = roles
+    if notes:
+        metadata["notes"] = notes
+    return Corpus(messages, symbol_names=names, columns=columns, metadata=metadata, **meant)
+
+
+def _is_guessed(table: Table, roles: Mapping[str, str]) -> bool:
+    """Whether there is more to say than which column is the message and which the meaning."""
+    return (table.is_header and not set(roles.values()) <= {"message", "meaning", "concept"}) or (
+        not table.is_header and len(roles) > 1 and not table.about.startswith("json")
+    )
+
+
+# Messages
+
+
+def _messages(
+    table: Table, column: str, split: Split, notes: list[str]
+) -> tuple[Ragged, tuple[str, ...] | None]:
+    """Messages as symbols, and their names unless all are whole numbers as one writes them."""
+    cells = table.columns[column]
+    if isinstance(cells, Ragged):
+        return cells, None
+    cells = _as_lists(table, column)
+    how = _separator(table, column, cells, notes) if split == "auto" else split
+    errors = ErrorList(
+        table.source, "a message as a list of integers or of strings, or as a text", table.unit
+    )
+    rows = [_parsed(errors, table, place, cell, how) for place, cell in enumerate(cells)]
+    errors.check()
+    are_listed = any(isinstance(cell, list) and any(map(is_text, cell)) for cell in cells)
+    if not are_listed and all(type(symbol) is int or is_id(symbol) for row in rows for symbol in row):
+        numbers = [[int(symbol) for symbol in row] for row in rows]
+        if max((symbol for row in numbers for symbol in row), default=0) < ID_LIMIT:
+            return Ragged.from_rows(numbers), None
+    named = Rows()
+    named.extend([[str(symbol) for symbol in row] for row in rows])
+    _note_spellings(table, list(named.names), notes)
+    return named.ragged(), tuple(named.names)
+
+
+def _as_lists(table: Table, column: str) -> Sequence[Any]:
+    """The cells of messages: lists that are written as texts are lists, and other texts stay as they are."""
+    from_texts = replace(table, are_texts=False)
+    return [
+        ("" if table.are_texts else []) if is_missing(cell) else cell for cell in from_texts.values(column)
+    ]
+
+
+def _parsed(errors: ErrorList, table: Table, place: int, cell: Any, how: str) -> list[Any]:
+    found = errors.parse([cell], table.rows[place], lambda each: _symbols(each, how))
+    return found[0] if found else []
+
+
+def _symbols(cell: Any, how: str) -> list[Any]:
+    """The symbols of a cell.
+
+    Raises:
+        LineError: If it is no message.
+    """
+    if isinstance(cell, str):
+        if how == "letters":
+            return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
+        separator = {"commas": ",", "hyphens": "-"}.get(how)
+        return (
+            cell.split()
+            if separator is None
+            else [each.strip() for each in cell.split(separator) if each.strip()]
+        )
+    items = cell if isinstance(cell, list) else [cell]
+    if any(type(item) is int and item >= ID_LIMIT for item in items):
+        raise LineError(show(max(item for item in items if type(item) is int)), f"integers below {ID_LIMIT}")
+    if any(isinstance(item, list) for item in items):
+        raise LineError(show(cell), "a list of symbols, not of lists")
+    is_words = bool(items) and is_text(items[0])
+    for item in items:
+        if not (is_text(item) if is_words else type(item) is int and item >= 0):
+            raise LineError(show(item))
+    return items
+
+
+def _separator(table: Table, column: str, cells: Sequence[Any], notes: list[str]) -> str:
+    """What stands between the symbols of texts: spaces, where any has one; commas or hyphens, where all have."""
+    texts = [cell for cell in cells if isinstance(cell, str) and cell]
+    if not texts:
+        return "spaces"
+    have_spaces = any(" " in text or "\t" in text or len(text.split()) > 1 for text in texts)
+    have_commas = sum("," in text.strip(",") for text in texts)
+    if have_commas and (
+        not have_spaces or all(text.count(",") == text.count(", ") for text in texts if "," in text)
+    ):
+        if have_commas > len(texts) / 2 or all(
+            part.strip().isdecimal() for text in texts for part in text.split(",")
+        ):
+            return "commas"
+    if have_spaces:
+        return "spaces"
+    parts = [text.split("-") for text in texts]
+    if all(len(each) > 1 and all(each) for each in parts) or (
+        any(len(each) > 1 for each in parts) and all(part.isdecimal() for each in parts for part in each)
+    ):
+        return "hyphens"
+    place = f"{table.source}: column {column}" if table.is_header else table.source
+    if any(len(each) > 1 for each in parts):
+        notes.append(f"{place}: some messages have hyphens; each is one symbol (--split hyphens splits them)")
+    elif sum(len(text) > 1 for text in texts) > len(texts) / 2 and len(set(texts)) > 1:
+        notes.append(f"{place}: each message is one symbol (--split letters takes its letters as symbols)")
+    return "spaces"
+
+
+def _note_spellings(table: Table, names: Sequence[str], notes: list[str]) -> None:
+    """Say where two symbols look the same and are written with other characters."""
+    forms: dict[str, str] = {}
+    for name in names:
+        other = forms.setdefault(unicodedata.normalize("NFC", name), name)
+        if other != name:
+            notes.append(
+                f"{table.source}: {name} is there in two spellings (composed and decomposed letters), which are two "
+                "symbols"
+            )
+            return
+
+
+# Meanings
+
+
+def _meant(
+    table: Table, roles: Mapping[str, str], reading: Reading, notes: list[str], metadata: dict[str, Any]
+) -> dict[str, Any]:
+    """Meanings and concepts, as arguments of `Corpus`; empty if the table has none."""
+    concepts = [name for name, role in roles.items() if role == "concept"]
+    attributes, features, bare = parts_of(table, roles, reading)
+    found: dict[str, Any] = {}
+    if attributes:
+        _note_numbers(table, attributes, reading, notes)
+        _fill(table, attributes, reading, notes, metadata)
+        found = named_attributes(attributes)
+    if features or (bare is not None and _are_features(bare, reading)):
+        found |= _features(table, features, bare, notes, metadata)
+        if attributes and bare is None:
+            found["attribute_names"] = tuple(features)
+    elif bare is not None:
+        found |= _vectors(table, bare, notes)
+    if concepts:
+        found |= _concepts(table, concepts)
+    return found
+
+
+def parts_of(
+    table: Table, roles: Mapping[str, str], reading: Reading
+) -> tuple[dict[str, list[Any]], dict[str, list[Any]], list[Any] | None]:
+    """Values by named attribute, numbers by feature, and meanings without names: lists of equal kind.
+
+    Mappings are attributes by their keys, `left.color`; lists beside other columns are numbered, `size.0`.
+    """
+    meaning = [name for name, role in roles.items() if role == "meaning"]
+    named = [name for name, role in roles.items() if role in ("attribute", "feature")]
+    values = {name: list(table.values(name)) for name in (*meaning, *named)}
+    only = meaning or (named if len(named) == 1 and _are(values[named[0]], list) else [])
+    bare: list[Any] | None = None
+    if only and not any(isinstance(cell, dict) for cell in values[only[0]]):
+        bare = [_flat(cell) for cell in values.pop(only[0])]
+    attributes: dict[str, list[Any]] = {}
+    features: dict[str, list[Any]] = {}
+    for name, cells in values.items():
+        prefix = "" if name in meaning else f"{name}."
+        for key, inner in _expanded(table, name, cells, prefix).items():
+            is_feature = roles.get(name) == "feature" or (
+                reading.numeric == "features" and _are_numbers(inner)
+            )
+            if is_feature and not _are_numbers(inner):
+                bad = next(
+                    place for place, cell in enumerate(inner) if not _is_number(cell) and cell is not None
+                )
+                raise CorpusError(
+                    f"{table.place(bad, name)}: expected a number of a feature, got {show(inner[bad])}"
+                )
+            (features if is_feature else attributes)[key] = inner
+    return attributes, features, bare
+
+
+def _expanded(table: Table, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:
+    """A column of mappings, or of lists, as a column each; another column as it is."""
+    filled = [cell for cell in cells if cell is not None]
+    if not any(isinstance(cell, dict | list) for cell in filled):
+        return {name: list(cells)}
+    rows = []
+    for place, cell in enumerate(cells):
+        if cell is not None and not isinstance(
+            cell, type(filled[0]) if isinstance(filled[0], dict | list) else ()
+        ):
+            raise CorpusError(
+                f"{table.place(place, name)}: expected a value like the first, got {show(cell)}"
+            )
+        rows.append(_paths(cell, prefix))
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return {key: [None if is_missing(row.get(key)) else row.get(key) for row in rows] for key in keys}
+
+
+def _paths(value: Any, prefix: str) -> dict[str, Any]:
+    """The leaves of a mapping or a list by their names: `left.color`, `size.0`."""
+    if value is None:
+        return {}
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    found: dict[str, Any] = {}
+    for key, inner in items:
+        if isinstance(inner, dict | list) and inner:
+            found |= _paths(inner, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = inner
+    return found
+
+
+def _flat(cell: Any) -> Any:
+    """A meaning without names as a list of values; words of a text, numbers where all are."""
+    if cell is None:
+        return None
+    if isinstance(cell, str):
+        words: list[Any] = cell.split()
+        return [int(word) for word in words] if words and all(map(is_id, words)) else words
+    if not isinstance(cell, list):
+        return [cell]
+    return [each for inner in cell for each in (_flat(inner) if isinstance(inner, list) else [inner])]
+
+
+def _are_features(rows: Sequence[Any], reading: Reading) -> bool:
+    """Whether meanings without names are features: lists with decimals, or numbers that the user calls so."""
+    items = [item for row in rows if row is not None for item in row]
+    are_numbers = bool(items) and all(map(_is_number, items))
+    return are_numbers and (reading.numeric == "features" or any(isinstance(item, float) for item in items))
+
+
+def _vectors(table: Table, rows: Sequence[Any], notes: list[str]) -> dict[str, Any]:
+    """Meanings without names as vectors; as sets of concepts, where lengths differ or all are like `color=red`."""
+    _require_alike(table, rows, notes)
+    rows = [row or [] for row in rows]
+    lengths = {len(row) for row in rows}
+    are_texts = all(isinstance(item, str) for row in rows for item in row)
+    if are_texts and (len(lengths) > 1 or all("=" in item for row in rows for item in row)):
+        return _named(rows)
+    if len(lengths) > 1:
+        raise CorpusError(
+            f"{table.source}: expected meanings of one length, got {', '.join(map(str, sorted(lengths)))}"
+        )
+    if are_texts and lengths != {0}:
+        return word_vectors(rows)
+    if not are_texts and len(rows) >= MANY and len(set(map(tuple, rows))) >= SHARE_OF_DIFFERENT * len(rows):
+        _note_different(table, ["the meanings"], len(rows), notes)
+    return {
+        "meanings": np.array(
+            [[int(item) if item is True or item is False else item for item in row] for row in rows]
+        )
+    }
+
+
+def _require_alike(table: Table, rows: Sequence[Any], notes: list[str]) -> None:
+    """Refuse meanings that are neither all numbers nor all texts."""
+    first: list[Any] = next((row for row in rows if row), [])
+    is_words = all(map(is_text, first))
+    for place, row in enumerate(rows):
+        items = [] if row is None else row
+        if not all(
+            is_text(item) if is_words else _is_number(item) or isinstance(item, bool) for item in items
+        ):
+            raise CorpusError(
+                f"{table.place(place)}: expected a meaning like the first, {show(first)}, got {show(row)}"
+            )
+        if any(isinstance(item, int) and abs(item) >= 1 << 63 for item in items):
+            raise CorpusError(f"{table.place(place)}: expected integers of at most 64 bits, got {show(row)}")
+
+
+def _features(
+    table: Table,
+    named: Mapping[str, Sequence[Any]],
+    bare: Sequence[Any] | None,
+    notes: list[str],
+    metadata: dict[str, Any],
+) -> dict[str, Any]:
+    """Features, (num_messages, num_features); none where a value is missing."""
+    if bare is not None:
+        _require_alike(table, bare, notes)
+        lengths = {len(row) for row in bare if row is not None}
+        if len(lengths) > 1:
+            raise CorpusError(
+                f"{table.source}: expected meanings of one length, got {', '.join(map(str, sorted(lengths)))}"
+            )
+        rows: list[Any] = list(bare)
+    else:
+        rows = [None if None in row else row for row in zip(*named.values(), strict=True)]
+    lacking = [place for place, row in enumerate(rows) if row is None]
+    if lacking:
+        _note_missing(table, lacking, "a feature", notes, metadata)
+        return {"meanings": None}
+    return {"meanings": np.array(rows, dtype=np.float64), "attribute_names": tuple(named)}
+
+
+def _concepts(table: Table, names: Sequence[str]) -> dict[str, Any]:
+    """Sets of concepts, of one or several columns."""
+    rows: list[list[str]] = [[] for _ in table.rows]
+    cells_of = {name: table.values(name) for name in names}
+    if all(cell is None for cells in cells_of.values() for cell in cells):
+        return {"concepts": None, "concept_names": ()}
+    for name, cells in cells_of.items():
+        for place, cell in enumerate(cells):
+            items = [] if cell is None else cell.split() if isinstance(cell, str) else cell
+            if not isinstance(items, list) or not all(isinstance(item, str | int) for item in items):
+                raise CorpusError(
+                    f"{table.place(place, name)}: expected a list of concepts, got {show(cell)}"
+                )
+            rows[place] += map(str, items)
+    return _named(rows)
+
+
+def _named(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Concepts by their names."""
+    found = Rows()
+    found.extend(rows)
+    return {"concepts": found.ragged(), "concept_names": tuple(found.names)}
+
+
+def _fill(
+    table: Table,
+    attributes: dict[str, list[Any]],
+    reading: Reading,
+    notes: list[str],
+    metadata: dict[str, Any],
+) -> None:
+    """Say which values are missing, or make `missing` a value of their attributes."""
+    for name, cells in attributes.items():
+        if reading.missing == "value" and None in cells:
+            attributes[name] = [MISSING_VALUE if cell is None else cell for cell in cells]
+    lacking = [
+        (place, name)
+        for name, cells in attributes.items()
+        for place, cell in enumerate(cells)
+        if cell is None
+    ]
+    if lacking:
+        _note_missing(
+            table, [place for place, _ in lacking], f"a value of {min(lacking)[1]}", notes, metadata
+        )
+
+
+def _note_missing(
+    table: Table, places: Sequence[int], what: str, notes: list[str], metadata: dict[str, Any]
+) -> None:
+    more = f", and {len(places) - 1:,} more values" if len(places) > 1 else ""
+    metadata["missing"] = f"{table.place(min(places))} lacks {what}{more}"
+    notes.append(
+        f"{metadata['missing']}: --missing leave takes the complete rows, --missing value makes `missing` a value"
+    )
+
+
+def _complete(table: Table, roles: Mapping[str, str]) -> Table:
+    """The rows with a value of everything that was meant."""
+    names = [name for name, role in roles.items() if role in ("meaning", "attribute", "feature")]
+    lacking = {place for name in names for place in _lacking(table, name)}
+    places = [place for place in range(len(table.rows)) if place not in lacking]
+    if not places:
+        raise CorpusError(f"{table.source}: no row has a value of {', '.join(names)}")
+    return table.with_rows(places)
+
+
+def _lacking(table: Table, name: str) -> list[int]:
+    """Rows without a value in a column, or without one that other rows have in a mapping."""
+    cells = table.values(name)
+    keys = {key for cell in cells if isinstance(cell, dict) for key in _paths(cell, "")}
+    return [
+        place
+        for place, cell in enumerate(cells)
+        if is_missing(cell)
+        or (isinstance(cell, dict) and any(is_missing(_paths(cell, "").get(key)) for key in keys))
+    ]
+
+
+def _note_numbers(
+    table: Table, attributes: Mapping[str, Sequence[Any]], reading: Reading, notes: list[str]
+) -> None:
+    """Say where numbers are taken as values of attributes that are hardly such."""
+    odd = [name for name, cells in attributes.items() if _are_numbers(cells) and _is_measure(cells)]
+    if odd and reading.numeric == "values":
+        _note_different(table, odd, len(table.rows), notes)
+
+
+def _note_different(table: Table, names: Sequence[str], number: int, notes: list[str]) -> None:
+    listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    notes.append(
+        f"{table.source}: each different number of {listed} is a value of its own, in {number:,} rows "
+        "(--numeric features takes them as numbers)"
+    )
+
+
+def _is_measure(cells: Sequence[Any]) -> bool:
+    """Whether numbers have decimals, or nearly all differ."""
+    if any(isinstance(cell, float) for cell in cells):
+        return True
+    return len(cells) >= MANY and len(set(cells)) >= SHARE_OF_DIFFERENT * len(cells)
+
+
+def _are_numbers(cells: Sequence[Any]) -> bool:
+    filled = [cell for cell in cells if cell is not None]
+    return bool(filled) and all(map(_is_number, filled))
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def _are(cells: Sequence[Any], kind: type) -> bool:
+    """Whether the cells that have a value are of a kind, and there are some."""
+    filled = [cell for cell in cells if cell is not None]
+    return bool(filled) and all(isinstance(cell, kind) for cell in filled)
+
+
+# What is kept
+
+
+def _kept(table: Table, roles: Mapping[str, str]) -> dict[str, Any]:
+    """The columns that are neither messages nor meanings, under the names that a corpus has for their roles."""
+    found: dict[str, Any] = {}
+    for name, role in roles.items():
+        if role in ("message", "meaning", "attribute", "feature", "concept"):
+            continue
+        own = CANONICAL.get(role, name)
+        own = (
+            f"{own} (kept)"
+            if own in found or (own == name and role == "kept" and name in CANONICAL.values())
+            else own
+        )
+        found[own] = column_of(table.values(name))
+    return found

@@ -1,0 +1,180 @@
+"""Reads frames as tables: of pandas, polars, Arrow and Hugging Face, Parquet and Arrow files, and columns in Python."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ecsuite.corpus import Ragged
+from ecsuite.formats.line_errors import shorten
+from ecsuite.formats.parquet_files import read_arrow, read_parquet
+from ecsuite.formats.roles import MESSAGE_NAMES, plain_name, split_header
+from ecsuite.formats.rows import ID_LIMIT
+from ecsuite.formats.table import Cells, Table
+from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
+
+FOLDER_CONTENTS = "corpus.jsonl, Parquet file or saved dataset"
+
+
+def _named(columns: Mapping[str, Cells], **about: Any) -> Table:
+    """The table of columns, of which some may say their role: `rt:kept`."""
+    headers = {name: split_header(name) for name in columns}
+    if len({name for name, _ in headers.values()}) < len(headers):
+        headers = {name: (name, None) for name in columns}
+    roles = {name: role for name, role in headers.values() if role is not None}
+    eos = next((role.removeprefix("eos=") for role in roles.values() if role.startswith("eos=")), None)
+    return Table(
+        columns={headers[name][0]: cells for name, cells in columns.items()}, eos=eos,
+        roles={name: "message" if role.startswith("eos=") else role for name, role in roles.items()}, **about,
+    )  # fmt: skip
+
+
+def is_table_folder(path: Path) -> bool:
+    """Whether a folder holds Parquet files, or a saved data set."""
+    return any(any(path.glob(pattern)) for pattern in ("*.parquet", "data*.arrow", "dataset_dict.json"))
+
+
+def read_arrow_table(path: Path, name: str) -> Table:
+    """Read a Parquet, Arrow or Feather file, a folder of Parquet files, or a saved data set.
+
+    Raises:
+        CorpusError: If it can't be read, there are no rows, or pyarrow is not installed.
+        OSError: If a file cannot be read.
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        raise CorpusError(str(missing_extra(f"{name}: tables need pyarrow", "data"))) from None
+    if (path / "dataset_dict.json").is_file():
+        splits = sorted(state.parent for state in path.glob("*/state.json"))
+        if len(splits) != 1:
+            raise CorpusError(f"{name}: choose a split: {', '.join(map(str, splits)) or 'none found'}")
+        path = splits[0]
+    files = [path] if path.is_file() else [*sorted(path.glob("*.parquet")), *sorted(path.glob("data*.arrow"))]
+    if not files:
+        raise CorpusError(f"{name}: no {FOLDER_CONTENTS} in it")
+    try:
+        tables = [read_parquet(file) if _is_parquet(file) else read_arrow(file) for file in files]
+        return of_arrow(pyarrow.concat_tables(tables), name, "table of Arrow or Parquet")
+    except ConfigError as error:
+        raise CorpusError(str(error)) from None
+    except (pyarrow.ArrowException, UnicodeDecodeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # pyarrow's own have no number
+            raise
+        raise CorpusError(f"{name}: cannot be read as a table: {shorten(str(error))}") from None
+
+
+def _is_parquet(file: Path) -> bool:
+    with open(file, "rb") as opened:
+        return opened.read(4) == b"PAR1"
+
+
+def of_arrow(table: Any, name: str, about: str) -> Table:
+    """The table of an Arrow table; columns of messages of integers are not made into Python's."""
+    if not len(table):
+        raise CorpusError(f"{name}: empty table, expected one message per row")
+    columns: dict[str, Cells] = {}
+    for each in table.column_names:
+        chunked = table.column(each)
+        plain = plain_lists(chunked) if plain_name(split_header(each)[0]) in MESSAGE_NAMES else None
+        columns[each] = _python(chunked, name) if plain is None else plain
+    return _named(columns, source=name, about=about, rows=range(1, len(table) + 1))
+
+
+def _python(column: Any, name: str) -> list[Any]:
+    """The cells of a column as Python's values.
+
+    Raises:
+        CorpusError: If a text is not UTF-8; with its row.
+    """
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        for number, cell in enumerate(column, 1):
+            try:
+                cell.as_py()
+            except UnicodeDecodeError as error:
+                bad = error.object[error.start]
+                raise CorpusError(
+                    f"{name}: row {number}: expected a text, got a byte that is not UTF-8: 0x{bad:02x}"
+                ) from None
+        raise
+
+
+def plain_lists(column: Any) -> Ragged | None:
+    """A column of lists of symbol ids; None if any value is none."""
+    from pyarrow import compute, null, types
+
+    kind = getattr(column.type, "value_type", null())
+    if column.null_count or not types.is_integer(kind) or types.is_fixed_size_list(column.type):
+        return None
+    values, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
+    for chunk in column.chunks:
+        flat = chunk.flatten()
+        found = flat.to_numpy(zero_copy_only=False)
+        if flat.null_count or found.min(initial=0) < 0 or found.max(initial=0) >= ID_LIMIT:
+            return None
+        values.append(found.astype(np.int32))
+        lengths.append(compute.list_value_length(chunk).to_numpy(zero_copy_only=False))
+    return Ragged.from_lengths(np.concatenate(values), np.concatenate(lengths))
+
+
+def is_frame(source: Any) -> bool:
+    """Whether a Python value is one that `read_frame` takes."""
+    is_records = isinstance(source, list) and bool(source) and all(isinstance(row, Mapping) for row in source)
+    return (
+        is_records
+        or isinstance(source, Mapping)
+        or hasattr(source, "columns")
+        or hasattr(source, "column_names")
+    )
+
+
+def read_frame(frame: Any) -> Table:
+    """The table of a frame of pandas, polars, Arrow or Hugging Face, of a mapping of columns, or of a list of records.
+
+    Raises:
+        CorpusError: If it has no rows, or columns of different lengths.
+    """
+    kind = f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
+    if isinstance(frame, list):
+        keys = dict.fromkeys(key for row in frame for key in row)
+        columns = {str(key): [row.get(key) for row in frame] for key in keys}
+    elif isinstance(frame, Mapping):
+        columns = {str(key): list(cells) for key, cells in frame.items()}
+    elif kind.startswith("pandas"):
+        index = [name for name in frame.index.names if name is not None]
+        frame = frame.reset_index(level=index) if index else frame
+        if not frame.columns.is_unique:
+            raise CorpusError("the frame: expected columns of different names")
+        columns = {str(name): frame[name].astype(object).tolist() for name in frame.columns}
+    elif kind.startswith("polars"):
+        columns = frame.to_dict(as_series=False)
+    else:  # Arrow's and Hugging Face's
+        columns = frame.to_pydict() if hasattr(frame, "to_pydict") else frame.to_dict()
+    lengths = {len(cells) for cells in columns.values()}
+    if len(lengths) != 1 or not lengths - {0}:
+        raise CorpusError(f"the frame: expected columns with a cell a row, got {sorted(lengths)} cells")
+    number = lengths.pop()
+    cells = {name: _plain(values) for name, values in columns.items()}
+    return _named(cells, source="the frame", about=kind, rows=range(number))
+
+
+def _plain(values: Sequence[Any]) -> list[Any]:
+    """Cells as Python's values; what is no value in a frame (NaN, NaT, NA) is None."""
+    return [_cell(value) for value in values]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_cell(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): _cell(each) for key, each in value.items()}
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return None if value != value else value
+    return None if str(value) in ("NaT", "<NA>", "nan") else str(value)

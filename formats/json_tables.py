@@ -1,0 +1,322 @@
+"""Reads JSON as tables: a message or a record a line, one document, or several that are printed over many lines."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ecsuite.formats.blocks import chunks
+from ecsuite.formats.line_errors import ErrorList, LineError, show, show_line
+from ecsuite.formats.plain import parse_plain
+from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
+from ecsuite.formats.rows import ID_LIMIT, Rows
+from ecsuite.formats.stored_text import read_text
+from ecsuite.formats.strict_json import VALUES, decode, documents, is_text
+from ecsuite.formats.table import Cells, Table
+from ecsuite.runtime.errors import CorpusError
+
+Row = dict[str, Any]
+SAMPLE = 200
+"""Lines by which the form is chosen."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Form:
+    """What the values of a line, or an item of a list, may be."""
+
+    parse: Callable[[list[Any]], Row]
+    """Makes a row of them, or raises `LineError`."""
+    expected: str
+    """Description of valid values, for messages."""
+    about: str
+    """Name of the form for `metadata["source_format"]`."""
+
+
+def ints(values: list[Any]) -> Row:
+    """`[4, 7, 0]`."""
+    match values:
+        case [list(symbols)]:
+            return {"message": _ids(symbols)}
+    raise LineError(show_line(values))
+
+
+def _ids(symbols: list[Any]) -> list[Any]:
+    for symbol in symbols:
+        if type(symbol) is not int or symbol < 0:
+            raise LineError(show(symbol))
+        if symbol >= ID_LIMIT:
+            raise LineError(show(symbol), f"integers below {ID_LIMIT}")
+    return symbols
+
+
+def _strings(values: list[Any]) -> Row:
+    """`"da bu"`."""
+    match values:
+        case [str(message)]:
+            return {"message": message}
+    raise LineError(show_line(values))
+
+
+def _tokens(values: list[Any]) -> Row:
+    """`["da", "bu"]`."""
+    match values:
+        case [list(tokens)] if all(map(is_text, tokens)):
+            return {"message": tokens}
+    raise LineError(show_line(values))
+
+
+def _cbm(values: list[Any]) -> Row:
+    """`["4.7.0", "19"]`."""
+    match values:
+        case [[str(message), str(phrase)]]:
+            symbols, concepts = (text.split(".") if text else [] for text in (message, phrase))
+            if "" not in symbols and "" not in concepts:
+                return {"message": symbols, "concepts": concepts}
+    raise LineError(show_line(values))
+
+
+def _csar(values: list[Any]) -> Row:
+    """`[4, 7], ["red"]`, or both in one list; the message may be a text, as `["green hat", ["green"]]`."""
+    match values:
+        case [[list() | str() as message, list(concepts)]] if all(map(is_text, concepts)):
+            pass
+        case [list() | str() as message, list(concepts)] if all(
+            type(each) in (int, str) for each in concepts
+        ):
+            pass
+        case _:
+            raise LineError(show_line(values))
+    if isinstance(message, list) and not (message and all(map(is_text, message))):
+        message = _ids(message)
+    return {"message": message, "concepts": [str(each) for each in concepts]}
+
+
+def _record(values: list[Any]) -> Row:
+    """`{"message": [3, 1, 4], "meaning": {"color": "red"}}`."""
+    match values:
+        case [dict(record)] if record:
+            return record
+    raise LineError(show_line(values))
+
+
+FORMS = {
+    "ints": Form(parse=ints, expected="a list of non-negative integers", about="jsonl of integer arrays"),
+    "strings": Form(parse=_strings, expected="a string of symbols", about="jsonl of strings"),
+    "cbm": Form(parse=_cbm, expected='a pair of strings such as ["4.7.0", "19"]', about="jsonl of CBM pairs"),
+    "csar": Form(
+        parse=_csar, expected='a pair of lists such as [4, 7], ["red"]', about="jsonl of CSAR pairs"
+    ),
+    "tokens": Form(parse=_tokens, expected="a list of strings", about="jsonl of lists of strings"),
+    "records": Form(
+        parse=_record,
+        expected='an object such as {"message": [3, 1, 4], "meaning": {"color": "red"}}',
+        about="jsonl of records",
+    ),
+}
+"""The forms; a line has the first that it fits."""
+
+
+def read_json_table(file: Path, name: str) -> Table:
+    """Read JSON as a table: lines, one document, or several documents.
+
+    Args:
+        file: In UTF-8, perhaps packed.
+        name: What the user calls it, for messages.
+
+    Raises:
+        ConfigError: If it takes more memory than is allowed.
+        CorpusError: If lines are not valid, or there are none; the message names the first.
+        OSError: If it can't be read.
+    """
+    blocks = chunks(file, name)
+    first = next(blocks)
+    lines = first[1][:-1].split(b"\n")
+    following = next(blocks, None)
+    is_whole = following is None
+    if is_whole and (table := _document(lines, file, name)) is not None:
+        return table
+    if not is_whole and not _starts_with_value(lines):
+        return _of_documents(file, name)
+    rest = chain([first], [] if following is None else [following], blocks)
+    return _of_lines(_form_of(lines), rest, name)
+
+
+def _starts_with_value(lines: Sequence[bytes]) -> bool:
+    """Whether the first line is one or more whole JSON values."""
+    try:
+        decode(lines[0])
+        return True
+    except LineError:
+        return len(lines) < 2 or lines[0].strip() not in (b"[", b"{", b"[{", b"[[")
+
+
+def _document(lines: Sequence[bytes], file: Path, name: str) -> Table | None:
+    """The table of a document that is not a message or record a line; None if it is that."""
+    filled = [line for line in lines if line.strip()]
+    if len(filled) == 1:
+        try:
+            values = decode(filled[0])
+        except LineError:
+            return _of_documents(file, name) if _is_document(name) else None
+        is_list = len(values) == 1 and isinstance(values[0], list) and bool(values[0])
+        if is_list and all(isinstance(each, list | dict) for each in values[0]) and not _is(_csar, values):
+            return _of_items(values[0], name)
+        if is_list and _is_document(name) and all(map(is_text, values[0])):
+            return _of_items(values[0], name)
+        return _of_columns(values[0], name) if len(values) == 1 else None
+    return None if _starts_with_value(lines) else _of_documents(file, name)
+
+
+def _is_document(name: str) -> bool:
+    """Whether a file is called one document, not one of lines."""
+    return name.lower().removesuffix(".gz").removesuffix(".xz").endswith(".json")
+
+
+def _of_documents(file: Path, name: str) -> Table:
+    """The table of documents over several lines: a list of rows, columns, or a record each."""
+    values = documents(read_text(file, factor=VALUES), name)
+    if len(values) == 1 and isinstance(values[0], list):
+        return _of_items(values[0], name)
+    if len(values) == 1 and (table := _of_columns(values[0], name)) is not None:
+        return table
+    return _of_items(values, name)
+
+
+def _of_columns(value: Any, name: str) -> Table | None:
+    """A mapping of columns: lists of one length, of which one is of messages."""
+    if not isinstance(value, dict) or not all(isinstance(each, list) for each in value.values()):
+        return None
+    lengths = {len(each) for each in value.values()}
+    is_known = any(plain_name(key) in MESSAGE_NAMES for key in value)
+    if (
+        len(lengths) != 1
+        or not is_known
+        or not all(isinstance(each, list | str) for each in _messages(value))
+    ):
+        return None
+    return Table(
+        source=name, about="JSON of columns", columns=value, rows=range(1, lengths.pop() + 1), unit="item"
+    )
+
+
+def _messages(value: dict[str, Any]) -> list[Any]:
+    return next((cells for key, cells in value.items() if plain_name(key) in MESSAGE_NAMES), [])
+
+
+def _of_items(items: Sequence[Any], name: str) -> Table:
+    """A row an item of a list."""
+    if not items:
+        raise CorpusError(f"{name}: an empty list, expected messages, such as [[3, 1, 4]]")
+    form = FORMS[_form_of_values([[item] for item in items[:SAMPLE]])]
+    errors = ErrorList(name, form.expected, "item")
+    rows = errors.parse(items, 1, lambda item: form.parse([item]))
+    errors.check()
+    about = form.about.replace("jsonl", "JSON")
+    return _table(name, about, "item", rows, len(items))
+
+
+def _of_lines(form: str, blocks: Iterator[tuple[int, bytes]], name: str) -> Table:
+    """A row a line, all of one form; lists of integers are not made into Python's."""
+    kind = FORMS[form]
+    messages, errors = Rows(), ErrorList(name, kind.expected)
+    rows: list[Row] = []
+    number = 0
+    for first, lines in blocks:
+        if kind.parse is ints and (plain := parse_plain(lines)) is not None:
+            messages.arrays.append(plain)
+            number += len(plain[1])
+            continue
+        parsed = errors.parse(lines[:-1].split(b"\n"), first, lambda line: kind.parse(decode(line)))
+        number += len(parsed)
+        if kind.parse is ints:
+            messages.extend([row["message"] for row in parsed])
+        else:
+            rows += parsed
+    errors.check()
+    if kind.parse is ints:
+        columns: dict[str, Cells] = {"message": messages.ragged()}
+        return Table(
+            source=name, about=kind.about, columns=columns, rows=range(1, number + 1), unit="line", is_header=False,
+            roles={"message": "message"},
+        )  # fmt: skip
+    return _table(name, kind.about, "line", rows, number)
+
+
+def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -> Table:
+    """The columns of rows; a key that a row lacks is a cell without a value."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    columns: dict[str, Cells] = {key: [row.get(key) for row in rows] for key in keys}
+    is_header = not about.endswith(("strings", "arrays", "pairs", "CBM pairs", "CSAR pairs"))
+    roles = {} if is_header else {"message": "message"}
+    if (
+        is_header
+        and columns.keys() == {"message"}
+        and not any(isinstance(row["message"], dict) for row in rows)
+    ):
+        roles = {"message": "message"}
+    return Table(
+        source=name, about=about, columns=columns, rows=range(1, number + 1), unit=unit, is_header=is_header,
+        roles=roles,
+    )  # fmt: skip
+
+
+def _form_of(lines: Sequence[bytes]) -> str:
+    """The form of most of the first lines; `ints` if none has one."""
+    found = []
+    for line in lines[:SAMPLE]:
+        try:
+            found.append(decode(line))
+        except LineError:
+            continue
+    return _form_of_values(found)
+
+
+def _form_of_values(sample: Sequence[list[Any]]) -> str:
+    """The form that most lines have; pairs of texts are CBM's only with dots in them."""
+    found = [name for values in sample if values != [[]] and (name := _first_form(values, sample))]
+    if not found:
+        return "ints"
+    is_record = any(_has_message(values) for values in sample)
+    return max(found, key=lambda name: (found.count(name), name == "records" and is_record, name == "ints"))
+
+
+def _has_message(values: list[Any]) -> bool:
+    """Whether it is a record with a message."""
+    return _is(_record, values) and any(plain_name(key) in MESSAGE_NAMES for key in values[0])
+
+
+def _first_form(values: list[Any], sample: Sequence[list[Any]]) -> str | None:
+    for name, form in FORMS.items():
+        if _is(form.parse, values) and (name != "cbm" or _are_pairs(sample)):
+            return name
+    return None
+
+
+def _are_pairs(sample: Sequence[list[Any]]) -> bool:
+    """Whether lists of two texts are CBM's pairs: a text of symbols with dots between them, and one of concepts."""
+    pairs = [values[0] for values in sample if _is(_cbm, values)]
+    all_are = all(_is(_cbm, values) for values in sample if _is(_tokens, values))
+    return all_are and any("." in text for pair in pairs for text in pair)
+
+
+def _is(parse: Callable[[list[Any]], Row], values: list[Any]) -> bool:
+    try:
+        parse(values)
+        return True
+    except LineError:
+        return False
+
+
+def is_tokens(rows: Sequence[Sequence[Any]]) -> bool:
+    """Whether lists of texts, one a line, are read as messages, and not as pairs."""
+    values = [[list(row)] for row in rows]
+    sample = [each for each in values if each != [[]]]
+    return (
+        bool(sample)
+        and all(
+            _form_of_values(values[start : start + SAMPLE]) in ("tokens", "ints")
+            for start in range(0, len(values), SAMPLE)
+        )
+        and _form_of_values(sample[:SAMPLE]) == "tokens"
+    )

@@ -1,0 +1,228 @@
+"""What each column of a table is: a message, an attribute, who speaks, when; as the user says, or by its name.
+
+What is guessed is said in one note, with the option that changes it. No column is lost: what is not scored is kept.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ecsuite.corpus import Ragged
+from ecsuite.formats.cells import is_decimal, is_missing
+from ecsuite.formats.table import Table
+from ecsuite.runtime.errors import CorpusError, shown, unknown_name
+
+ROLES = {
+    "message": "the symbols that were said",
+    "meaning": "all that was meant: a list of values, a mapping of attributes, or words",
+    "attribute": "a value of what was meant",
+    "feature": "a number, or numbers, of what was meant",
+    "concept": "the concepts that were meant, such as color=red",
+    "image": "the file of an image that was meant",
+    "speaker": "who said it",
+    "listener": "to whom",
+    "group": "the unit of resampling: a participant, a chain",
+    "time": "when: a round, a turn, a generation",
+    "split": "train or held_out",
+    "weight": "how often, or how much it counts",
+    "success": "whether it was understood",
+    "kept": "none of these; kept beside the messages",
+}
+"""The roles of columns, and what each means."""
+MESSAGE_NAMES = "input_ids messages message msg tokens text signal signals utterance utterances".split()
+"""Names of columns of messages; the first that is there is read."""
+NAMES: Mapping[str, Sequence[str]] = {
+    "meaning": ("meaning", "meanings", "sender_input"),
+    "concept": ("concept", "concepts"),
+    "image": ("image", "images", "image_file", "image_path", "file", "filename", "file_name"),
+    "speaker": ("speaker", "speaker_id", "sender", "sender_id"),
+    "listener": ("listener", "listener_id", "receiver", "receiver_id", "hearer"),
+    "group": (
+        "participant", "participant_id", "subject", "subject_id", "worker", "worker_id", "chain", "chain_id", "dyad",
+        "pair", "group",
+    ),
+    "time": ("round", "turn", "step", "generation", "time", "timestamp", "date"),
+    "split": ("split",),
+    "success": ("success", "correct", "is_correct"),
+    "kept": (
+        "id", "index", "row", "trial", "trial_id", "trial_number", "block", "rt", "reaction_time", "response_time",
+        "message_length", "receiver_input", "receiver_output", "aux", "aux_input", "labels",
+    ),
+}  # fmt: skip
+"""Names of columns that have a role unless the user gives them another one, in lower case."""
+SINGLE = ("message", "meaning", "speaker", "listener", "split", "weight", "success")
+"""Roles that one column has; the first by its name, the others are kept."""
+OF_MEANING = ("meaning", "attribute", "feature", "concept")
+"""Roles of columns that are scored as what was meant."""
+MIN_ROWS = 10
+"""A column with a value of its own in each of at least as many rows numbers them, if other columns repeat theirs."""
+_UNNAMED = re.compile(r"unnamed_*\d*")
+_WITH_ROLE = re.compile(rf"(.*?)\s*:\s*({'|'.join(ROLES)}|eos=(?:none|\S+))\s*")
+
+
+def plain_name(name: str) -> str:
+    """A name of a column in lower case, with `_` for what is no letter, as `Trial Number` and `trial-number`."""
+    return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
+
+
+def split_header(cell: str) -> tuple[str, str | None]:
+    """A cell of a header as a name, and the role that it says itself: `rt:kept`."""
+    found = _WITH_ROLE.fullmatch(cell.strip())
+    return (found[1], found[2]) if found and found[1] else (cell.strip(), None)
+
+
+def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = True) -> dict[str, str]:
+    """The role of each column, in the order of the table.
+
+    Args:
+        table: The columns.
+        given: Roles by name of column, which the user says; `ConfigError` and `CorpusError` name what is wrong.
+        needs_message: Whether a column must be messages; otherwise rows are objects.
+
+    Raises:
+        ConfigError: If there is no such column or role.
+        CorpusError: If there is no message, or there are two.
+    """
+    known = {**table.roles, **_checked(table, given)}
+    if not table.is_header and len(table.columns) == 2 and not set(known) >= set(table.columns):
+        known = _of_pair(table, known)
+    roles: dict[str, str] = {}
+    for name in table.columns:
+        roles[name] = known.get(name) or _by_name(table, name, known, needs_message=needs_message)
+    _keep_seconds(roles, known)
+    messages = [name for name, role in roles.items() if role == "message"]
+    if len(messages) > 1:
+        raise CorpusError(
+            f"{table.source}: two columns of messages, {' and '.join(messages[:2])}: expected one"
+        )
+    if needs_message and not messages:
+        raise CorpusError(
+            f"{table.source}: no column of messages among {_listed(list(table.columns))}: say which with "
+            "--column NAME=message"
+        )
+    has_meaning = any(role == "meaning" for role in roles.values())
+    for name in roles:
+        if (
+            name not in known
+            and roles[name] == "attribute"
+            and (has_meaning or _numbers_rows(table, name, roles))
+        ):
+            roles[name] = "kept"
+    return roles
+
+
+def _checked(table: Table, given: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for name, role in given.items():
+        if role not in ROLES:
+            raise unknown_name("role", str(role), ROLES)
+        column = next((each for each in table.columns if each == name), None) or next(
+            (each for each in table.columns if plain_name(each) == plain_name(name)), None
+        )
+        if column is None:
+            raise unknown_name("column", name, table.columns)
+        found[column] = role
+    return found
+
+
+def role_of_name(name: str) -> str:
+    """The role that a name says alone; attribute if it says none."""
+    plain = plain_name(name)
+    if not plain or _UNNAMED.fullmatch(plain):
+        return "kept"
+    return next((role for role, those in NAMES.items() if plain in those), "attribute")
+
+
+def _of_pair(table: Table, known: Mapping[str, str]) -> dict[str, str]:
+    """The roles of two columns without names: the side whose values repeat as meanings do is the meaning.
+
+    Raises:
+        CorpusError: If neither repeats its values.
+    """
+    first, second = table.columns
+    roles = set(known.values())
+    if roles:
+        other = "meaning" if "message" in roles else "message"
+        return {name: known.get(name, other) for name in table.columns}
+    sides = [name for name in (first, second) if _repeats(table.columns[name])]
+    if not sides:
+        raise CorpusError(
+            f"{table.source}: {table.about}, of which neither repeats values as meanings do: say which is the message "
+            "with --column 2=message, or --column 1=message"
+        )
+    return {name: "meaning" if name == sides[0] else "message" for name in (first, second)}
+
+
+def _repeats(cells: Any) -> bool:
+    """Whether all texts have as many words, and the words at each place come again."""
+    rows = [cell.split() for cell in cells if isinstance(cell, str)]
+    if len(rows) != len(cells) or len({len(row) for row in rows}) != 1 or not rows[0]:
+        return False
+    return all(len(set(column)) <= len(rows) / 2 for column in zip(*rows, strict=True))
+
+
+def _by_name(table: Table, name: str, known: Mapping[str, str], *, needs_message: bool) -> str:
+    """The role that the name of a column says."""
+    plain = plain_name(name)
+    names = [each for each in MESSAGE_NAMES if any(plain_name(column) == each for column in table.columns)]
+    if names and plain == names[0] and "message" not in known.values():
+        return "message"
+    if plain in MESSAGE_NAMES and needs_message:
+        return "kept"
+    return role_of_name(name)
+
+
+def _keep_seconds(roles: dict[str, str], known: Mapping[str, str]) -> None:
+    """Of columns whose names say the same single role, the first has it."""
+    for role in SINGLE[1:]:
+        named = [name for name, each in roles.items() if each == role]
+        said = [name for name in named if name in known]
+        if len(said) > 1:
+            raise CorpusError(f"two columns with the role {role}, {' and '.join(said[:2])}: expected one")
+        for name in named:
+            if name != (said or named)[0]:
+                roles[name] = "kept"
+
+
+def _numbers_rows(table: Table, name: str, roles: Mapping[str, str]) -> bool:
+    """Whether a column of texts has another one in each row, while an attribute repeats its values."""
+    cells = table.columns[name]
+    if len(table.rows) < MIN_ROWS or isinstance(cells, Ragged) or not _is_distinct(cells):
+        return False
+    others = [table.columns[each] for each, role in roles.items() if role == "attribute" and each != name]
+    return any(not isinstance(each, Ragged) and len(set(map(repr, each))) < len(each) for each in others)
+
+
+def _is_distinct(cells: Sequence[Any]) -> bool:
+    """Whether all cells are texts that are no numbers, and each is another one."""
+    if not all(isinstance(cell, str) for cell in cells) or len(set(cells)) < len(cells):
+        return False
+    return not all(map(is_decimal, cells))
+
+
+def described(table: Table, roles: Mapping[str, str]) -> str:
+    """What was taken for what: `message: code; attributes: colour, shape; kept: trial, rt`."""
+    words = {"attribute": "attributes", "feature": "features", "concept": "concepts", "time": "times"}
+    parts = []
+    for role in ROLES:
+        names = [name for name, each in roles.items() if each == role]
+        if names:
+            shown_names = [
+                f"{name} (a value a row)" if _numbers(table, name, role) else name for name in names
+            ]
+            parts.append(f"{words.get(role, role) if len(names) > 1 else role}: {_listed(shown_names)}")
+    return "; ".join(parts)
+
+
+def _numbers(table: Table, name: str, role: str) -> bool:
+    cells = table.columns[name]
+    if role != "kept" or isinstance(cells, Ragged) or len(cells) < 2:
+        return False
+    filled = [repr(cell) for cell in cells if not is_missing(cell)]
+    return len(set(filled)) == len(cells)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names for a message, cut where there are many."""
+    names = [shown(name).strip("'\"") for name in names]
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -1,0 +1,83 @@
+"""A table: named columns of cells, however they were written, with the place of each row for messages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ecsuite.corpus import Ragged
+from ecsuite.formats.cells import is_missing, typed, unfolded
+from ecsuite.formats.line_errors import LineError, place_of
+from ecsuite.runtime.errors import CorpusError
+
+Cells = Sequence[Any] | Ragged
+"""Values of a column: texts, numbers, truth values, lists, mappings, None; or symbol ids of messages."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Table:
+    """What a file, or a frame, holds."""
+
+    source: str
+    """Its name, for messages."""
+    about: str
+    """What it is, in words: `table with a header`."""
+    columns: Mapping[str, Cells]
+    """The cells by column; all columns have as many."""
+    rows: Sequence[int]
+    """The number of each row in the file: of lines from 1; a header is row 1, as a spreadsheet counts."""
+    unit: str = "row"
+    """What a row is called: row, or line."""
+    is_header: bool = True
+    """Whether the names of the columns are of the file; else they are ours, such as `message`, or numbers."""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Roles that the file itself says."""
+    eos: str | None = None
+    """What the file itself says of EOS: a symbol, or `none`."""
+    are_texts: bool = False
+    """Whether cells are texts whose types are found, as in CSV."""
+    has_decimal_comma: bool = False
+    """Whether `2,5` is a number."""
+
+    def place(self, index: int, column: str | None = None) -> str:
+        """Where a row or a cell is, for messages."""
+        where = place_of(self.source, self.unit, self.rows[index])
+        return where if column is None or not self.is_header else f"{where}, column {column}"
+
+    def values(self, name: str) -> Sequence[Any]:
+        """The cells of a column with their types: lists that are written as texts, too, and None for no value.
+
+        Raises:
+            CorpusError: If a cell can't be read; the message names its place.
+        """
+        cells = self.columns[name]
+        if isinstance(cells, Ragged):
+            return [cells[row].tolist() for row in range(len(cells))]
+        try:
+            return (
+                typed(cells, has_decimal_comma=self.has_decimal_comma) if self.are_texts else unfolded(cells)
+            )
+        except LineError as error:
+            raise CorpusError(
+                f"{self.place(error.place, name)}: expected {error.expected}, got {error.got}"
+            ) from None
+
+    def missing(self, name: str) -> list[int]:
+        """The places of the cells of a column that have no value."""
+        cells = self.columns[name]
+        return (
+            []
+            if isinstance(cells, Ragged)
+            else [place for place, cell in enumerate(cells) if is_missing(cell)]
+        )
+
+    def with_rows(self, places: Sequence[int]) -> "Table":
+        """These rows alone."""
+        kept: dict[str, Cells] = {
+            name: cells.take(np.asarray(places, np.int64))
+            if isinstance(cells, Ragged)
+            else [cells[place] for place in places]
+            for name, cells in self.columns.items()
+        }
+        return replace(self, columns=kept, rows=[self.rows[place] for place in places])

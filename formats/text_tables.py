@@ -1,0 +1,214 @@
+"""Reads texts as tables: CSV, TSV and tables of spreadsheets, and files with a message, or two columns, a line."""
+
+import csv
+import io
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from ecsuite.formats.cells import is_decimal, is_id
+from ecsuite.formats.line_errors import place_of, shorten
+from ecsuite.formats.roles import MESSAGE_NAMES, plain_name, split_header
+from ecsuite.formats.stored_text import LINES, read_text
+from ecsuite.formats.table import Table
+from ecsuite.runtime.errors import ConfigError, CorpusError
+
+CELLS = 12.0
+"""Bytes of memory for each byte of a table, whose cells are texts of their own."""
+ENDINGS = (".csv", ".tsv")
+"""Endings of files that are tables, whatever is in them."""
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+"""What stands between the cells of a table."""
+PAIRS = (" ||| ", "|||", " -> ", "->", "\t")
+"""What stands between the two columns of a text, apart from the separators of tables."""
+SAMPLE = 200
+"""Lines by which the separator is chosen."""
+
+
+def read_text_table(
+    file: Path, name: str, *, given: Collection[str] = (), has_messages: bool = True
+) -> Table:
+    """Read a text as a table.
+
+    Args:
+        file: UTF-8 text, perhaps packed.
+        name: What the user calls it; its ending says whether it is a table whatever is in it.
+        given: Names of columns that the user gave a role, numbers where the file has no header.
+        has_messages: Whether rows are messages, so that a file without a header may be one of messages.
+
+    Raises:
+        ConfigError: If it can't be read as text.
+        CorpusError: If rows have different numbers of cells, or names are missing or twice; one line with the place.
+    """
+    is_table = (
+        not has_messages or Path(name.removesuffix(".gz").removesuffix(".xz")).suffix.lower() in ENDINGS
+    )
+    try:
+        text = read_text(file, factor=CELLS if is_table else LINES)
+    except ConfigError as error:
+        raise CorpusError(str(error)) from None
+    lines = [line for line in text.split("\n") if line.strip()][:SAMPLE]
+    separator = _separator(lines, given, is_table=is_table)
+    if separator is None:
+        if not is_table:
+            return _of_lines(text, name)
+        separator = ","
+    rows = _pair_rows(text, separator) if separator not in SEPARATORS else _rows(text, separator, name)
+    if not rows:
+        what = (
+            "a header and a row for each object" if not has_messages else "a header with a column `message`"
+        )
+        raise CorpusError(f"{name}: empty file, expected {what}")
+    return _of_rows(rows, name, separator, given, is_table=is_table, has_messages=has_messages)
+
+
+def _separator(lines: Sequence[str], given: Collection[str], *, is_table: bool) -> str | None:
+    """What stands between cells: of those that give all lines as many cells, at least two, the one that gives most."""
+    found = {each: _num_cells(lines, each) for each in (*SEPARATORS, *PAIRS)}
+    if is_table:
+        first = lines[0] if lines else ""
+        # A header tells, even where a row is wrong.
+        most = max(SEPARATORS, key=lambda each: (_num_cells(lines[:1], each), found[each] > 0))
+        return most if most in first else None
+    names = {name for each in SEPARATORS for name in _header(lines[:1], each)}
+    if names & {*MESSAGE_NAMES, *given}:
+        return max(SEPARATORS, key=lambda each: _num_cells(lines[:1], each))
+    for each in PAIRS:
+        if found[each] == 2 or (each == "\t" and found[each] > 1):
+            return each
+    return None
+
+
+def _header(lines: Sequence[str], separator: str) -> list[str]:
+    cells = next(csv.reader(lines, delimiter=separator), []) if lines else []
+    return [plain_name(split_header(cell)[0]) for cell in cells] if len(cells) > 1 else []
+
+
+def _num_cells(lines: Sequence[str], separator: str) -> int:
+    """The number of cells that all lines have; 0 if they have different numbers, or one."""
+    if not lines or separator not in lines[0]:
+        return 0
+    if separator in SEPARATORS:
+        try:
+            counts = {len(row) for row in csv.reader(lines, delimiter=separator)}
+        except csv.Error:
+            return 0
+    else:
+        counts = {line.count(separator) + 1 for line in lines}
+    return counts.pop() if len(counts) == 1 and counts != {1} else 0
+
+
+def _rows(text: str, separator: str, name: str) -> list[tuple[int, list[str]]]:
+    """The rows that have a cell with a text, each with its number, from 1, as a spreadsheet counts."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        return [(number, row) for number, row in enumerate(reader, 1) if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise CorpusError(f"{name}:{reader.line_num}: can't be read as a table: {error}") from None
+
+
+def _pair_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
+    lines = enumerate(text.split("\n"), 1)
+    return [(number, line.split(separator)) for number, line in lines if line.strip()]
+
+
+def _of_lines(text: str, name: str) -> Table:
+    """A message a line."""
+    lines = text.split("\n")
+    lines = lines[:-1] if lines[-1] == "" else lines
+    if not any(map(str.strip, lines)):
+        raise CorpusError(f"{name}: empty file, expected a message a line, such as 3 1 4")
+    filled = [line.split() for line in lines if line.strip()]
+    is_numbers = all(is_decimal(cell) for row in filled[:SAMPLE] for cell in row)
+    if is_numbers and not all(re.fullmatch(r"[0-9]+", cell) for row in filled[:SAMPLE] for cell in row):
+        raise CorpusError(
+            f"{name}: a table of decimals, expected messages: symbols are whole numbers from 0, or words"
+        )
+    return Table(
+        source=name, about="text of symbols", columns={"message": lines},
+        rows=range(1, len(lines) + 1), unit="line", is_header=False, roles={"message": "message"}, are_texts=True,
+    )  # fmt: skip
+
+
+def _of_rows(
+    rows: Sequence[tuple[int, list[str]]],
+    name: str,
+    separator: str,
+    given: Collection[str],
+    *,
+    is_table: bool,
+    has_messages: bool,
+) -> Table:
+    """A table of rows of cells, of which the first may be a header."""
+    first = [cell.strip() for cell in rows[0][1]]
+    named = [split_header(cell) for cell in first]
+    names = {plain_name(each) for each, _ in named}
+    is_known = bool(names & {*MESSAGE_NAMES, *map(plain_name, given)} or any(role for _, role in named))
+    numbers = {str(place) for place in range(1, len(first) + 1)}
+    are_numbers = {*given} and {*given} <= numbers
+    has_header = is_known or (is_table and not are_numbers and not all(map(is_decimal, first)))
+    if not has_header and has_messages and is_table and not are_numbers:
+        return _messages_of_integers(rows, name)
+    if not has_messages and not has_header:
+        place = place_of(name, "row", rows[0][0])
+        raise CorpusError(f"{place}: expected the names of the columns, got {', '.join(first):.100}")
+    unit = "row" if is_table else "line"
+    if has_header:
+        _require_names([each for each, _ in named], place_of(name, unit, rows[0][0]))
+    header = _filled([each for each, _ in named]) if has_header else sorted(numbers, key=int)
+    body = rows[1:] if has_header else rows
+    if not body:
+        raise CorpusError(f"{name}: a header and no rows, expected a message a row")
+    wrong = [(number, len(row)) for number, row in body if len(row) != len(header)]
+    if wrong:
+        more = f", and {len(wrong) - 1:,} more rows have not as many" if len(wrong) > 1 else ""
+        as_there = ", as in the header" if has_header else ""
+        raise CorpusError(
+            f"{place_of(name, unit, wrong[0][0])}: expected {len(header)} cells{as_there}, got {wrong[0][1]}{more}"
+        )
+    places = [number for number, _ in body]
+    columns = {each: [row[at].strip() for _, row in body] for at, each in enumerate(header)}
+    between = SEPARATORS.get(separator, separator.strip() or "tabs")
+    about = (
+        f"table with a header, {between} between cells"
+        if has_header
+        else f"{len(header)} columns with {between}"
+    )
+    roles = {each: role for each, (_, role) in zip(header, named, strict=True) if role and has_header}
+    eos = next((role.removeprefix("eos=") for role in roles.values() if role.startswith("eos=")), None)
+    return Table(
+        source=name, about=about, columns=columns, rows=places, unit=unit, is_header=has_header, eos=eos,
+        roles={each: "message" if role.startswith("eos=") else role for each, role in roles.items()},
+        are_texts=True, has_decimal_comma=separator != ",",
+    )  # fmt: skip
+
+
+def _require_names(names: Sequence[str], place: str) -> None:
+    """Refuse two columns of one name; those without a name are left out of the comparison."""
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise CorpusError(f"{place}: two columns have the name {shorten(twice)}")
+
+
+def _filled(names: Sequence[str]) -> list[str]:
+    """Names of columns, those without one as pandas calls them."""
+    return [name or f"Unnamed: {place}" for place, name in enumerate(names)]
+
+
+def _messages_of_integers(rows: Sequence[tuple[int, list[str]]], name: str) -> Table:
+    """A message a row, an integer a cell; empty cells at the end belong to no message."""
+    messages = []
+    for number, row in rows:
+        cells = [cell.strip() for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        bad = next((cell for cell in cells if not is_id(cell)), None)
+        if bad is not None:
+            raise CorpusError(
+                f"{name}: row {number}: expected integers, or a header with a column `message`; got {shorten(bad)}"
+            )
+        messages.append([int(cell) for cell in cells])
+    return Table(
+        source=name, about="table of integers", columns={"message": messages}, rows=[number for number, _ in rows],
+        is_header=False, roles={"message": "message"},
+    )  # fmt: skip
