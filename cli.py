@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -159,6 +159,12 @@ def _require_working_folder() -> None:
         ) from None
 
 
+def _end_quietly() -> NoReturn:
+    """End where nobody reads the output any more, as behind `| head -1`: what was read is whole."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(0)
+
+
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
     _open_closed_streams()
@@ -170,6 +176,13 @@ def main() -> None:
     try:
         _require_working_folder()
         code = app(prog_name="ecsuite", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _end_quietly()
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # typer's own end
+            _end_quietly()
+        raise
     except UsageError as error:
         sys.stderr.write(f"{one_line(usage_line(error))}\n")
         sys.exit(2)

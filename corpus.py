@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.printable import printable
 
 _BLOCK = 1 << 14
 """Rows taken at once, so that they fit the cache."""
@@ -176,7 +177,10 @@ class Corpus:
             object.__setattr__(self, "messages", _rows(self.messages))
             if self.meanings is not None and len(self.meanings) != len(self.messages):
                 raise CorpusError(f"{len(self.messages)} messages, and {len(self.meanings)} meanings")
-        columns = {name: column_of(values) for name, values in self.columns.items()}
+        for name in ("symbol_names", "concept_names", "attribute_names"):
+            if names := getattr(self, name):
+                object.__setattr__(self, name, tuple(map(printable, names)))
+        columns = {printable(name): column_of(values) for name, values in self.columns.items()}
         for name, values in columns.items():
             if values.shape != (len(self.messages),):
                 raise CorpusError(f"{len(self.messages)} messages, and {len(values)} values of column {name}")
@@ -279,10 +283,10 @@ class Corpus:
 
 
 def column_of(values: Any) -> NDArray[Any]:
-    """Values as an array of one dimension: of texts, whole numbers, numbers or truth values, else of objects."""
+    """Values as an array of one dimension: of printable texts, whole numbers, numbers, truth values, or objects."""
     if isinstance(values, np.ndarray):
         return values
-    values = list(values)
+    values = [printable(value) if isinstance(value, str) else value for value in values]
     kinds = {type(value) for value in values}
     if kinds in ({str}, {int}, {float}, {bool}) or kinds == {int, float}:
         return np.array(values)
@@ -315,7 +319,7 @@ def named_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     values = [cell for cells in columns.values() for cell in cells]
     if not any(value is None for value in values):
         is_whole = all(isinstance(value, int) for value in values)
-        table = [[int(cell) if is_whole else str(cell) for cell in cells] for cells in columns.values()]
+        table = [[int(cell) if is_whole else printable(cell) for cell in cells] for cells in columns.values()]
         found |= {"meanings": np.array(table).T, "attribute_names": tuple(columns)}
     return found
 
@@ -363,7 +367,8 @@ def word_vectors(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
     ]
     ids: dict[str, int] = {}
     concepts = Ragged.from_rows([[ids.setdefault(name, len(ids)) for name in row] for row in named])
-    return {"meanings": np.array(rows), "concepts": concepts, "concept_names": tuple(ids)}
+    safe = [[printable(word) for word in row] for row in rows]
+    return {"meanings": np.array(safe), "concepts": concepts, "concept_names": tuple(ids)}
 
 
 def _rows(messages: Any) -> Ragged:

@@ -17,7 +17,7 @@ from ecsuite.formats.cells import written
 from ecsuite.formats.corpora import CANONICAL, Reading, corpus_of
 from ecsuite.formats.json_tables import is_tokens
 from ecsuite.formats.reading import detect_eos
-from ecsuite.formats.roles import MESSAGE_NAMES, plain_name, role_of_name
+from ecsuite.formats.roles import MESSAGE_NAMES, NAMES, plain_name, role_of_name
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import ConfigError, look_up, missing_extra
 
@@ -88,14 +88,14 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
             derived = found
             columns = {_header(name, "attribute", {}): cells for name, cells in by_name.items()}
         else:
-            columns = {"meaning": flat.tolist()}
+            columns = {_free("meaning", corpus): flat.tolist()}
             derived = word_vectors(flat.tolist()) if flat.dtype.kind == "U" and flat.shape[1] else {}
     if derived and _is_same(derived, corpus):
         return columns
     if corpus.concepts is not None:
-        columns["concepts"] = _concepts(corpus)
+        columns[_free("concept", corpus)] = _concepts(corpus)
     elif derived:
-        columns["concepts"] = [None] * len(corpus.messages)
+        columns[_free("concept", corpus)] = [None] * len(corpus.messages)
     return columns
 
 
@@ -114,6 +114,18 @@ def _is_same(derived: dict[str, Any], corpus: Corpus) -> bool:
     return [sorted(row) for row in said] == [sorted(row) for row in own]
 
 
+def _free(role: str, corpus: Corpus) -> str:
+    """A name of a column of this role that no column of the corpus has."""
+    taken = {plain_name(name) for name in (*corpus.columns, *corpus.attribute_names)}
+    free = next(
+        (name for name in sorted(NAMES[role][:2], key=lambda name: name == "concept") if name not in taken),
+        None,
+    )
+    return free or next(
+        f"{role}{number}:{role}" for number in range(len(taken) + 1) if f"{role}{number}" not in taken
+    )
+
+
 def _header(name: str, role: str, others: dict[str, list[Any]]) -> str:
     """The name of a column, with its role where the name does not say it."""
     says = role_of_name(name)
@@ -125,9 +137,13 @@ def _header(name: str, role: str, others: dict[str, list[Any]]) -> str:
 
 def _message_header(corpus: Corpus) -> str:
     """`message`, with its EOS where this is not found in the messages."""
+    taken = {plain_name(name) for name in (*corpus.columns, *corpus.attribute_names)}
+    name = "message" if "message" not in taken else f"message{len(taken)}:message"
     if detect_eos(corpus.messages) == corpus.eos:
-        return "message"
-    return f"message:eos={_eos(corpus)}"
+        return name
+    eos = _eos(corpus)
+    is_plain = corpus.eos is None or (eos.isalnum() and eos != "none")
+    return f"{name.partition(':')[0]}:eos={eos if is_plain else json.dumps(eos)}"
 
 
 def _eos(corpus: Corpus) -> str:
@@ -209,8 +225,12 @@ def _write_egg(corpus: Corpus, out: Path) -> list[str]:
         if flat.dtype.kind in "iu" and flat.min(initial=0) >= 0:
             is_value = flat[:, :, None] == np.arange(flat.max(initial=0) + 1)
             fields["labels"], flat = flat.astype(np.int64), is_value.reshape(len(content), -1)
+        elif flat.dtype.kind == "i":
+            lost = ["that meanings are whole numbers (now features)"]
         if flat.dtype.kind in "iufb":
-            fields["sender_input"] = flat.astype(np.float32)
+            exact = flat.astype(np.float64)
+            is_single = bool((exact.astype(np.float32) == exact).all())
+            fields["sender_input"] = exact.astype(np.float32) if is_single else exact
         else:
             lost = ["meanings that are texts"]
     write_atomically(out, save(fields, metadata={"eos": str(EGG_EOS)}))
@@ -218,7 +238,8 @@ def _write_egg(corpus: Corpus, out: Path) -> list[str]:
     lost += ["concept names"] if corpus.concepts is not None else []
     lost += ["symbol names"] if corpus.symbol_names is not None else []
     lost += [f"the column {name}" for name in corpus.columns]
-    lost += ["which symbol was EOS (now 0, once a message)"] if corpus.eos != EGG_EOS or shift else []
+    is_same = corpus.eos == EGG_EOS and np.array_equal(corpus.messages.lengths, lengths)
+    lost += [] if is_same else ["where EOS stood (now 0, once a message)"]
     return [*lost, *(["ids of symbols (now one more)"] if shift else []), "metadata"]
 
 

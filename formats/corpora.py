@@ -15,6 +15,7 @@ from ecsuite.formats.rows import ID_LIMIT, Rows
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.printable import printable
 
 Split = Literal["auto", "spaces", "commas", "hyphens", "letters"]
 Numeric = Literal["values", "features"]
@@ -80,7 +81,7 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
     if table.is_header:
         metadata["roles"] = roles
     if notes:
-        metadata["notes"] = notes
+        metadata["notes"] = list(map(printable, notes))
     return Corpus(messages, symbol_names=names, columns=columns, metadata=metadata, **meant)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ecsuite.corpus import Ragged
 from ecsuite.formats.line_errors import shorten
 from ecsuite.formats.parquet_files import read_arrow, read_parquet
-from ecsuite.formats.roles import MESSAGE_NAMES, plain_name, split_header
+from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.table import Cells, Table
 from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
@@ -23,7 +23,7 @@ def _named(columns: Mapping[str, Cells], **about: Any) -> Table:
     if len({name for name, _ in headers.values()}) < len(headers):
         headers = {name: (name, None) for name in columns}
     roles = {name: role for name, role in headers.values() if role is not None}
-    eos = next((role.removeprefix("eos=") for role in roles.values() if role.startswith("eos=")), None)
+    eos = eos_in(roles)
     return Table(
         columns={headers[name][0]: cells for name, cells in columns.items()}, eos=eos,
         roles={name: "message" if role.startswith("eos=") else role for name, role in roles.items()}, **about,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.printable import printable
 
 _Item = TypeVar("_Item")
 _Parsed = TypeVar("_Parsed")
@@ -61,7 +62,7 @@ class ErrorList:
 
 def shorten(text: str) -> str:
     """Shorten a text to at most 40 printable characters."""
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:41])
+    text = printable(text[:41])
     return text if len(text) <= 40 else text[:39] + "…"
 
 

@@ -15,6 +15,7 @@ from ecsuite.formats.line_errors import ErrorList, LineError, show, show_line
 from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import decode, encode, is_text
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.printable import printable
 
 _MAX_KNOWN = 1 << 16
 """Lines that are remembered, to limit memory."""
@@ -58,7 +59,7 @@ def with_meanings(corpus: Corpus, path: Path, names: Iterable[str]) -> Corpus:
         found = list(map(known.get, lines))
         places.append(np.array(errors.parse(lines, number, place_of) if None in found else found, np.int32))
         if distinct:
-            meanings.append(np.array([line.get("meaning", []) for line in distinct]))
+            meanings.append(np.array([_safe(line.get("meaning", [])) for line in distinct]))
             concepts.extend([line.get("concepts", []) for line in distinct])
             num_distinct += len(distinct)
             distinct.clear()
@@ -100,6 +101,11 @@ def _meaning_line(values: list[Any], first: dict[str, Any]) -> dict[str, Any]:
     if line.keys() != first.keys() or kinds[0] != kinds[1]:
         raise LineError(show(line), f"a line like the first, {show(first)}")
     return line
+
+
+def _safe(meaning: list[Any]) -> list[Any]:
+    """A meaning whose texts are safe to print."""
+    return [printable(value) if isinstance(value, str) else value for value in meaning]
 
 
 def _is_number(value: object) -> bool:

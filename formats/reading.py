@@ -27,7 +27,7 @@ from ecsuite.formats.json_tables import read_json_table
 from ecsuite.formats.line_errors import LineError
 from ecsuite.formats.stored_text import opened
 from ecsuite.formats.strict_json import decode
-from ecsuite.formats.table import Cells, Table
+from ecsuite.formats.table import NO_EOS, Cells, Table
 from ecsuite.formats.text_tables import ENDINGS, read_text_table
 from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.allocator import kept_memory
@@ -297,23 +297,23 @@ def _with_eos(corpus: Corpus, reading: Reading, path: Path | None, of_file: str 
     """The corpus with its EOS, and where it is from."""
     origin = {} if path is None else {"source_path": path_text(path)}
     metadata = {"eos_source": "declared", **corpus.metadata, **origin}
-    wanted = reading.eos if reading.eos != "auto" else of_file or "auto"
-    if wanted == "auto":
+    asked = {"auto": of_file, "none": NO_EOS}.get(reading.eos, reading.eos)
+    if asked is None:
         if "eos" in corpus.metadata:
             return replace(corpus, metadata=metadata)
         metadata["eos_source"] = "detected"
         return replace(corpus, eos=detect_eos(corpus.messages), metadata=metadata)
     metadata["eos_source"] = "given" if reading.eos != "auto" else "declared"
-    return replace(corpus, eos=_symbol(corpus, wanted), metadata=metadata)
+    return replace(corpus, eos=_symbol(corpus, asked), metadata=metadata)
 
 
 def _symbol(corpus: Corpus, text: str) -> int | None:
-    """The id of a symbol as users write it; None for `none`.
+    """The id of a symbol as users write it; None for `NO_EOS`.
 
     Raises:
         ConfigError: If no message has it.
     """
-    if text == "none":
+    if text == NO_EOS:
         return None
     if corpus.symbol_names is not None:
         names = dict.fromkeys(corpus.symbol_names)

@@ -3,14 +3,15 @@
 What is guessed is said in one note, with the option that changes it. No column is lost: what is not scored is kept.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ecsuite.corpus import Ragged
 from ecsuite.formats.cells import is_decimal, is_missing
-from ecsuite.formats.table import Table
-from ecsuite.runtime.errors import CorpusError, shown, unknown_name
+from ecsuite.formats.table import NO_EOS, Table
+from ecsuite.runtime.errors import CorpusError, unknown_name
 
 ROLES = {
     "message": "the symbols that were said",
@@ -57,7 +58,7 @@ OF_MEANING = ("meaning", "attribute", "feature", "concept")
 MIN_ROWS = 10
 """A column with a value of its own in each of at least as many rows numbers them, if other columns repeat theirs."""
 _UNNAMED = re.compile(r"unnamed_*\d*")
-_WITH_ROLE = re.compile(rf"(.*?)\s*:\s*({'|'.join(ROLES)}|eos=(?:none|\S+))\s*")
+_WITH_ROLE = re.compile(rf"(.*?)\s*:\s*({'|'.join(ROLES)}|eos=(?:\"(?:[^\"\\]|\\.)*\"|\S+))\s*", re.DOTALL)
 
 
 def plain_name(name: str) -> str:
@@ -69,6 +70,14 @@ def split_header(cell: str) -> tuple[str, str | None]:
     """A cell of a header as a name, and the role that it says itself: `rt:kept`."""
     found = _WITH_ROLE.fullmatch(cell.strip())
     return (found[1], found[2]) if found and found[1] else (cell.strip(), None)
+
+
+def eos_in(roles: Mapping[str, str]) -> str | None:
+    """What a header says of EOS, `eos=0`, `eos=none` or `eos="da bu"`; None if nothing."""
+    said = next((role.removeprefix("eos=") for role in roles.values() if role.startswith("eos=")), None)
+    if said is not None and len(said) > 1 and said[0] == said[-1] == '"':
+        return str(json.loads(said))
+    return NO_EOS if said == "none" else said
 
 
 def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = True) -> dict[str, str]:
@@ -224,5 +233,5 @@ def _numbers(table: Table, name: str, role: str) -> bool:
 
 def _listed(names: Sequence[str]) -> str:
     """Names for a message, cut where there are many."""
-    names = [shown(name).strip("'\"") for name in names]
+    names = [name if len(name) <= 60 else f"{name[:59]}…" for name in names]
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

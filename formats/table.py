@@ -10,7 +10,10 @@ from ecsuite.corpus import Ragged
 from ecsuite.formats.cells import is_missing, typed, unfolded
 from ecsuite.formats.line_errors import LineError, place_of
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.printable import printable
 
+NO_EOS = "\0"
+"""What `Table.eos` is where a file says that its messages have none; no symbol is called so."""
 Cells = Sequence[Any] | Ragged
 """Values of a column: texts, numbers, truth values, lists, mappings, None; or symbol ids of messages."""
 
@@ -34,11 +37,17 @@ class Table:
     roles: Mapping[str, str] = field(default_factory=dict)
     """Roles that the file itself says."""
     eos: str | None = None
-    """What the file itself says of EOS: a symbol, or `none`."""
+    """What the file itself says of EOS: a symbol, or `NO_EOS`; None: nothing."""
     are_texts: bool = False
     """Whether cells are texts whose types are found, as in CSV."""
     has_decimal_comma: bool = False
     """Whether `2,5` is a number."""
+
+    def __post_init__(self) -> None:
+        """Make the names safe to print."""
+        for name, value in (("source", printable(self.source)), ("roles", _printable(self.roles)),
+                            ("columns", _printable(self.columns))):  # fmt: skip
+            object.__setattr__(self, name, value)
 
     def place(self, index: int, column: str | None = None) -> str:
         """Where a row or a cell is, for messages."""
@@ -81,3 +90,7 @@ class Table:
             for name, cells in self.columns.items()
         }
         return replace(self, columns=kept, rows=[self.rows[place] for place in places])
+
+
+def _printable(named: Mapping[str, Any]) -> dict[str, Any]:
+    return {printable(name): value for name, value in named.items()}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ecsuite.formats.cells import is_decimal, is_id
 from ecsuite.formats.line_errors import place_of, shorten
-from ecsuite.formats.roles import MESSAGE_NAMES, plain_name, split_header
+from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
 from ecsuite.formats.stored_text import LINES, read_text
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import ConfigError, CorpusError
@@ -113,9 +113,12 @@ def _pair_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
 
 
 def _of_lines(text: str, name: str) -> Table:
-    """A message a line."""
+    """A message a line, below a header where the first line is `message`."""
     lines = text.split("\n")
     lines = lines[:-1] if lines[-1] == "" else lines
+    if len(lines) > 1 and plain_name(split_header(lines[0])[0]) in ("message", "messages"):
+        cells = [(number, [line]) for number, line in enumerate(lines, 1)]
+        return _of_rows(cells, name, "\n", (), is_table=True, has_messages=True)
     if not any(map(str.strip, lines)):
         raise CorpusError(f"{name}: empty file, expected a message a line, such as 3 1 4")
     filled = [line.split() for line in lines if line.strip()]
@@ -175,7 +178,7 @@ def _of_rows(
         else f"{len(header)} columns with {between}"
     )
     roles = {each: role for each, (_, role) in zip(header, named, strict=True) if role and has_header}
-    eos = next((role.removeprefix("eos=") for role in roles.values() if role.startswith("eos=")), None)
+    eos = eos_in(roles)
     return Table(
         source=name, about=about, columns=columns, rows=places, unit=unit, is_header=has_header, eos=eos,
         roles={each: "message" if role.startswith("eos=") else role for each, role in roles.items()},

@@ -4,6 +4,8 @@ import errno
 import os
 from pathlib import Path
 
+from ecsuite.runtime.printable import printable
+
 MAX_LENGTH = 300
 """Most characters of a message."""
 _BEGINNING = 170
@@ -15,8 +17,8 @@ NO_ACCESS = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def path_text(path: str | Path) -> str:
-    """A path as text that every file can hold: bytes in it that are no UTF-8 are shown as their numbers."""
-    return os.fsencode(path).decode(errors="backslashreplace")
+    """A path as text that is safe to print: bytes in it that are no UTF-8 are shown as their numbers."""
+    return printable(os.fsencode(path).decode(errors="backslashreplace"))
 
 
 def of_system(error: OSError) -> str:
@@ -35,8 +37,8 @@ def of_system(error: OSError) -> str:
 
 
 def one_line(message: object) -> str:
-    """A message without control characters, which a file may hold to change a terminal, and cut in its middle."""
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(message))
+    """A message that is safe to print, see `printable`, and cut in its middle."""
+    text = printable(message)
     if len(text) <= MAX_LENGTH:
         return text
     return f"{text[:_BEGINNING]} … {text[_BEGINNING + 3 - MAX_LENGTH :]}"

@@ -19,6 +19,7 @@ from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.hub_data import is_data_set, read_columns
 from ecsuite.games.worlds.world import FREE, Integers
 from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.printable import printable
 
 TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
 """Endings of tables of objects, which may be packed."""
@@ -239,8 +240,8 @@ def _texts(table: Table, name: str, cells: Sequence[Any]) -> list[str]:
     raw = table.columns.get(name)
     if table.are_texts and isinstance(raw, list) and not any(isinstance(cell, list | dict) for cell in cells):
         are_numbers = table.has_decimal_comma and all(isinstance(cell, float | None) for cell in cells)
-        return [str(cell).replace(",", ".") if are_numbers else str(cell) for cell in raw]
-    return ["" if cell is None else str(cell).strip() for cell in cells]
+        return [str(cell).replace(",", ".") if are_numbers else printable(cell) for cell in raw]
+    return ["" if cell is None else printable(cell).strip() for cell in cells]
 
 
 def _held_out(table: TextTable, rows: Integers) -> NDArray[np.bool_] | None:

@@ -1,0 +1,26 @@
+"""Texts of users, such as symbols and names of files, made safe to print: they can't steer a terminal or a browser."""
+
+import unicodedata
+
+STEERING = ("Cc", "Cs", "Co", "Cn", "Zl", "Zp")
+"""Categories of characters that are shown by their numbers: controls, halves of pairs, none, ends of lines."""
+JOINERS = "\u200c\u200d\u00ad"
+"""Format characters that words have: in Persian, in scripts of India, in emoji, between syllables."""
+
+
+def printable(text: object) -> str:
+    r"""A text whose controls, escape sequences and changes of direction are shown by numbers, as `\x1b`.
+
+    Letters, marks, spaces and emoji of all scripts stay as they are.
+    """
+    text = str(text)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if _is_safe(c) else c.encode("unicode_escape", "backslashreplace").decode() for c in text
+    )
+
+
+def _is_safe(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category not in STEERING and (category != "Cf" or character in JOINERS)
