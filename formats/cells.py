@@ -118,10 +118,12 @@ def unfolded(cells: Sequence[Any]) -> list[Any]:
     Raises:
         LineError: If one of many lists can't be read.
     """
-    filled = [cell for cell in cells if not is_missing(cell)]
-    are_lists = bool(filled) and all(isinstance(cell, str) and looks_literal(cell) for cell in filled)
-    values = [None if is_missing(cell) else cell for cell in cells]
-    return _each(literal, values) if are_lists else values
+    values = [cell if cell == "" or not is_missing(cell) else None for cell in cells]
+    texts = [cell for cell in values if isinstance(cell, str) and cell]
+    if len(texts) < sum(not is_missing(cell) for cell in values) or not texts:
+        return values
+    are_lists = sum(map(looks_literal, texts)) > SHARE_OF_LISTS * len(texts)
+    return _each(_value, values) if are_lists else values
 
 
 def _are_values(filled: Sequence[str]) -> bool:

@@ -236,7 +236,10 @@ def parts_of(
     """
     meaning = [name for name, role in roles.items() if role == "meaning"]
     named = [name for name, role in roles.items() if role in ("attribute", "feature")]
-    values = {name: list(table.values(name)) for name in (*meaning, *named)}
+    values = {
+        name: [None if is_missing(cell) else cell for cell in table.values(name)]
+        for name in (*meaning, *named)
+    }
     only = meaning or (named if len(named) == 1 and _are(values[named[0]], list) else [])
     bare: list[Any] | None = None
     if only and not any(isinstance(cell, dict) for cell in values[only[0]]):
@@ -508,5 +511,7 @@ def _kept(table: Table, roles: Mapping[str, str]) -> dict[str, Any]:
             if own in found or (own == name and role == "kept" and name in CANONICAL.values())
             else own
         )
-        found[own] = column_of(table.values(name))
+        cells = table.columns[name]
+        is_plain = not table.are_texts and not isinstance(cells, Ragged)  # a text like `[3]` stays one
+        found[own] = column_of(cells if is_plain else table.values(name))
     return found

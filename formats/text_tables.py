@@ -70,8 +70,7 @@ def _separator(lines: Sequence[str], given: Collection[str], *, is_table: bool) 
         # A header tells, even where a row is wrong.
         most = max(SEPARATORS, key=lambda each: (_num_cells(lines[:1], each), found[each] > 0))
         return most if most in first else None
-    names = {name for each in SEPARATORS for name in _header(lines[:1], each)}
-    if names & {*MESSAGE_NAMES, *given}:
+    if any({*_header(lines[:1], each)} & {*MESSAGE_NAMES, *map(plain_name, given)} for each in SEPARATORS):
         return max(SEPARATORS, key=lambda each: _num_cells(lines[:1], each))
     for each in PAIRS:
         if found[each] == 2 or (each == "\t" and found[each] > 1):
@@ -80,8 +79,11 @@ def _separator(lines: Sequence[str], given: Collection[str], *, is_table: bool) 
 
 
 def _header(lines: Sequence[str], separator: str) -> list[str]:
+    """The names in a first line of several cells; of one that says that it is the message, `message`."""
     cells = next(csv.reader(lines, delimiter=separator), []) if lines else []
-    return [plain_name(split_header(cell)[0]) for cell in cells] if len(cells) > 1 else []
+    named = [split_header(cell) for cell in cells]
+    names = ["message" if role == "message" else plain_name(name) for name, role in named]
+    return names if len(names) > 1 else []
 
 
 def _num_cells(lines: Sequence[str], separator: str) -> int:

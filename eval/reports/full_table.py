@@ -68,8 +68,7 @@ def _title(corpus: Mapping[str, Any]) -> str:
     if "num_messages" not in corpus:
         return "\n".join([*origin, ""])
     eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
-    if corpus.get("eos_source") == "detected":
-        eos += " (detected)"
+    eos += {"detected": " (detected)", "given": " (as asked)"}.get(corpus.get("eos_source", ""), "")
     sizes = (
         f"{corpus['num_messages']:,} messages, {corpus['num_symbols']:,} symbols, "
         f"{corpus['num_distinct_symbols']:,} distinct, {eos}"

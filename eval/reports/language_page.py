@@ -1,6 +1,7 @@
 """One page about a language: what is said of what, what the most used messages are about, and the learning curve."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from ecsuite.eval.reports.canvas import FONT_SIZE, label, new_figure, save, text
 from ecsuite.eval.reports.languages import Language, Usage
 from ecsuite.eval.reports.learning_curves import plot_curves
 from ecsuite.eval.reports.tiles import GREY, OBJECT, Tiles, can_draw
+from ecsuite.games.corpus_pictures import Pictures, corpus_pictures
+from ecsuite.runtime.errors import ConfigError
 
 ROW = 0.27
 """Height of a line, in inches."""
@@ -54,7 +57,7 @@ def draw_language(
     Raises:
         ConfigError: If matplotlib is missing, a file has another suffix, or the log of the run can't be read.
     """
-    page = Page(language)
+    page = Page(language, run)
     lists = [
         (heading, used)
         for heading, used in (
@@ -106,15 +109,21 @@ def draw_language(
 class Page:
     """The parts of a page about a language."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, run: Path | None = None) -> None:
         self.language = language
+        self.pictures: Pictures = {}
         self.tiles = Tiles(None, language)
         self.rows = language.sample(MAX_ROWS)
         grid = language.grid
         shown = (
             self.rows if grid is None else [index for index in grid.indices.ravel().tolist() if index >= 0]
         )
-        self.has_objects = bool(shown) and all(can_draw(language.concepts(index)) for index in shown)
+        if run is not None and shown and "file" in language.corpus.columns:
+            with suppress(ConfigError):  # images that are not there any more, or others
+                self.pictures = corpus_pictures(run, language.corpus, shown)
+        self.has_objects = bool(shown) and all(
+            index in self.pictures or can_draw(language.concepts(index)) for index in shown
+        )
         widths = [self.tiles.width(language.messages[index]) for index in shown]
         self.message_width = max(widths, default=0.0) + (OBJECT + 0.12 if self.has_objects else 0)
 
@@ -150,6 +159,9 @@ class Page:
             headings = [label(name) for name in language.attributes]
             if sum(map(text_width, headings)) > 3.2:  # attribute0, attribute1 ... of many attributes
                 headings = [name.removeprefix("attribute") for name in headings]
+            if "file" in language.corpus.columns:
+                texts.insert(0, [label(str(language.corpus.columns["file"][index])) for index in self.rows])
+                headings.insert(0, "file")
         else:
             texts = [[label(language.meaning(index) or f"message {index}") for index in self.rows]]
             headings = ["meaning" if language.meaning(0) else "place in the corpus"] if self.rows else [""]
@@ -191,7 +203,10 @@ class Page:
     def draw_message(self, index: int, left: float, middle: float) -> None:
         """Draw a message, beside its object where that can be drawn."""
         if self.has_objects:
-            self.tiles.object(self.language.concepts(index), left + OBJECT / 2, middle)
+            if index in self.pictures:
+                self.tiles.image(self.pictures[index][0], left + OBJECT / 2, middle)
+            else:
+                self.tiles.object(self.language.concepts(index), left + OBJECT / 2, middle)
             left += OBJECT + 0.12
         self.tiles.draw(self.language.messages[index], left, middle)
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.reports.samples import with_file
 from ecsuite.eval.statistics.counting import Ints
 
 MAX_GRID = 12
@@ -107,8 +108,8 @@ class Language:
         return [f"attribute{place}={value}" for place, value in enumerate(corpus.meanings[index].tolist())]
 
     def meaning(self, index: int) -> str:
-        """What a message is about, as text; empty if it is not known."""
-        return phrase(self.concepts(index))
+        """What a message is about, as text, with the name of an image of the user's; empty if it is not known."""
+        return with_file(self.corpus, index, phrase(self.concepts(index)))
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:

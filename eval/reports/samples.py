@@ -66,8 +66,28 @@ def _message(corpus: Corpus, symbols: NDArray[np.int32]) -> str:
     return " ".join(str(symbol) if names is None else names[symbol] for symbol in shown)
 
 
+def with_file(corpus: Corpus, row: int, meaning: str) -> str:
+    """A meaning as text, after the name of the image that the message is about, where the corpus has names."""
+    if "file" not in corpus.columns:
+        return meaning
+    name, is_number = str(corpus.columns["file"][row]), _UNNAMED.match(meaning)
+    return name if not meaning or is_number else f"{name}: {meaning}"
+
+
 def meaning_text(corpus: Corpus, row: int) -> str | None:
-    """The concepts where they have names of their own, else the values."""
+    """The concepts where they have names of their own, else the values; after the name of the user's image."""
+    meaning = _meaning_text(corpus, row)
+    return (with_file(corpus, row, _phrase(corpus, row)) or meaning) if "file" in corpus.columns else meaning
+
+
+def _phrase(corpus: Corpus, row: int) -> str:
+    """The concepts of a message as text; empty if they are not known."""
+    if corpus.concepts is None or not corpus.concept_names:
+        return ""
+    return " ".join(corpus.concept_names[each] for each in corpus.concepts[row].tolist())
+
+
+def _meaning_text(corpus: Corpus, row: int) -> str | None:
     concepts = None
     if corpus.concepts is not None:
         ids = corpus.concepts[row].tolist()

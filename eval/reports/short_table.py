@@ -73,7 +73,8 @@ class ShortTable:
         shortest, longest = corpus["min_length"], corpus["max_length"]
         lengths = f"{longest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
         eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
-        eos += ", detected" if corpus["eos"] is not None and corpus.get("eos_source") == "detected" else ""
+        how = {"detected": ", detected" if corpus["eos"] is not None else "", "given": ", as asked"}
+        eos += how.get(corpus.get("eos_source", ""), "")
         messages = (
             f"{corpus['num_messages']:,} messages ({corpus['num_distinct_messages']:,} distinct) of {lengths} "
             f"symbols; {corpus['num_distinct_symbols']:,} distinct symbols; {eos}"

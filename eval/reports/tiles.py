@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, text_width
 from ecsuite.eval.reports.languages import Language, Message
 
@@ -93,6 +96,16 @@ class Tiles:
     def tile_width(self, symbol: int) -> float:
         """Width of the tile of a symbol."""
         return max(TILE, text_width(self.name(symbol)) + 0.1)
+
+    def image(self, pixels: NDArray[np.uint8], centre: float, middle: float) -> None:
+        """Draw an image, (height, width, 3), centred at this place, in the size of an object."""
+        half = OBJECT / 2
+        self.axes.imshow(
+            pixels,
+            extent=(centre - half, centre + half, middle + half, middle - half),
+            aspect="auto",
+            interpolation="antialiased",
+        )
 
     def object(self, concepts: Sequence[str], centre: float, middle: float) -> None:
         """Draw the object that has these concepts; see `can_draw`."""

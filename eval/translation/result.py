@@ -16,6 +16,7 @@ REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
 FULL_NOTE = (
     "the paper's size; pairs, split and sentence ends differ from the authors' program (docs/translate.md)"
 )
+SHORT_NOTE = "no line of the test pairs has four words, which BLEU needs: it is 0 whatever is said; read chrF"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,8 +49,9 @@ class TranslationResult:
 
     @property
     def note(self) -> str:
-        """Whether the scores are comparable with published ones."""
-        return REDUCED_NOTE if self.study.preset.is_reduced else FULL_NOTE
+        """Whether the scores are comparable with published ones, and why BLEU is 0 where it can't be more."""
+        note = REDUCED_NOTE if self.study.preset.is_reduced else FULL_NOTE
+        return f"{note}; {SHORT_NOTE}" if self.study.lacks_four_words else note
 
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data."""

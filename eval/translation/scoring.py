@@ -95,6 +95,11 @@ def score_translations(translations: Sequence[str], references: Sequence[str], e
     )
 
 
+def lacks_four_words(references: Sequence[str]) -> bool:
+    """Whether no reference has four words, so that BLEU, a mean over sequences of one to four words, is 0."""
+    return bool(_metrics()["bleu"].corpus_score(references, [references]).totals[3] == 0)
+
+
 def sacrebleu_signatures() -> dict[str, str]:
     """The signatures of chrF and BLEU by sacrebleu."""
     found = {}

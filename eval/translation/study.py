@@ -10,7 +10,7 @@ from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.translation.pairs import PairFile, split_pairs
 from ecsuite.eval.translation.presets import PRESETS, Preset, Tuning
-from ecsuite.eval.translation.scoring import sacrebleu_signatures
+from ecsuite.eval.translation.scoring import lacks_four_words, sacrebleu_signatures
 from ecsuite.runtime.devices import choose_device
 from ecsuite.runtime.errors import ConfigError, look_up
 
@@ -32,6 +32,8 @@ class Study:
     """Number of test pairs."""
     num_left_out: int
     """Number of pairs left out of training because they share a sentence with a held-out pair."""
+    lacks_four_words: bool = False
+    """Whether no test pair has a target of four words, which BLEU needs."""
     setting: str
     """full, frozen or reduced."""
     preset: Preset
@@ -104,6 +106,7 @@ def make_study(
         ),
         num_tested=len(split.test),
         num_left_out=split.num_left_out,
+        lacks_four_words=lacks_four_words([target for _, target in split.test]),
         setting=setting,
         preset=sizes,
         seed=seed,

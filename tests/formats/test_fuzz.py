@@ -20,7 +20,7 @@ WHOLE_FILE = re.compile(
     r"corpus.jsonl: (empty file|cannot be read|can't be|a pickle|a zip|no column|expected|two columns)"
     r"|metadata.json: |meanings.jsonl: (expected|SHA|empty|can't be)"
 )
-LINE = re.compile(r"(corpus|meanings).jsonl:[1-9]\d*: expected .+, got .")
+LINE = re.compile(r"(corpus|meanings).jsonl(:|: item )[1-9]\d*: expected .+, got .")
 
 symbol = st.one_of(st.integers(0, 12), st.integers(0, 2**31 - 1))
 messages = st.lists(st.lists(symbol, max_size=8), min_size=1, max_size=12)
