@@ -15,6 +15,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.games.channels import RelaxedOptions
 from ecsuite.games.game import Game
+from ecsuite.games.noise import noise_generator
 from ecsuite.games.tasks import Truth
 from ecsuite.games.views import SeenRounds, View
 from ecsuite.games.worlds.world import attribute_names, describe
@@ -78,7 +79,9 @@ class EGGGame(nn.Module):
             truth = Truth(labels=is_target.bool(), values=None)
         num_positive = game.world.rounds.num_targets
         rounds = SeenRounds(shown=shown, candidates=candidates, truth=truth, num_positive=num_positive)
-        played = game.play_views(rounds, mode="train" if self.training else "greedy")
+        # EGG seeds torch's global generator alone.
+        noise = noise_generator(int(torch.randint(2**62, ())), "egg", 0, game.device)
+        played = game.play_views(rounds, mode="train" if self.training else "greedy", generator=noise)
         message, measures = played.message, dict(played.measures)
         interaction = Interaction(
             sender_input=sender_input,

@@ -164,7 +164,7 @@ def _of_batch(
     candidates, truth = game.round_parts(batch)
     message = game.generate_message(batch, mode, noise)
     outcome = game.understand(message, candidates, truth, mode=mode, generator=noise)
-    answer, _ = game.response(message, candidates)
+    answer, _ = game.response(message, candidates, noise)
     columns = _description(world, batch)
     ids = numbers.of(batch)
     columns["seen"] = _lists(ids[batch.shown])

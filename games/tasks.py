@@ -364,6 +364,21 @@ class Concept(nn.Module):
         }
 
 
+def right_parts(chosen: Tensor, truth: Truth) -> Tensor:
+    """Which parts of answers are right, (batch, num_parts).
+
+    Args:
+        chosen: The index of the candidate, (batch,); of attributes the values, (batch, num_attributes); of concepts 1
+            for each candidate that was taken, (batch, num_candidates).
+        truth: What is right.
+    """
+    if truth.values is not None:
+        return chosen == truth.values
+    if chosen.dim() == 1:
+        return chosen[:, None] == truth.labels.int().argmax(-1, keepdim=True)
+    return chosen == truth.labels
+
+
 def choose(logits: Tensor, generator: Noise | None) -> Answers:
     """Choose by logits, (batch, num_options) or (batch, num_choices, num_options).
 

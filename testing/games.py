@@ -184,7 +184,7 @@ def works_on_another_device(trial: Trial) -> None:
     game = trial.game(world).to("meta")
     for mode in ("train", "greedy"):
         game.train(mode == "train")
-        played = game.play(world.batch("train", 0), mode)
+        played = game.play(world.batch("train", 0), mode, None)
         if mode == "train":
             played.objective.backward()
 

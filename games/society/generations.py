@@ -4,6 +4,7 @@ Everything follows from the number of the step, so that a run goes on from any o
 with replacing agents; then new senders learn messages, then new receivers learn what they mean, then all play.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from ecsuite.agents.message import PAD
 from ecsuite.games.game import Game, StepResult
-from ecsuite.games.noise import noise_generator
+from ecsuite.games.noise import Noise, noise_generator
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.society.agents import Agents
 from ecsuite.games.society.learning import as_message, filled, learn_meanings, learn_messages
@@ -104,8 +105,8 @@ class Generations:
             within -= num_steps
         return None
 
-    def learn(self, learning: LearningStep) -> StepResult:
-        """The loss of a learning.
+    def learn(self, learning: LearningStep, noises: Sequence[Noise]) -> StepResult:
+        """The loss of a learning, with the noise of each agent that learns.
 
         A new sender learns the messages of the one whose place it takes, a receiver those of the sender of its number;
         receivers of which there are more than senders take the senders in turn.
@@ -119,7 +120,7 @@ class Generations:
             messages.append(as_message(society.written[author, rows].t()))
             games.append(self._game(learning.role, index))
         learn = learn_messages if learning.role == "sender" else learn_meanings
-        return learn(games, [batch] * len(games), messages)
+        return learn(games, batch, messages, noises)
 
     def _game(self, role: Role, index: int) -> Game:
         """A game with an agent in it."""

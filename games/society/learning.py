@@ -11,6 +11,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.senders import MessageBuilder
 from ecsuite.games.game import Game, StepResult
 from ecsuite.games.message_builders import SymbolOptions, without_eos
+from ecsuite.games.noise import Noise
 from ecsuite.games.worlds.world import Batch
 
 LEARNING_LOSS = "learning_loss"
@@ -61,42 +62,44 @@ def filled(ids: Tensor, num_steps: int) -> Tensor:
 
 
 def learn_messages(
-    games: Sequence[Game], batches: Sequence[Batch], messages: Sequence[Message]
+    games: Sequence[Game], batch: Batch, messages: Sequence[Message], noises: Sequence[Noise]
 ) -> StepResult:
     """The loss of senders that learn to say messages: cross-entropy, mean over messages, sum over senders.
 
     Args:
         games: One for each sender.
-        batches: What each sees.
+        batch: What each sees.
         messages: What each is to say of it.
+        noises: Of each.
     """
     losses = []
-    for game, batch, message in zip(games, batches, messages, strict=True):
+    for game, message, noise in zip(games, messages, noises, strict=True):
         options = cast(SymbolOptions, game.channel.options)
         ids = filled(message.symbols, options.max_len)
         builder = GivenMessages(options, ids)
-        said = call_sender(
-            game.sender, game.meanings(game.shown(batch), batch.num_positive), cast(MessageBuilder, builder)
-        )
+        meanings = game.meanings(game.shown(batch), batch.num_positive, noise)
+        said = call_sender(game.sender, meanings, cast(MessageBuilder, builder))
         assert said.log_probability is not None
         losses.append(-said.log_probability.mean())
     return _summed(losses)
 
 
 def learn_meanings(
-    games: Sequence[Game], batches: Sequence[Batch], messages: Sequence[Message]
+    games: Sequence[Game], batch: Batch, messages: Sequence[Message], noises: Sequence[Noise]
 ) -> StepResult:
     """The loss of receivers that learn what messages mean: that of the task, sum over receivers.
 
     Args:
         games: One for each receiver.
-        batches: The rounds of each.
+        batch: The rounds of each.
         messages: What each is told in them.
+        noises: Of each.
     """
     losses = []
-    for game, batch, message in zip(games, batches, messages, strict=True):
+    for game, message, noise in zip(games, messages, noises, strict=True):
         candidates, truth = game.round_parts(batch)
-        losses.append(game.understand(message, candidates, truth, mode="train").loss.mean())
+        understood = game.understand(message, candidates, truth, mode="train", generator=noise)
+        losses.append(understood.loss.mean())
     return _summed(losses)
 
 

@@ -144,14 +144,14 @@ def test_a_receiver_that_sees_attributes_of_the_target():
     game = Game(experiment, make_world(experiment)).eval()
     batch = game.world.batch("train", 0)
     seen, truth = game.round_parts(batch)
-    answer, _ = game.response(game.generate_message(batch, "greedy"), seen)
+    answer, _ = game.response(game.generate_message(batch, "greedy", None), seen, None)
     one_hot = torch.nn.functional.one_hot(truth.values[:, 1:], 4).flatten(1)
     assert answer.shape == (1, 8, 5 + 8) and torch.equal(answer[0, :, 5:], one_hot.float())
     assert game.task.chance() == {"accuracy": 1 / 4, "attribute_accuracy": pytest.approx((1 / 4 + 2) / 3)}
     with torch.no_grad():  # it repeats what it sees, and takes the message for nothing
         game.task.decode.weight.zero_()
         game.task.decode.weight[4:, 5:] = torch.eye(8)
-    measures = game.play(batch, "greedy").measures
+    measures = game.play(batch, "greedy", None).measures
     assert measures["attribute_accuracy"] >= 2 / 3
     with pytest.raises(
         ConfigError, match=r"task.num_known: expected fewer than the 3 attributes of an object, got 3"
