@@ -34,14 +34,15 @@ class EGGGame(nn.Module):
 
     @property
     def temperature(self) -> float:
-        """The channel's temperature; EGG's updater sets it. Channels without one ignore it, and have 1."""
+        """The channel's temperature; EGG's updater sets it. Channels without one, or that learn it, ignore it."""
         options = self.game.channel.options
         return options.temperature_in(0) if isinstance(options, RelaxedOptions) else 1.0
 
     @temperature.setter
     def temperature(self, value: float) -> None:
         options = self.game.channel.options
-        if isinstance(options, RelaxedOptions):
+        if isinstance(options, RelaxedOptions) and not options.trainable_temperature:
+            value = max(value, options.temperature_min)
             self.game.channel.options = replace(options, temperature=value)
 
     def forward(

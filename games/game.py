@@ -131,15 +131,10 @@ class Game(nn.Module):
             self.sender_dropout = 0.0
         if "receiver" in self.frozen_roles:
             self.receiver_dropout = 0.0
-        for module in self.frozen:
-            module.requires_grad_(False)
+        for role in self.frozen_roles:
+            for module in self.modules_of(role):
+                module.requires_grad_(False)
         self.train()
-
-    @property
-    def frozen(self) -> list[nn.Module]:
-        """The parts of the agents that are not trained."""
-        parts = [each for role in self.frozen_roles for each in self.parts_of(role).values()]
-        return [each for each in parts if each is not self.channel]
 
     def parts_of(self, role: Role) -> dict[str, nn.Module]:
         """The modules of an agent by their names here; the channel belongs to the sender."""
@@ -148,9 +143,14 @@ class Game(nn.Module):
     def train(self, mode: bool = True) -> Self:
         """Set training or evaluation mode; frozen agents stay in evaluation mode."""
         super().train(mode)
-        for module in self.frozen:
-            module.eval()
+        for role in self.frozen_roles:
+            for module in self.modules_of(role):
+                module.train(mode and module is self.channel)  # whose noise belongs to training
         return self
+
+    def modules_of(self, role: Role) -> list[nn.Module]:
+        """The modules whose weights an agent of a role learns."""
+        return list(self.parts_of(role).values())
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:

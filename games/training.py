@@ -130,9 +130,7 @@ def _train(
     experiment, initial = with_initial_weights(with_data(with_horizon(experiment)), folder, note)
     world = make_world(experiment)
     require_weights(experiment, world)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(settings.seed)
-        game = make_players(experiment, world, PRECISIONS[settings.precision]).to(target_device)
+    game = make_players(experiment, world, PRECISIONS[settings.precision]).to(target_device)
     society = game if isinstance(game, Society) else None
     require_resources(experiment, game, folder, target_device, note)
     if isinstance(game, Game):

@@ -1,5 +1,8 @@
 """Seeded random numbers as pure functions of seed and index, so that any example can be drawn again."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
@@ -40,3 +43,20 @@ def distinct_draws(words: NDArray[np.uint64], total: int) -> Integers:
 def epoch_order(seed: int, epoch: int, num_examples: int) -> Integers:
     """The order of the examples in an epoch: a permutation of their indices."""
     return np.random.default_rng([seed, epoch]).permutation(num_examples)
+
+
+_GLOBAL_GENERATOR = threading.RLock()
+
+
+@contextmanager
+def initial_weights(seed: int) -> Iterator[None]:
+    """Modules that are made inside have the initial weights of a seed, in any thread.
+
+    Torch's modules draw them from a generator of the whole process. It has its former state afterwards, and other
+    threads that make modules wait.
+    """
+    import torch  # a second, for those who make modules
+
+    with _GLOBAL_GENERATOR, torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield

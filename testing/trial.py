@@ -22,6 +22,7 @@ from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.parts.registry import Part
+from ecsuite.runtime.randomness import initial_weights
 
 SMALL = (
     "training.num_examples=48",
@@ -81,8 +82,7 @@ class Trial:
 
     def game(self, world: World, *, dtype: torch.dtype = torch.float32, seed: int = 1) -> Game:
         """The game, with initial weights of a seed."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with initial_weights(seed):
             return Game(self.experiment, world, dtype)
 
     def module(self, game: Game) -> nn.Module | None:

@@ -15,6 +15,7 @@ from ecsuite.games.society.meetings import Schedule
 from ecsuite.games.tasks import Task
 from ecsuite.games.worlds.world import World
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import initial_weights
 
 
 class Agents(nn.Module):
@@ -100,9 +101,12 @@ class Agents(nn.Module):
     def newborn(self, role: Role, index: int, step: int) -> Game:
         """A game whose agent of this role has the first weights of an agent that begins at a step."""
         words = np.random.SeedSequence([self.seed, step, index, *f"{role} begins".encode()])
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(words.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+        with initial_weights(int(words.generate_state(1, np.uint64)[0] >> np.uint64(1))):
             return Game(self.experiment, self.world, self.dtype)
+
+    def modules_of(self, role: Role) -> list[nn.Module]:
+        """The modules whose weights agents of a role learn."""
+        return list(self.agents(role))
 
     def agents(self, role: Role) -> nn.ModuleList:
         """The agents of a role."""

@@ -25,6 +25,7 @@ from ecsuite.games.society.side_by_side import SideBySide
 from ecsuite.games.society.voting import votes
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import initial_weights
 
 RECENT = 0.99
 """Weight of the past in the running accuracy of a sender, by which the one that others imitate is chosen (Chaabouni et
@@ -238,8 +239,9 @@ def means(measures: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def make_players(experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> Game | Society:
-    """The agents of an experiment: a single pair, or a society."""
-    return (Society if experiment.is_society else Game)(experiment, world, dtype)
+    """The agents of an experiment, with the initial weights of its seed: a single pair, or a society."""
+    with initial_weights(experiment.training.seed):
+        return (Society if experiment.is_society else Game)(experiment, world, dtype)
 
 
 def _of_learning(result: StepResult) -> StepResult:

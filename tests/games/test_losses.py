@@ -176,7 +176,7 @@ def test_a_learnt_temperature_begins_with_that_of_the_options_and_learns():
     first, same = (each.play(batch, "train", torch.Generator().manual_seed(1)) for each in (game, plain))
     assert torch.allclose(first.objective, same.objective)
     first.objective.backward()
-    assert game.channel.log_temperature.grad.item() != 0
+    assert game.channel.raw_temperature.grad.item() != 0
 
 
 @pytest.mark.parametrize(
