@@ -298,9 +298,7 @@ class Game(nn.Module):
         labels = self._on_device(np.array(batch.labels))
         return candidates, Truth(labels=labels, values=values, features=features)
 
-    def generate_message(
-        self, batch: Batch, mode: Mode, generator: Noise | None, epoch: int = 0
-    ) -> Message:
+    def generate_message(self, batch: Batch, mode: Mode, generator: Noise | None, epoch: int = 0) -> Message:
         """The sender's messages for what it sees in a batch; see `play` for the other arguments."""
         return self.message(self.shown(batch), batch.num_positive, mode, generator, epoch)
 

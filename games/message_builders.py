@@ -99,7 +99,9 @@ class RelaxedMessageBuilder:
         if self.noise is not None:
             noisy_logits = noisy_logits + self.noise[len(self.symbols)]
         scaled = noisy_logits / self.temperature
-        if self.options.length == "fixed":  # -inf after the division, whose gradient for the temperature it would make NaN
+        if (
+            self.options.length == "fixed"
+        ):  # -inf after the division, whose gradient for the temperature it would make NaN
             scaled = without_eos(scaled)
         weights = scaled.softmax(-1)
         if self.straight_through:

@@ -43,7 +43,9 @@ class Agents(nn.Module):
         self.schedule = Schedule(MEETINGS.make(self.options.meets), self.options, self.seed)
         first = Game(experiment, world, dtype)
         games = {
-            role: [self.newborn(role, index, 0) if index else first for index in range(self.options.number(role))]
+            role: [
+                self.newborn(role, index, 0) if index else first for index in range(self.options.number(role))
+            ]
             for role in ROLES
         }
         self.senders, self.receivers = (

@@ -187,9 +187,7 @@ def _keep(pairs: Sequence[_Pair]) -> None:
     for buffer, given in found.values():
         together = torch.stack(given)
         # The mean of changes, so that what no pair changed, such as codes of positions, stays as it is to the last bit.
-        buffer.copy_(
-            buffer + (together - buffer).mean(0) if buffer.is_floating_point() else together.amax(0)
-        )
+        buffer.copy_(buffer + (together - buffer).mean(0) if buffer.is_floating_point() else together.amax(0))
 
 
 def _of_place(stacked: Weights, place: int) -> Weights:

@@ -172,7 +172,7 @@ class Society(Agents):
     def _play_pairs(
         self, pairs: list[Pair], number: int, step: int, epoch: int, fixed: Collection[Role] = ()
     ) -> Sequence[StepResult]:
-        """Play batches of training, one with each pair; the weights of slow agents, and of fixed roles, do not learn."""
+        """Play batches of training, one with each pair; weights of slow agents and of fixed roles do not learn."""
         slow = self._slow(step)
         unchanged = [
             {role for role in ROLES if role in fixed or getattr(pair, role) in slow[role]} for pair in pairs

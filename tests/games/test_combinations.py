@@ -5,7 +5,6 @@ settings of one that failed. `pytest -m slow` tries more of them.
 """
 
 import random
-from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np

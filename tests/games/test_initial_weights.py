@@ -15,7 +15,11 @@ from ecsuite.runtime.errors import ConfigError
 
 def weights_of(folder, role):
     state = load_run(folder).game.state_dict()
-    return {name: tensor for name, tensor in state.items() if name.partition(".")[0] in PARTS[role] and name.partition(".")[0] != "channel"}
+    return {
+        name: tensor
+        for name, tensor in state.items()
+        if name.partition(".")[0] in PARTS[role] and name.partition(".")[0] != "channel"
+    }
 
 
 def same(first, second):

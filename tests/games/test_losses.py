@@ -103,7 +103,9 @@ def test_rewards_train_both_agents_in_every_task(name):
     played.objective.backward()
     without = [name for name, each in game.named_parameters() if each.grad is None or not each.grad.any()]
     assert [each for each in without if not each.endswith("bias") and "embed" not in each] == []
-    greedy = [game.eval().play(world.batch("valid", 0), "greedy", None).measures["loss"].item() for _ in range(2)]
+    greedy = [
+        game.eval().play(world.batch("valid", 0), "greedy", None).measures["loss"].item() for _ in range(2)
+    ]
     assert greedy[0] == greedy[1]
 
 
@@ -134,7 +136,9 @@ def test_a_game_of_rewards_is_learnt():
         optimizer.zero_grad()
         game.play(world.batch("train", number), "train", noise).objective.backward()
         optimizer.step()
-    assert game.eval().play(world.batch("valid", 0), "greedy", None).measures["accuracy"] > 0.4  # 0.25 by chance
+    assert (
+        game.eval().play(world.batch("valid", 0), "greedy", None).measures["accuracy"] > 0.4
+    )  # 0.25 by chance
 
 
 def test_a_greedy_baseline_is_the_loss_of_the_most_likely_message():

@@ -11,8 +11,8 @@ from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
-from ecsuite.games.training import train
 from ecsuite.games.society.society import make_players
+from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -146,7 +146,11 @@ def test_what_can_not_be_is_refused(change, message, tmp_path):
 
 @pytest.mark.parametrize("society", [(), ("society.senders=2", "society.receivers=2")])
 def test_a_learnt_temperature_has_the_rate_of_the_sender(society):
-    settings = ("channel.trainable_temperature=true", "channel.temperature_decay=1", "optimizer.sender_lr=0.5")
+    settings = (
+        "channel.trainable_temperature=true",
+        "channel.temperature_decay=1",
+        "optimizer.sender_lr=0.5",
+    )
     experiment = load_experiment("disc_tiny", [*settings, *society])
     game = make_players(experiment, make_world(experiment))
     groups = WeightUpdates(experiment.optimizer, game).optimizer.param_groups

@@ -76,7 +76,9 @@ def test_learning_draws_from_the_generator_of_the_step(small, settings):
     found = []
     for seed in (1, 2):
         players = society(small(*TWO, *noisy, *settings))
-        players.begin_step(2 + ("every=3" in settings[0]), WeightUpdates(small().optimizer, players).optimizer)
+        players.begin_step(
+            2 + ("every=3" in settings[0]), WeightUpdates(small().optimizer, players).optimizer
+        )
         torch.manual_seed(seed)
         found.append(step_of(players, 2 + ("every=3" in settings[0])))
     assert found[0].keys() == found[1].keys()

@@ -301,7 +301,9 @@ def test_a_vote_has_the_temperature_of_the_answers():
     games = [
         SimpleNamespace(response=lambda *_, row=row: (row[None, None], None), task=task) for row in cosines
     ]
-    rounds = SimpleNamespace(candidates=None, truth=Truth(labels=torch.tensor([[False, True, False]]), values=None))
+    rounds = SimpleNamespace(
+        candidates=None, truth=Truth(labels=torch.tensor([[False, True, False]]), values=None)
+    )
     assert float(votes(games, rounds, None, None)) == 1.0
 
 
