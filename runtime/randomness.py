@@ -39,10 +39,11 @@ def distinct_draws(words: NDArray[np.uint64], total: int) -> Integers:
     return chosen
 
 
-@lru_cache(maxsize=1)
-def epoch_order(seed: int, epoch: int, num_examples: int) -> Integers:
-    """The order of the examples in an epoch: a permutation of their indices."""
-    return np.random.default_rng([seed, epoch]).permutation(num_examples)
+@lru_cache(maxsize=4)
+def epoch_order(seed: int, epoch: int | str, num_examples: int) -> Integers:
+    """The order of the examples in an epoch, or of something else with a name: a permutation of their indices."""
+    words = epoch.encode() if isinstance(epoch, str) else [epoch]
+    return np.random.default_rng([seed, *words]).permutation(num_examples)
 
 
 _GLOBAL_GENERATOR = threading.RLock()

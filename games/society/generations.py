@@ -51,6 +51,8 @@ class Generations:
     def __init__(self, society: Agents, experiment: Experiment) -> None:
         self.society, self.options = society, experiment.generations
         self.seed = experiment.training.seed
+        # The last bottleneck that was drawn: every step of learning is about some of its rounds.
+        self._drawn: tuple[int, Batch] | None = None
         _check(self.options, experiment)
         if self.options.transmit:
             channel = society.channel
@@ -137,10 +139,14 @@ class Generations:
 
     def _rounds(self, generation: int) -> Batch:
         """The rounds about which messages are written down before a generation: some of training."""
+        if self._drawn is not None and self._drawn[0] == generation:
+            return self._drawn[1]
         world, size = self.society.world, self.options.size
         epoch, place = divmod(generation, world.num_train // size)  # the last rounds of an epoch may be fewer
         number = epoch * -(-world.num_train // size) + place
-        return world.as_asked(world.draw("train", number, size), "train", number)
+        batch = world.as_asked(world.draw("train", number, size), "train", number)
+        self._drawn = generation, batch
+        return batch
 
     @torch.no_grad()
     def _write_down(self, generation: int) -> None:

@@ -220,3 +220,14 @@ def test_agents_that_are_made_in_threads_begin_as_their_seed_says(small):
         together = list(pool.map(made, [0, 1] * 20))
     for number, found in enumerate(together):
         assert all(torch.equal(*each) for each in zip(found, alone[number % 2], strict=True))
+
+
+def test_a_bottleneck_is_drawn_once_a_generation(small, monkeypatch):
+    settings = ("generations.every=9", "generations.transmit=true", "generations.size=16", "generations.sender_steps=6")
+    found = society(small(*settings))
+    draws, real = [], type(found.world).draw
+    monkeypatch.setattr(type(found.world), "draw", lambda *given: draws.append(given) or real(*given))
+    for step in range(9, 15):
+        found.begin_step(step, WeightUpdates(small().optimizer, found).optimizer)
+        found.train_on(step, step, 0)
+    assert len(draws) == 1
