@@ -119,7 +119,9 @@ class FeatureWorld(World):
         images = self.classes[split]
         num_classes, num_views = len(images.classes), 2 if self.variant == "concept" else 1
         num_others = num_views * num_distractors
-        words = random_words(self.seed, f"features {split}", indices, 1 + 2 * num_others + images.rows.shape[1])
+        words = random_words(
+            self.seed, f"features {split}", indices, 1 + 2 * num_others + images.rows.shape[1]
+        )
         first, shifts, others, order = np.split(words, [1, 1 + num_others, 1 + 2 * num_others], axis=1)
         places = (first[:, 0] % np.uint64(num_classes)).astype(np.int64)
         shift = 1 + (shifts % np.uint64(num_classes - 1)).astype(np.int64)

@@ -223,7 +223,12 @@ def test_agents_that_are_made_in_threads_begin_as_their_seed_says(small):
 
 
 def test_a_bottleneck_is_drawn_once_a_generation(small, monkeypatch):
-    settings = ("generations.every=9", "generations.transmit=true", "generations.size=16", "generations.sender_steps=6")
+    settings = (
+        "generations.every=9",
+        "generations.transmit=true",
+        "generations.size=16",
+        "generations.sender_steps=6",
+    )
     found = society(small(*settings))
     draws, real = [], type(found.world).draw
     monkeypatch.setattr(type(found.world), "draw", lambda *given: draws.append(given) or real(*given))
