@@ -18,7 +18,7 @@ from ecsuite.games.game import Game, StepResult
 from ecsuite.games.noise import Noise, noise_generator
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.society.agents import Agents
-from ecsuite.games.society.learning import as_message, filled, learn_meanings, learn_messages
+from ecsuite.games.society.learning import as_message, filled, learn_meanings, learn_messages, require_symbols
 from ecsuite.games.society.options import GenerationOptions
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
@@ -55,13 +55,8 @@ class Generations:
         self._drawn: tuple[int, Batch] | None = None
         _check(self.options, experiment)
         if self.options.transmit:
-            channel = society.channel
-            if channel.num_levels is not None:
-                raise ConfigError(
-                    f"generations.transmit: the words of channel {experiment.channel.kind} are values, expected a "
-                    "channel of symbols"
-                )
-            num_symbols = channel.max_len + channel.has_eos
+            require_symbols(society.channel, "generations.transmit", experiment.channel.kind)
+            num_symbols = society.channel.max_len + society.channel.has_eos
             shape = (len(society.senders), self.options.size, num_symbols)
             society.register_buffer("written", torch.full(shape, PAD))
 

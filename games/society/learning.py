@@ -9,10 +9,12 @@ from torch import Tensor
 from ecsuite.agents.autocast import call_sender
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.senders import MessageBuilder
+from ecsuite.games.channels import Channel
 from ecsuite.games.game import Game, StepResult
 from ecsuite.games.message_builders import SymbolOptions, without_eos
 from ecsuite.games.noise import Noise
 from ecsuite.games.worlds.world import Batch
+from ecsuite.runtime.errors import ConfigError
 
 LEARNING_LOSS = "learning_loss"
 """Measure of training: the mean loss of agents that learn messages, in nats."""
@@ -59,6 +61,18 @@ def filled(ids: Tensor, num_steps: int) -> Tensor:
     """Ids, (steps, batch), with PAD up to so many steps."""
     missing = num_steps - len(ids)
     return torch.cat([ids, ids.new_full((missing, ids.shape[1]), PAD)]) if missing > 0 else ids
+
+
+def require_symbols(channel: Channel, setting: str, kind: str) -> None:
+    """Raise `ConfigError` if the words of a channel are values, of which agents can't learn the probabilities.
+
+    Args:
+        channel: The channel.
+        setting: Lets agents learn messages.
+        kind: The name of the channel.
+    """
+    if channel.num_levels is not None:
+        raise ConfigError(f"{setting}: the words of channel {kind} are values, expected a channel of symbols")
 
 
 def learn_messages(

@@ -19,7 +19,7 @@ from ecsuite.games.noise import Noise, noise_generator
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.society.agents import Agents
 from ecsuite.games.society.generations import Generations
-from ecsuite.games.society.learning import LEARNING_LOSS, learn_messages
+from ecsuite.games.society.learning import LEARNING_LOSS, learn_messages, require_symbols
 from ecsuite.games.society.meetings import Pair
 from ecsuite.games.society.side_by_side import SideBySide
 from ecsuite.games.society.voting import votes
@@ -53,6 +53,8 @@ class Society(Agents):
         super().__init__(experiment, world, dtype)
         if self.options.voting and not (self.task.scores_candidates and hasattr(self.task, "choices")):
             raise ConfigError(f"society.voting: task {experiment.task.kind} has no candidates to vote for")
+        if self.options.imitate_every is not None:
+            require_symbols(self.channel, "society.imitate_every", experiment.channel.kind)
         self.register_buffer("recent", torch.zeros(len(self.senders)))  # accuracy of late, by sender
         self.generations = Generations(self, experiment)
         self.learns = self.generations.options.transmit or self.options.imitate_every is not None

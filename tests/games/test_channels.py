@@ -453,5 +453,5 @@ def test_a_temperature_that_would_not_be_used_is_refused(settings, message):
 
 
 def test_a_temperature_does_not_rise_with_the_epochs():
-    with pytest.raises(ConfigError, match="channel.temperature_decay: expected float <= 1"):
+    with pytest.raises(ConfigError, match=r"channel\.temperature_decay: expected float <= 1"):
         load_experiment("disc_tiny", ["channel.temperature_decay=20"])

@@ -127,7 +127,8 @@ def drawn(number: int, files: dict[str, str]) -> list[str]:
     tasks = [name for name in TASKS.parts if name != "concept" or made.has_rules]
     settings += of_part("task", TASKS, rng, rng.choice(tasks), "variant num_known")
     learns = "generations.transmit=true" in generations or "society.imitate_every=2" in society
-    channel = rng.choice(("soft", "gumbel", "reinforce") if learns else list(CHANNELS.parts))
+    of_symbols = learns and rng.random() < 0.9
+    channel = rng.choice(("soft", "gumbel", "reinforce") if of_symbols else list(CHANNELS.parts))
     settings += of_part("channel", CHANNELS, rng, channel)
     perception: list[str] = []
     for role, registry in (("sender", SENDERS), ("receiver", RECEIVERS)):

@@ -358,6 +358,7 @@ def test_voting_is_at_least_as_good_as_chance_and_counts_all(small):
             "not read without receiver_steps",
         ),
         ((*GENERATIONS, "channel=quantized"), "expected a channel of symbols"),
+        ((*TWO, "society.imitate_every=5", "channel=variational"), "expected a channel of symbols"),
         (("society.agents=2", "generations.every=5", "generations.roles=senders"), "replaced whole"),
         ((*TWO, "society.imitate_every=5", "society.students=2"), "fewer than the 2 senders, got 2"),
         ((*TWO, "society.students=1"), "not read without imitate_every"),
