@@ -198,9 +198,9 @@ def test_pairs_with_batches_of_other_sizes_play_apart_and_say_so(small):
 
 
 def test_codes_of_positions_stay_as_they_are(small):
-    """An agent of three pairs has the mean of what they changed; the mean of three equal numbers is another number."""
+    """An agent of seven pairs has the mean of what they changed; the mean of seven equal numbers is another one."""
     agents = ("sender=transformer,hidden_size=8", "receiver=transformer,hidden_size=8,num_heads=2")
-    found = society(load_experiment("disc_tiny", ["society.receivers=3", "training.batch_size=16", *agents]))
+    found = society(load_experiment("disc_tiny", ["society.receivers=7", "training.batch_size=16", *agents]))
     before = [each.clone() for name, each in found.named_buffers() if name.endswith("positions")]
     step_of(found)
     after = [each for name, each in found.named_buffers() if name.endswith("positions")]
