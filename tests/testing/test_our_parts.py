@@ -25,6 +25,8 @@ REGISTRIES = {
 IMAGES = ("world=shape", "task=discrimination", "world.images_per_batch=16")
 NAMES_AND_SETTINGS = {
     "task:concept": ("concept,num_targets=2,num_distractors=2", ("world=thing",)),
+    "sender:scripted": ("scripted", ("channel.max_len=2",)),
+    "loss:reward": ("reward", ("channel=reinforce",)),
     "sender:transformer": ("transformer-2l,init=copied", ()),  # one layer has nothing to copy
     "world:unequal_attributes": ("unequal_attributes,num_values=[4,4]", ()),
     "perception:linear": ("linear,size=8", ()),
