@@ -29,7 +29,10 @@ class NoisyChannel(GumbelChannel):
             """The weights of a symbol, or equal ones."""
             weights = inner(logits)
             # EOS is not lost: where the message may end says its `ends`, which come from its weight.
-            end, others = weights[:, :1], weights[:, 1:].mean(1, keepdim=True).expand(-1, weights.shape[1] - 1)
+            end, others = (
+                weights[:, :1],
+                weights[:, 1:].mean(1, keepdim=True).expand(-1, weights.shape[1] - 1),
+            )
             equal = torch.cat([end, others], 1)
             builder.symbols[-1] = torch.where(lost[len(builder.symbols) - 1], equal, weights)
             return builder.symbols[-1]

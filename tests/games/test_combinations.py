@@ -40,10 +40,10 @@ COMPANIONS = {
 """What an option needs beside it; most of what does not fit is refused, and so tries little."""
 FOREIGN = {
     "world": ("image_features", "text"),
-    "perception": ("pretrained",),
+    "perception": ("pretrained", "conv4"),
     "meets": ("list", "file"),
 }
-"""Parts that need files which no draw has."""
+"""Parts that need files which no draw has, and one that takes seconds a step."""
 SOCIETIES = (
     (),
     ("society.senders=2", "society.receivers=2"),
