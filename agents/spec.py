@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_origin
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS, SHORT_OPTIONS
 from ecsuite.parts.config import parse_value
-from ecsuite.parts.registry import KIND, option_types
+from ecsuite.parts.registry import KIND, option_types, pieces_of
 from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
 
 Role = Literal["sender", "receiver"]
@@ -116,7 +116,7 @@ def parse_agent(role: Role, text: str, more: Mapping[str, type] = MappingProxyTy
     Raises:
         ConfigError: If the name, the cell, an option or its value is unknown; the message lists the choices.
     """
-    given_name, *assignments = (part.strip() for part in text.split(","))
+    given_name, *assignments = pieces_of(text)
     if own_code.is_foreign(given_name.partition("@")[0]):
         return _foreign_agent(*given_name.partition("@")[::2], assignments)
     name = given_name.lower()

@@ -50,7 +50,7 @@ def main() -> None:
         torch.manual_seed(1)
         society = Society(experiment, world, PRECISIONS[precision]).to(device)
         if name != "side by side":
-            society.side_by_side.reason = "asked for"
+            society.side_by_side.are_able = False
         players[name] = society, WeightUpdates(experiment.optimizer, society)
     rates: dict[str, list[float]] = {name: [] for name in players}
     with routed_products(device, precision):

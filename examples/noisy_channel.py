@@ -1,4 +1,4 @@
-"""A channel that loses symbols in training: a lost symbol arrives as uniform weights over all symbols."""
+"""A channel that loses symbols in training: a lost one arrives as equal weights of all symbols but EOS."""
 
 from dataclasses import dataclass
 
@@ -26,11 +26,15 @@ class NoisyChannel(GumbelChannel):
         inner = builder.step
 
         def step(logits):
-            """The weights of a symbol, or uniform ones."""
+            """The weights of a symbol, or equal ones."""
             weights = inner(logits)
-            builder.symbols[-1] = torch.where(
-                lost[len(builder.symbols) - 1], 1 / weights.shape[-1], weights
-            ).to(weights.dtype)
+            # EOS is not lost: where the message may end says its `ends`, which come from its weight.
+            end, others = (
+                weights[:, :1],
+                weights[:, 1:].mean(1, keepdim=True).expand(-1, weights.shape[1] - 1),
+            )
+            equal = torch.cat([end, others], 1)
+            builder.symbols[-1] = torch.where(lost[len(builder.symbols) - 1], equal, weights)
             return builder.symbols[-1]
 
         builder.step = step

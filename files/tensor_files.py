@@ -21,7 +21,12 @@ COPIES = 2.0
 
 def write_tensors(file: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
     """Write tensors, on any device, and JSON-serialisable values atomically; equal ones make equal bytes."""
-    stored = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    stored, places = {}, set()
+    for name, tensor in tensors.items():
+        each = tensor.detach().cpu().contiguous()
+        # A copy of what is there by another name, as of parts that agents share, which safetensors does not take.
+        stored[name] = each.clone() if each.data_ptr() in places else each
+        places.add(each.data_ptr())
     text = json.dumps(values, sort_keys=True)
     # One entry, because safetensors writes several in any order.
     write_atomically(file, save(stored, metadata={"ecsuite": f"{digest_of(stored, text)} {text}"}))

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
+import ecsuite.games.chance as answers
 from ecsuite.agents.linear import Linear
 from ecsuite.games.tasks import TaskOutput, Truth
-from ecsuite.games.worlds.world import RoundSpec, World
+from ecsuite.games.worlds.world import Batch, RoundSpec, World
 from ecsuite.parts.config import Natural
 from ecsuite.runtime.errors import ConfigError
 
@@ -45,7 +47,7 @@ class Autoencoding(nn.Module):
             )
         hidden = (Linear(state_size, width), nn.ReLU()) if width else ()
         self.rebuild = nn.Sequential(*hidden, Linear(width or state_size, num_features))
-        self.batch_size = world.sizes.evaluation_batch_size
+        self.world = world
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
@@ -58,15 +60,30 @@ class Autoencoding(nn.Module):
         rebuilt = self.rebuild(answer).float()  # (num_ends, batch, num_features)
         targets = truth.features.float()  # (batch, num_features)
         loss = (rebuilt - targets).square().mean(-1)
-        # The squared distance to each object of the batch, up to the same number for all of them.
-        distances = targets.square().sum(-1) - 2 * rebuilt.detach() @ targets.t()
-        own = distances.diagonal(dim1=1, dim2=2)
-        is_nearest = own <= distances.amin(-1) + TOLERANCE
-        return TaskOutput(loss=loss, measures={"accuracy": is_nearest.float()})
+        return TaskOutput(loss=loss, measures={"accuracy": _is_nearest(rebuilt.detach(), targets).float()})
 
     def chance(self) -> Mapping[str, float]:
-        """accuracy: one divided by the number of objects of a batch."""
-        return {"accuracy": 1 / self.batch_size}
+        """Some object of the batch, the mean of all, or the most frequent one; see `ecsuite.games.chance`."""
+        family = (answers.another_object, *answers.constant_features(_is_nearest))
+        return answers.chance_levels(self.world, self._targets, family)
+
+    def _targets(self, batch: Batch) -> Tensor:
+        """The features of the targets of a batch, (batch, num_features)."""
+        objects = torch.from_numpy(batch.objects[batch.shown[:, 0]])
+        return self.world.features(objects, torch.float32).flatten(1)
+
+
+def _is_nearest(rebuilt: Tensor, targets: Tensor) -> Tensor:
+    """Whether no other target is nearer to what was rebuilt than its own, (num_ends, batch).
+
+    Args:
+        rebuilt: Features, (num_ends, batch, num_features).
+        targets: Features, (batch, num_features).
+    """
+    # The squared distance to each object of the batch, up to the same number for all of them.
+    distances = targets.square().sum(-1) - 2 * rebuilt @ targets.t()
+    own = distances.diagonal(dim1=1, dim2=2)
+    return own <= distances.amin(-1) + TOLERANCE
 
 
 MAX_FEATURES = 2**14

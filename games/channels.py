@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import softplus
 
 from ecsuite.agents.message import Message
 from ecsuite.games.message_builders import (
@@ -25,7 +26,7 @@ from ecsuite.games.message_builders import (
     VariationalOptions,
 )
 from ecsuite.games.noise import Noise, gumbel, normal, uniform
-from ecsuite.parts.config import Positive, Weight
+from ecsuite.parts.config import Accuracy, Positive, Weight
 from ecsuite.runtime.errors import ConfigError
 
 Mode = Literal["train", "sample", "greedy"]
@@ -36,8 +37,8 @@ class RelaxedOptions(SymbolOptions):
     """Options of channels whose symbols are relaxed to softmax weights in training."""
 
     temperature: Positive = 1.0
-    """Softmax temperature of the first epoch."""
-    temperature_decay: Positive = 1.0
+    """Softmax temperature of the first epoch; at least temperature_min."""
+    temperature_decay: Accuracy = 1.0
     """Factor on the temperature after each epoch."""
     temperature_min: Positive = 0.1
     """Lower bound of the temperature."""
@@ -47,7 +48,17 @@ class RelaxedOptions(SymbolOptions):
     """The temperature begins with `temperature` and is learnt, instead of being decayed."""
 
     def __post_init__(self) -> None:
-        """Check that the temperature changes in one way; `ConfigError` if in two."""
+        """Check that the temperature is within its bounds, and changes in one way; `ConfigError` if not."""
+        if self.temperature < self.temperature_min:
+            raise ConfigError(
+                f"temperature: expected at least channel.temperature_min, {self.temperature_min}, got "
+                f"{self.temperature}: lower both"
+            )
+        if self.trainable_temperature and self.temperature == self.temperature_min:
+            raise ConfigError(
+                f"trainable_temperature: a learnt temperature stays above channel.temperature_min, so it can't begin "
+                f"with it, {self.temperature}: raise channel.temperature"
+            )
         if self.trainable_temperature and self.temperature_decay != 1:
             raise ConfigError(
                 "trainable_temperature: a learnt temperature is not decayed: set temperature_decay=1"
@@ -164,9 +175,9 @@ class SoftChannel(SymbolChannel):
 
     def __init__(self, options: RelaxedOptions) -> None:
         super().__init__(options)
-        # Its logarithm is learnt, so that it stays above 0.
-        start = torch.tensor(options.temperature).log()
-        self.log_temperature = nn.Parameter(start) if options.trainable_temperature else None
+        # The minimum and softplus of it is the temperature, which has a gradient everywhere.
+        start = torch.tensor(options.temperature - options.temperature_min).expm1().log()
+        self.raw_temperature = nn.Parameter(start) if options.trainable_temperature else None
 
     def start_training_message(self, like: Tensor, generator: Noise | None, epoch: int) -> MessageBuilder:
         """See the base class."""
@@ -178,9 +189,9 @@ class SoftChannel(SymbolChannel):
         )
 
     def _temperature(self, epoch: int) -> float | Tensor:
-        if self.log_temperature is None:
+        if self.raw_temperature is None:
             return self.options.temperature_in(epoch)
-        return self.log_temperature.exp().clamp(min=self.options.temperature_min)
+        return self.options.temperature_min + softplus(self.raw_temperature)
 
 
 class GumbelChannel(SoftChannel):

@@ -15,6 +15,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.games.channels import RelaxedOptions
 from ecsuite.games.game import Game
+from ecsuite.games.noise import noise_generator
 from ecsuite.games.tasks import Truth
 from ecsuite.games.views import SeenRounds, View
 from ecsuite.games.worlds.world import attribute_names, describe
@@ -33,14 +34,15 @@ class EGGGame(nn.Module):
 
     @property
     def temperature(self) -> float:
-        """The channel's temperature; EGG's updater sets it. Channels without one ignore it, and have 1."""
+        """The channel's temperature; EGG's updater sets it. Channels without one, or that learn it, ignore it."""
         options = self.game.channel.options
         return options.temperature_in(0) if isinstance(options, RelaxedOptions) else 1.0
 
     @temperature.setter
     def temperature(self, value: float) -> None:
         options = self.game.channel.options
-        if isinstance(options, RelaxedOptions):
+        if isinstance(options, RelaxedOptions) and not options.trainable_temperature:
+            value = max(value, options.temperature_min)
             self.game.channel.options = replace(options, temperature=value)
 
     def forward(
@@ -78,7 +80,9 @@ class EGGGame(nn.Module):
             truth = Truth(labels=is_target.bool(), values=None)
         num_positive = game.world.rounds.num_targets
         rounds = SeenRounds(shown=shown, candidates=candidates, truth=truth, num_positive=num_positive)
-        played = game.play_views(rounds, mode="train" if self.training else "greedy")
+        # EGG seeds torch's global generator alone.
+        noise = noise_generator(int(torch.randint(2**62, ())), "egg", 0, game.device)
+        played = game.play_views(rounds, mode="train" if self.training else "greedy", generator=noise)
         message, measures = played.message, dict(played.measures)
         interaction = Interaction(
             sender_input=sender_input,

@@ -51,7 +51,7 @@ def try_first_step(experiment: Experiment, world: World, game: Game, steps_per_e
         trial.play(batch, "train", noise).objective.backward()
         updates.step(factor)
         with torch.inference_mode():
-            trial.eval().play(batch, "greedy")
+            trial.eval().play(batch, "greedy", None)
     except ConfigError:
         raise
     except Exception as error:

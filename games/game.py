@@ -131,15 +131,10 @@ class Game(nn.Module):
             self.sender_dropout = 0.0
         if "receiver" in self.frozen_roles:
             self.receiver_dropout = 0.0
-        for module in self.frozen:
-            module.requires_grad_(False)
+        for role in self.frozen_roles:
+            for module in self.modules_of(role):
+                module.requires_grad_(False)
         self.train()
-
-    @property
-    def frozen(self) -> list[nn.Module]:
-        """The parts of the agents that are not trained."""
-        parts = [each for role in self.frozen_roles for each in self.parts_of(role).values()]
-        return [each for each in parts if each is not self.channel]
 
     def parts_of(self, role: Role) -> dict[str, nn.Module]:
         """The modules of an agent by their names here; the channel belongs to the sender."""
@@ -148,9 +143,14 @@ class Game(nn.Module):
     def train(self, mode: bool = True) -> Self:
         """Set training or evaluation mode; frozen agents stay in evaluation mode."""
         super().train(mode)
-        for module in self.frozen:
-            module.eval()
+        for role in self.frozen_roles:
+            for module in self.modules_of(role):
+                module.train(mode and module is self.channel)  # whose noise belongs to training
         return self
+
+    def modules_of(self, role: Role) -> list[nn.Module]:
+        """The modules whose weights an agent of a role learns."""
+        return list(self.parts_of(role).values())
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:
@@ -164,6 +164,10 @@ class Game(nn.Module):
     def chance(self) -> Mapping[str, float]:
         """Chance level of each measure that has one."""
         return self.task.chance()
+
+    def summary(self, measures: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
+        """The figures of an evaluation from its measures, the mean over its rounds of each."""
+        return {name: float(value.item()) for name, value in measures.items()}
 
     def speakers(self) -> "list[Game]":
         """The game of each sender: this one."""
@@ -183,26 +187,27 @@ class Game(nn.Module):
         """Where the parameters are."""
         return next(self.parameters()).device
 
-    def play(self, batch: Batch, mode: Mode, generator: Noise | None = None, epoch: int = 0) -> PlayResult:
+    def play(self, batch: Batch, mode: Mode, generator: Noise | None, epoch: int = 0) -> PlayResult:
         """Play one batch.
 
         Args:
             batch: The rounds, as the game's world makes them.
             mode: Mode of the channel: train, sample or greedy.
-            generator: Source of dropout and of the channel's noise; greedy has none.
+            generator: Source of dropout, of what perturbs objects and of the channel's noise; None: nothing is drawn,
+                as in evaluation with the most likely symbols.
             epoch: Passes over the training examples so far; sets the channel's temperature in train mode.
         """
         return self.play_rounds(self.rounds(batch), mode, generator, epoch)
 
     def play_rounds(
-        self, rounds: SeenRounds, mode: Mode, generator: Noise | None = None, epoch: int = 0
+        self, rounds: SeenRounds, mode: Mode, generator: Noise | None, epoch: int = 0
     ) -> PlayResult:
         """Play the rounds of a batch; see `play` for the other arguments."""
         played = self.play_views(rounds, mode=mode, generator=generator, epoch=epoch)
         likely = None
         if mode == "train" and self.channel.needs_greedy_loss:
             with torch.no_grad(), self._evaluating():
-                likely = self.play_views(rounds, mode="greedy")
+                likely = self.play_views(rounds, mode="greedy", generator=None)
         return self.result(played, likely)
 
     def result(self, played: RoundOutputs, likely: RoundOutputs | None = None) -> PlayResult:
@@ -222,7 +227,7 @@ class Game(nn.Module):
         )
 
     def play_views(
-        self, rounds: SeenRounds, *, mode: Mode, generator: Noise | None = None, epoch: int = 0
+        self, rounds: SeenRounds, *, mode: Mode, generator: Noise | None, epoch: int = 0
     ) -> RoundOutputs:
         """What comes of each round; see `play` for the arguments."""
         message = self.message(rounds.shown, rounds.num_positive, mode, generator, epoch)
@@ -235,7 +240,7 @@ class Game(nn.Module):
         truth: Truth,
         *,
         mode: Mode,
-        generator: Noise | None = None,
+        generator: Noise | None,
     ) -> RoundOutputs:
         """Let the receiver answer messages; see `SeenRounds` and `play`."""
         received = self.channel.received(message, generator) if mode == "train" else message
@@ -253,7 +258,7 @@ class Game(nn.Module):
         return RoundOutputs(loss=loss, cost=cost, measures=measures, message=message)
 
     def response(
-        self, message: Message, candidates: View | None, generator: Noise | None = None
+        self, message: Message, candidates: View | None, generator: Noise | None
     ) -> tuple[Tensor, Tensor]:
         """What the task gets of messages, and the probability of each end, (num_ends, batch).
 
@@ -293,9 +298,7 @@ class Game(nn.Module):
         labels = self._on_device(np.array(batch.labels))
         return candidates, Truth(labels=labels, values=values, features=features)
 
-    def generate_message(
-        self, batch: Batch, mode: Mode, generator: Noise | None = None, epoch: int = 0
-    ) -> Message:
+    def generate_message(self, batch: Batch, mode: Mode, generator: Noise | None, epoch: int = 0) -> Message:
         """The sender's messages for what it sees in a batch; see `play` for the other arguments."""
         return self.message(self.shown(batch), batch.num_positive, mode, generator, epoch)
 
@@ -307,7 +310,7 @@ class Game(nn.Module):
         builder = self.channel.start_message(mode, meaning, generator, epoch)
         return call_sender(self.sender, meaning, builder)
 
-    def meanings(self, shown: View, num_positive: int, generator: Noise | None = None) -> Tensor:
+    def meanings(self, shown: View, num_positive: int, generator: Noise | None) -> Tensor:
         """What the sender speaks about, (batch, num_features)."""
         seen = self._perturbed("sender", shown.features, generator)
         vectors = shown.of_rounds(self.sender_perception(seen))

@@ -13,8 +13,7 @@ from torch import Tensor
 from ecsuite.files.tensor_files import digest_of
 from ecsuite.games.best_checkpoint import weights_of_corpus
 from ecsuite.games.checkpoints import newest_step
-from ecsuite.games.game import Game
-from ecsuite.games.optimizers import PREFIXES
+from ecsuite.games.game import PARTS, Game
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, DamagedError
@@ -70,7 +69,7 @@ def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Weig
     found = weights_of_corpus(folder, note)
     if found is None:
         raise ConfigError(f"{folder}: expected a run folder with a checkpoint")
-    return {name: tensor for name, tensor in found.items() if name.startswith(PREFIXES[role])}
+    return {name: tensor for name, tensor in found.items() if _module_of(name) in (*PARTS[role], f"{role}s")}
 
 
 def set_agent_weights(game: Game, role: Role, weights: Weights, source: str) -> None:
@@ -79,20 +78,32 @@ def set_agent_weights(game: Game, role: Role, weights: Weights, source: str) -> 
     Args:
         game: The game.
         role: Which agent.
-        weights: All weights of the other agent.
+        weights: All weights of the other agent. Of a channel, only what is learnt here, such as a temperature: its
+            baselines are of the losses of another game.
         source: Where they are from, for messages.
 
     Raises:
         ConfigError: If a weight has another shape, or is only there or only here; the message names one.
     """
-    own = {name: tensor for name, tensor in game.state_dict().items() if name.startswith(PREFIXES[role])}
-    for name in sorted({*own, *weights}):
-        here, there = (tuple(each[name].shape) if name in each else None for each in (own, weights))
+    learnt = {name for name, _ in game.named_parameters()}
+    own = {
+        name: tensor
+        for name, tensor in game.state_dict().items()
+        if _module_of(name) in PARTS[role] and (_module_of(name) != "channel" or name in learnt)
+    }
+    given = {name: each for name, each in weights.items() if _module_of(name) != "channel" or name in own}
+    for name in sorted({*own, *given}):
+        here, there = (tuple(each[name].shape) if name in each else None for each in (own, given))
         if here != there:
             raise ConfigError(
                 f"the {role} of {source} does not fit: {name} is {_shown(there)} there and {_shown(here)} here"
             )
-    game.load_state_dict(dict(weights), strict=False)
+    game.load_state_dict(given, strict=False)
+
+
+def _module_of(name: str) -> str:
+    """The name of the module of a game that a weight is in."""
+    return name.partition(".")[0]
 
 
 def _shown(shape: tuple[int, ...] | None) -> str:

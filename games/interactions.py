@@ -23,6 +23,7 @@ from ecsuite.games.noise import noise_generator
 from ecsuite.games.sections import Experiment
 from ecsuite.games.society.society import Society
 from ecsuite.games.tasks import Truth
+from ecsuite.games.worlds.object_numbers import ObjectNumbers
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError, DamagedError, missing_extra
 
@@ -136,20 +137,6 @@ def record_interactions(
     return pyarrow.concat_tables(tables)
 
 
-class ObjectNumbers:
-    """Numbers of objects in worlds that give them none: in the order in which they appear, from 0."""
-
-    def __init__(self) -> None:
-        self.by_content: dict[bytes, int] = {}
-
-    def of(self, batch: Batch) -> NDArray[np.int64]:
-        """The numbers of the objects of a batch, (num_objects,)."""
-        if batch.ids is not None:
-            return batch.ids
-        found = [self.by_content.setdefault(each.tobytes(), len(self.by_content)) for each in batch.objects]
-        return np.array(found, dtype=np.int64)
-
-
 def _of_batch(
     game: Game,
     world: World,
@@ -164,7 +151,7 @@ def _of_batch(
     candidates, truth = game.round_parts(batch)
     message = game.generate_message(batch, mode, noise)
     outcome = game.understand(message, candidates, truth, mode=mode, generator=noise)
-    answer, _ = game.response(message, candidates)
+    answer, _ = game.response(message, candidates, noise)
     columns = _description(world, batch)
     ids = numbers.of(batch)
     columns["seen"] = _lists(ids[batch.shown])

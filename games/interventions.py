@@ -134,7 +134,7 @@ class _Rounds:
         self.game = game
         size = world.sizes.evaluation_batch_size
         self.batches = [world.batch("valid", number) for number in range(-(-world.num_valid // size))]
-        said = [game.generate_message(batch, "greedy").symbols.t().cpu() for batch in self.batches]
+        said = [game.generate_message(batch, "greedy", None).symbols.t().cpu() for batch in self.batches]
         self.sizes = [len(each) for each in said]
         width = max(each.shape[1] for each in said)
         padded = [torch.nn.functional.pad(each, (0, width - each.shape[1]), value=PAD) for each in said]
@@ -172,7 +172,7 @@ class _Rounds:
         for batch, rows in zip(self.batches, ids.split(self.sizes), strict=True):
             candidates, truth = self.game.round_parts(batch)
             message = _message(rows, self.game.channel.has_eos, self.game.device)
-            found.append(of_answer(*self.game.response(message, candidates), truth).cpu())
+            found.append(of_answer(*self.game.response(message, candidates, None), truth).cpu())
         return torch.cat(found)
 
 

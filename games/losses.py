@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
 from ecsuite.games.registry import REWARDS
-from ecsuite.games.tasks import TaskOutput, Truth
+from ecsuite.games.tasks import TaskOutput, Truth, right_parts
 from ecsuite.parts.config import Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
@@ -28,11 +28,10 @@ class Correct:
         """The reward of each answer, (batch,).
 
         Args:
-            chosen: The index of the candidate, (batch,); of reconstruction the values, (batch, num_attributes); of
-                concepts 1 for each candidate that was taken, (batch, num_candidates).
+            chosen: See `right_parts`.
             truth: What is right.
         """
-        return _right(chosen, truth).all(-1).float()
+        return right_parts(chosen, truth).all(-1).float()
 
 
 class ShareCorrect(Correct):
@@ -40,20 +39,11 @@ class ShareCorrect(Correct):
 
     def __call__(self, chosen: Tensor, truth: Truth) -> Tensor:
         """See the base class."""
-        return _right(chosen, truth).float().mean(-1)
+        return right_parts(chosen, truth).float().mean(-1)
 
 
 CORRECT = Part("accuracy", Correct.Options())
 """The reward of a loss that names none."""
-
-
-def _right(chosen: Tensor, truth: Truth) -> Tensor:
-    """Which parts of the answers are right, (batch, num_parts)."""
-    if truth.values is not None:
-        return chosen == truth.values
-    if chosen.dim() == 1:
-        return chosen[:, None] == truth.labels.int().argmax(-1, keepdim=True)
-    return chosen == truth.labels
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -96,11 +96,14 @@ class RelaxedMessageBuilder:
     def step(self, logits: Tensor) -> Tensor:
         """Logits (batch, vocab_size + 1) to weights of the same shape and precision."""
         noisy_logits = logits.float()
-        if self.options.length == "fixed":
-            noisy_logits = without_eos(noisy_logits)
         if self.noise is not None:
             noisy_logits = noisy_logits + self.noise[len(self.symbols)]
-        weights = (noisy_logits / self.temperature).softmax(-1)
+        scaled = noisy_logits / self.temperature
+        if (
+            self.options.length == "fixed"
+        ):  # -inf after the division, whose gradient for the temperature it would make NaN
+            scaled = without_eos(scaled)
+        weights = scaled.softmax(-1)
         if self.straight_through:
             hard = torch.zeros_like(weights).scatter_(-1, weights.argmax(-1, keepdim=True), 1.0)
             weights = hard + weights - weights.detach()

@@ -34,7 +34,7 @@ def require_weights(experiment: Experiment, world: World) -> None:
     parts = (experiment.sender, experiment.receiver, experiment.channel)
     if experiment.code or max(map(_largest, parts)) < LARGE:
         return
-    with torch.random.fork_rng(devices=[]), torch.device("meta"):
+    with torch.device("meta"):
         weights = num_weights(make_players(experiment, world))
     needed = NUMBER * (2 * weights + weights * _num_moments(experiment))
     if needed > (free := free_memory()):

@@ -32,48 +32,52 @@ def noise_generator(seed: int, purpose: str, index: int, device: torch.device) -
 
 
 def exponential(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
-    """Draws from the exponential distribution of rate 1, (batch, ...); without a generator, from torch's global one."""
+    """Draws from the exponential distribution of rate 1, (batch, ...)."""
 
-    def draw(shape: Sequence[int], each: torch.Generator | None) -> Tensor:
+    def draw(shape: Sequence[int], each: torch.Generator) -> Tensor:
         return torch.empty(shape, device=device).exponential_(generator=each)
 
-    return _drawn(draw, shape, noise)
+    return _drawn(draw, shape, noise, device)
 
 
 def gumbel(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
     """Draws from the standard Gumbel distribution, (max_len, batch, ...)."""
     tiny = torch.finfo(torch.float32).tiny
 
-    def draw(shape: Sequence[int], each: torch.Generator | None) -> Tensor:
+    def draw(shape: Sequence[int], each: torch.Generator) -> Tensor:
         return torch.empty(shape, device=device).exponential_(generator=each).clamp_(min=tiny).log_().neg_()
 
-    return _drawn(draw, shape, noise)
+    return _drawn(draw, shape, noise, device)
 
 
 def normal(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
     """Draws from the standard normal distribution, (max_len, batch, ...)."""
 
-    def draw(shape: Sequence[int], each: torch.Generator | None) -> Tensor:
+    def draw(shape: Sequence[int], each: torch.Generator) -> Tensor:
         return torch.randn(shape, generator=each, device=device)
 
-    return _drawn(draw, shape, noise)
+    return _drawn(draw, shape, noise, device)
 
 
 def uniform(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:
     """Draws from the uniform distribution from 0 to 1, (batch, ...)."""
 
-    def draw(shape: Sequence[int], each: torch.Generator | None) -> Tensor:
+    def draw(shape: Sequence[int], each: torch.Generator) -> Tensor:
         return torch.rand(shape, generator=each, device=device)
 
-    return _drawn(draw, shape, noise)
+    return _drawn(draw, shape, noise, device)
 
 
 def _drawn(
-    draw: Callable[[Sequence[int], torch.Generator | None], Tensor],
+    draw: Callable[[Sequence[int], torch.Generator], Tensor],
     shape: Sequence[int],
     noise: Noise | None,
+    device: torch.device,
 ) -> Tensor:
     """Draw noise of a shape."""
+    if device.type == "meta":  # which has shapes and no values
+        return torch.empty(shape, device=device)
+    assert noise is not None, "something is drawn in a call that said it would not be: expected a generator"
     if isinstance(noise, ReplicaNoise):
         return torch.stack([draw(shape, each) for each in noise.generators])[noise.replica]
     return draw(shape, noise)

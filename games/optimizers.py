@@ -7,17 +7,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from ecsuite.games.game import Game
 from ecsuite.games.registry import OPTIMIZERS
 from ecsuite.games.sections import ROLES, Role
+from ecsuite.games.society.agents import Agents
 from ecsuite.parts.config import Positive, Share, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
-
-PREFIXES: Mapping[Role, tuple[str, ...]] = {
-    "sender": ("sender.", "sender_perception.", "senders."),
-    "receiver": ("receiver.", "receiver_perception.", "receiver_projection.", "task.", "receivers."),
-}
-"""How the names of an agent's weights begin."""
 
 Groups = Iterable[nn.Parameter] | Iterable[dict[str, Any]]
 """Parameters, or groups of them with a rate of their own, as torch's optimizers take them."""
@@ -121,7 +117,7 @@ class WeightUpdates:
 
     Args:
         part: The section `optimizer`; a kind of the user's own has those of `OptimizerOptions` that it declares.
-        game: Its weights are named as `PREFIXES` says.
+        game: Whose weights.
 
     Raises:
         ConfigError: If an agent has a rate of its own and nothing to train.
@@ -129,12 +125,11 @@ class WeightUpdates:
 
     optimizer: torch.optim.Optimizer
 
-    def __init__(self, part: Part, game: nn.Module) -> None:
-        trained = {name: each for name, each in game.named_parameters() if each.requires_grad}
-        self.parameters = list(trained.values())
+    def __init__(self, part: Part, game: Game | Agents) -> None:
+        self.parameters = [each for each in game.parameters() if each.requires_grad]
         self.clip_norm = getattr(part.options, "clip_norm", None)
         rates = {role: getattr(part.options, f"{role}_lr", None) for role in ROLES}
-        groups = _groups(trained, rates) if any(rates.values()) else self.parameters
+        groups = _groups(self.parameters, game, rates) if any(rates.values()) else self.parameters
         self.optimizer = OPTIMIZERS.make(part).optimizer(groups)
         self.rates = [group["lr"] for group in getattr(self.optimizer, "param_groups", ())]
 
@@ -147,15 +142,18 @@ class WeightUpdates:
         self.optimizer.step()
 
 
-def _groups(trained: dict[str, nn.Parameter], rates: Mapping[Role, float | None]) -> list[dict[str, Any]]:
-    """The weights of each agent with its rate, and those of neither."""
+def _groups(
+    trained: list[nn.Parameter], game: Game | Agents, rates: Mapping[Role, float | None]
+) -> list[dict[str, Any]]:
+    """The weights of each agent with its rate, and those of neither; what both use has the sender's."""
     groups: list[dict[str, Any]] = []
+    left = list(trained)
     for role, rate in rates.items():
-        own = [each for name, each in trained.items() if name.startswith(PREFIXES[role])]
+        of_role = {id(each) for module in game.modules_of(role) for each in module.parameters()}
+        own = [each for each in left if id(each) in of_role]
+        left = [each for each in left if id(each) not in of_role]
         if rate is not None and not own:
             raise ConfigError(f"optimizer.{role}_lr: the {role} has no weights that are trained")
         if own:
             groups.append({"params": own} | ({} if rate is None else {"lr": rate}))
-    of_agents = tuple(prefix for prefixes in PREFIXES.values() for prefix in prefixes)
-    others = [each for name, each in trained.items() if not name.startswith(of_agents)]
-    return [*groups, {"params": others}] if others else groups
+    return [*groups, {"params": left}] if left else groups

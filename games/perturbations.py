@@ -34,7 +34,7 @@ class Perturbation:
 
         Args:
             objects: Features, or images from 0 to 1.
-            generator: Source of the perturbations; None: torch's global one.
+            generator: Source of the perturbations.
         """
         one_each = (len(objects), *(1 for _ in objects.shape[1:]))
         if self.shift:

@@ -29,7 +29,8 @@ class TrainingOptions:
     seed: Seed = 1
     """Seed of the initial weights, the examples and the channel's noise."""
     num_examples: Count = 32768
-    """Number of distinct training examples; each is used once per epoch, in a new order."""
+    """Training examples of an epoch; the same ones are used in each epoch, in a new order. In worlds thing, shape and
+    shapeworld rounds are drawn without end, and none comes again."""
     num_epochs: Count = 10
     """Passes over the training examples."""
     batch_size: Count = 1024

@@ -4,26 +4,23 @@ A task is built from its options, the rounds and attribute values of the world, 
 It says by `rounds(options)` what it asks of the world, and gets either scores of the candidates or the states.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, logsigmoid
 
+import ecsuite.games.chance as answers
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.scripted import require_pairs, sums_and_differences
 from ecsuite.games.noise import Noise, exponential
-from ecsuite.games.worlds.world import RoundSpec, Variant, World, one_hot
+from ecsuite.games.worlds.world import Batch, RoundSpec, Variant, World, one_hot
 from ecsuite.parts.config import Count, Natural, Positive
 from ecsuite.runtime.errors import ConfigError
 
 SenderInput = Literal["targets", "targets_and_distractors"]
-
-NUM_COUNTED = 4096
-"""Most rounds in which answers are counted, for the chance level of a question."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +72,7 @@ class Task(Protocol):
         """Compute loss and measures from the scores or states."""
 
     def chance(self) -> Mapping[str, float]:
-        """Chance level of each measure."""
+        """Chance level of each measure: what the best answer that reads no message is worth."""
 
 
 class Discrimination(nn.Module):
@@ -109,9 +106,7 @@ class Discrimination(nn.Module):
 
     def __init__(self, options: Options, *, world: World, state_size: int) -> None:
         super().__init__()
-        most = 1 + world.num_distractors
-        fewest = options.fewest_distractors
-        self.numbers_of_candidates: Sequence[int] = range(most if fewest is None else 1 + fewest, most + 1)
+        self.world = world
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
@@ -135,9 +130,9 @@ class Discrimination(nn.Module):
         return answer[-1]
 
     def chance(self) -> Mapping[str, float]:
-        """accuracy: one divided by the number of candidates, the mean over rounds."""
-        numbers = self.numbers_of_candidates
-        return {"accuracy": sum(1 / number for number in numbers) / len(numbers)}
+        """Any candidate, that of a place, or the one that is a target most often; see `ecsuite.games.chance`."""
+        family = (answers.one_of, answers.place_of_one, answers.frequent_one)
+        return answers.chance_levels(self.world, answers.CandidatesOf(), family)
 
 
 class InBatch(Discrimination):
@@ -174,14 +169,6 @@ class InBatch(Discrimination):
     def choices(self, answer: Tensor) -> Tensor:
         """Logits of the candidates, (batch, num_candidates), at the last end; see `choose`."""
         return super().choices(answer) / self.temperature
-
-    def chance(self) -> Mapping[str, float]:
-        """accuracy: one divided by the number of candidates, the mean over the rounds of an evaluation."""
-        world, size = self.world, self.world.sizes.evaluation_batch_size
-        batches = [world.batch("valid", number) for number in range(-(-world.num_valid // size))]
-        return {
-            "accuracy": sum(len(each) / each.labels.shape[1] for each in batches) / sum(map(len, batches))
-        }
 
 
 class Reconstruction(nn.Module):
@@ -224,14 +211,14 @@ class Reconstruction(nn.Module):
                 f"task.num_known: expected fewer than the {len(world.num_values)} attributes of an object, "
                 f"got {options.num_known}"
             )
-        self.num_known, self.asked, self.share_equal = options.num_known, options.asked, None
+        self.num_known, self.asked, self.world = options.num_known, options.asked, world
         if self.asked == "sums":
             require_pairs("task.asked", len(world.num_values), max(world.num_values))
             if min(world.num_values) < max(world.num_values):
                 raise ConfigError("task.asked: sums are of attributes with equal numbers of values")
         self.num_values = world.num_values
         if self.asked == "equality":
-            self.num_values, self.share_equal = (2,), share_of_equal_values(world)
+            self.num_values = (2,)
         self.num_attributes, self.most = len(self.num_values), (most := max(self.num_values))
         self.decode = Linear(state_size + self.num_known * most, self.num_attributes * most)
         # Attributes may have different numbers of values; there is no value beyond an attribute's own.
@@ -285,21 +272,15 @@ class Reconstruction(nn.Module):
         return self.logits(states).argmax(-1)
 
     def chance(self) -> Mapping[str, float]:
-        """Every attribute that the receiver does not see is guessed; of two answers the more frequent one is given."""
-        if self.share_equal is not None:
-            most_frequent = max(self.share_equal, 1 - self.share_equal)
-            return {"accuracy": most_frequent, "attribute_accuracy": most_frequent}
-        guessed = self.num_values[: self.num_attributes - self.num_known]
-        shares = sum(1 / number for number in guessed) + self.num_known
-        return {"accuracy": 1 / prod(guessed), "attribute_accuracy": shares / self.num_attributes}
+        """Any answers, or the most frequent ones given what is seen; see `ecsuite.games.chance`."""
+        family = (answers.any_answers, answers.constant_answers)
+        return answers.chance_levels(self.world, self._asked, family)
 
-
-def share_of_equal_values(world: World) -> float:
-    """The share of rounds whose target has equal values, among the first `NUM_COUNTED` of evaluation."""
-    batch = world.draw("valid", 0, min(NUM_COUNTED, world.num_valid))
-    assert batch.values is not None
-    values = batch.values[batch.shown[:, 0]]
-    return float((values == values[:, :1]).all(1).mean())
+    def _asked(self, batch: Batch) -> answers.Asked:
+        """What is asked about the targets of a batch."""
+        assert batch.values is not None
+        values = torch.from_numpy(batch.values[batch.shown[:, 0]])
+        return answers.Asked(self.asked_values(values).numpy(), self.num_known)
 
 
 class Concept(nn.Module):
@@ -327,8 +308,8 @@ class Concept(nn.Module):
 
     def __init__(self, options: Options, *, world: World, state_size: int) -> None:
         super().__init__()
-        self.num_targets, self.num_distractors = options.num_targets, world.num_distractors
-        self.repeats = options.variant == "reference"
+        self.num_targets = 1 if options.variant == "reference" else options.num_targets  # different ones
+        self.world = world
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
@@ -355,13 +336,25 @@ class Concept(nn.Module):
         return torch.stack([logsigmoid(-answer[-1]), logsigmoid(answer[-1])], dim=-1)
 
     def chance(self) -> Mapping[str, float]:
-        """accuracy: always the more frequent label. set_accuracy: one coin flip per distinct candidate."""
-        majority = max(self.num_targets, self.num_distractors)
-        num_guesses = (1 if self.repeats else self.num_targets) + self.num_distractors
-        return {
-            "accuracy": majority / (self.num_targets + self.num_distractors),
-            "set_accuracy": 0.5**num_guesses,
-        }
+        """What more of the candidates are, any set, or those that are mostly targets; see `ecsuite.games.chance`."""
+        guess = answers.some_of(self.num_targets, self.world.num_distractors)
+        family = (guess, answers.frequent_ones)
+        return answers.chance_levels(self.world, answers.CandidatesOf(), family)
+
+
+def right_parts(chosen: Tensor, truth: Truth) -> Tensor:
+    """Which parts of answers are right, (batch, num_parts).
+
+    Args:
+        chosen: The index of the candidate, (batch,); of attributes the values, (batch, num_attributes); of concepts 1
+            for each candidate that was taken, (batch, num_candidates).
+        truth: What is right.
+    """
+    if truth.values is not None:
+        return chosen == truth.values
+    if chosen.dim() == 1:
+        return chosen[:, None] == truth.labels.int().argmax(-1, keepdim=True)
+    return chosen == truth.labels
 
 
 def choose(logits: Tensor, generator: Noise | None) -> Answers:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -129,9 +130,7 @@ def _train(
     experiment, initial = with_initial_weights(with_data(with_horizon(experiment)), folder, note)
     world = make_world(experiment)
     require_weights(experiment, world)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(settings.seed)
-        game = make_players(experiment, world, PRECISIONS[settings.precision]).to(target_device)
+    game = make_players(experiment, world, PRECISIONS[settings.precision]).to(target_device)
     society = game if isinstance(game, Society) else None
     require_resources(experiment, game, folder, target_device, note)
     if isinstance(game, Game):
@@ -254,7 +253,8 @@ def _train(
             for number in (epoch * batches_per_epoch + place for place in numbers):
                 played = game.train_on(number, step, epoch)
                 # The backward pass is started before the loss is looked at, which waits for the device.
-                (played.objective / len(numbers)).backward()
+                if played.objective.requires_grad:  # not where all agents of a step are slow
+                    (played.objective / len(numbers)).backward()
                 if not played.objective.isfinite():
                     # The batch has changed the statistics of normalisation and the baselines of the channel.
                     for buffer, before in zip(game.buffers(), buffers, strict=True):
@@ -367,15 +367,17 @@ def evaluate(
         noise = noise_generator(experiment.training.seed, split, number * size, game.device)
         measures.append(game.play(world.batch(split, number), experiment.evaluation.mode, noise).measures)
     game.train()
-    names = list(measures[0])
     # In one table, so that the device is waited for once.
-    table = torch.stack([torch.stack([each[name] for name in names]) for each in measures]).tolist()
-    totals = dict.fromkeys(names, 0.0)
-    for number, row in enumerate(table):
-        weight = min(size, world.num_valid - number * size) / world.num_valid
-        for name, value in zip(names, row, strict=True):
-            totals[name] += value * weight
-    return totals
+    sizes = [value.numel() for value in measures[0].values()]
+    table = torch.stack([torch.cat([value.flatten() for value in each.values()]) for each in measures])
+    numbers = np.arange(num_batches)
+    weights = np.minimum(size, world.num_valid - numbers * size) / world.num_valid
+    # One batch after the other, so that a sum does not depend on how it is divided.
+    total = np.zeros(table.shape[1])
+    for row, weight in zip(table.double().cpu().numpy(), weights, strict=True):
+        total += row * weight
+    parts = np.split(total, np.cumsum(sizes)[:-1])
+    return game.summary({name: part for name, part in zip(measures[0], parts, strict=True)})
 
 
 def _has_finite_weights(game: nn.Module) -> bool:

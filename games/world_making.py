@@ -40,6 +40,7 @@ def make_world(experiment: Experiment, trained: World | None = None) -> World:
         world = trained.remade(world_class, experiment.world.options, spec, sizes)
     else:
         world = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
+    assert world.num_distractors >= 0  # which says so where the files of a world would have to give them
     if evaluation.noise_objects:
         require_seen(world)
     return world

@@ -81,7 +81,7 @@ class Registry:
 
     def _expanded(self, text: str) -> dict[str, Any]:
         """The section that a name with options, or another name, is short for."""
-        name, *assignments = (piece.strip() for piece in text.split(","))
+        name, *assignments = pieces_of(text)
         section: dict[str, Any] = {KIND: name}
         short: Mapping[str, str] = {}
         if not own_code.is_foreign(name):
@@ -100,6 +100,21 @@ class Registry:
         return section
 
 
+def pieces_of(text: str) -> list[str]:
+    """A name and its options, which commas separate: `unequal_attributes,num_values=[4,4]` has two pieces.
+
+    Commas within brackets belong to a list.
+    """
+    pieces, depth = [""], 0
+    for sign in text:
+        depth += (sign in "[{(") - (sign in ")}]")
+        if sign == "," and depth <= 0:
+            pieces.append("")
+        else:
+            pieces[-1] += sign
+    return [piece.strip() for piece in pieces]
+
+
 def split_names(text: str) -> list[str]:
     """The names in a list separated by commas; a piece with `=` is an option of the name before it.
 
@@ -109,7 +124,7 @@ def split_names(text: str) -> list[str]:
         ConfigError: If the list begins with an option.
     """
     names: list[str] = []
-    for piece in (piece.strip() for piece in text.split(",")):
+    for piece in pieces_of(text):
         if not piece and names:
             continue  # the list ends with a comma
         if "=" not in piece:

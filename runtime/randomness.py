@@ -1,5 +1,8 @@
 """Seeded random numbers as pure functions of seed and index, so that any example can be drawn again."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
@@ -36,7 +39,25 @@ def distinct_draws(words: NDArray[np.uint64], total: int) -> Integers:
     return chosen
 
 
-@lru_cache(maxsize=1)
-def epoch_order(seed: int, epoch: int, num_examples: int) -> Integers:
-    """The order of the examples in an epoch: a permutation of their indices."""
-    return np.random.default_rng([seed, epoch]).permutation(num_examples)
+@lru_cache(maxsize=4)
+def epoch_order(seed: int, epoch: int | str, num_examples: int) -> Integers:
+    """The order of the examples in an epoch, or of something else with a name: a permutation of their indices."""
+    words = epoch.encode() if isinstance(epoch, str) else [epoch]
+    return np.random.default_rng([seed, *words]).permutation(num_examples)
+
+
+_GLOBAL_GENERATOR = threading.RLock()
+
+
+@contextmanager
+def initial_weights(seed: int) -> Iterator[None]:
+    """Modules that are made inside have the initial weights of a seed, in any thread.
+
+    Torch's modules draw them from a generator of the whole process. It has its former state afterwards, and other
+    threads that make modules wait.
+    """
+    import torch  # a second, for those who make modules
+
+    with _GLOBAL_GENERATOR, torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield

@@ -13,13 +13,18 @@ from torch import nn
 
 from ecsuite.games.channels import Mode
 from ecsuite.games.experiment import from_tree
+from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.registry import SCHEDULES
+from ecsuite.games.society.society import make_players
 from ecsuite.games.training import evaluate
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, require, watched
-from ecsuite.testing.trial import Trial, gradients, ill_formed, play, same, scratch_folder
+from ecsuite.testing.messages import disagreement, ill_formed, of_all_lengths, row_of, same_symbols
+from ecsuite.testing.trial import SOCIETIES, Trial, gradients, play, same, scratch_folder
 
+ALONE = 1e-3
+"""Largest difference of the loss of a round alone and in a batch, as a share of it: sums may be in another order."""
 TOLERANCE = 0.1
 """Largest difference of the loss between bf16 and fp32, in nats and as a share of the loss."""
 
@@ -124,6 +129,59 @@ def messages_are_well_formed(trial: Trial) -> None:
         require(problem is None, f"mode {mode}: {problem}")
 
 
+def parts_of_messages_agree(trial: Trial) -> None:
+    """The symbols, ends and length of a message say the same, also as the receiver gets it in training."""
+    world = trial.world()
+    game = trial.game(world)
+    said = play(game, world.batch("train", 0), "train").message
+    noise = noise_generator(0, "check", 1, game.device)
+    for message, words in (
+        (said, "as it is said"),
+        (game.channel.received(said, noise), "as the receiver gets it"),
+        (said.with_all_ends(), "with all ends"),
+    ):
+        problem = disagreement(message, game.channel)
+        require(problem is None, f"a message of training, {words}: {problem}")
+
+
+def rounds_do_not_depend_on_each_other(trial: Trial) -> None:
+    """What it says of a round, and what it makes of a message, does not depend on the rest of the batch."""
+    world = trial.world()
+    game, batch = trial.game(world).eval(), world.batch("valid", 0)
+    with torch.no_grad():
+        said = game.generate_message(batch, "greedy", None)
+        given = said if game.channel.num_levels is not None else of_all_lengths(game.channel, len(batch))
+        losses = game.understand(given, *game.round_parts(batch), mode="greedy", generator=None).loss
+        for row in range(len(batch)):
+            alone = batch.take(np.array([row]))
+            again = game.generate_message(alone, "greedy", None)
+            require(
+                same_symbols(row_of(said, row), again),
+                f"round {row} alone has another message than in a batch",
+            )
+            parts = game.round_parts(alone)
+            loss = game.understand(row_of(given, row), *parts, mode="greedy", generator=None).loss
+            difference = float((loss - losses[row]).abs())
+            require(
+                difference <= ALONE * max(1.0, float(losses[row].abs())),
+                f"the loss of a message is {float(loss):.4f} alone and {float(losses[row]):.4f} in a batch",
+            )
+
+
+def societies_train(trial: Trial) -> None:
+    """In societies, and with generations that learn, runs repeat and resume to the same weights and corpus."""
+    generations, several, shared = SOCIETIES
+    for choices in ((generations, several), (shared,)):
+        for settings in choices:
+            try:
+                society = trial.in_society(settings)
+                make_players(society.experiment, society.world())
+            except ConfigError:
+                continue  # it says that it is not for this society
+            training_resumes(society)
+            break
+
+
 def extreme_sizes_work(trial: Trial) -> None:
     """Messages of one symbol, long messages, and a batch of one round work."""
     for max_len in (1, 7):
@@ -184,7 +242,7 @@ def works_on_another_device(trial: Trial) -> None:
     game = trial.game(world).to("meta")
     for mode in ("train", "greedy"):
         game.train(mode == "train")
-        played = game.play(world.batch("train", 0), mode)
+        played = game.play(world.batch("train", 0), mode, None)
         if mode == "train":
             played.objective.backward()
 
@@ -206,12 +264,16 @@ def evaluates(trial: Trial) -> None:
     require(not without, f"a chance level for {', '.join(without)}, which is not measured")
 
 
-ALL = (options_survive_yaml, every_option_is_read, training_repeats, training_resumes, evaluates)
+ALL = (
+    options_survive_yaml, every_option_is_read, training_repeats, training_resumes, societies_train, evaluates,
+)  # fmt: skip
 AGENTS = (
     draws_come_from_the_generator,
     greedy_is_deterministic,
     nothing_is_kept_between_batches,
     messages_are_well_formed,
+    parts_of_messages_agree,
+    rounds_do_not_depend_on_each_other,
     extreme_sizes_work,
     gradients_flow,
     bf16_agrees,

@@ -11,17 +11,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.agents.message import Message
 from ecsuite.games.channels import Mode
-from ecsuite.games.experiment import load_experiment
+from ecsuite.games.experiment import load_experiment, override
 from ecsuite.games.game import Game, PlayResult
 from ecsuite.games.noise import noise_generator
-from ecsuite.games.sections import Experiment
+from ecsuite.games.sections import ROLES, Experiment
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.parts.registry import Part
+from ecsuite.runtime.randomness import initial_weights
 
 SMALL = (
     "training.num_examples=48",
@@ -34,6 +35,16 @@ SMALL = (
     "evaluation.corpus_size=8",
 )
 """Six steps."""
+SHARED = ("society.agents=3", "society.shares=perception")
+SOCIETIES = (
+    (
+        "society.senders=3", "society.receivers=2", "generations.every=3", "generations.transmit=true",
+        "generations.size=8", "generations.sender_steps=1", "generations.receiver_steps=1",
+    ),
+    ("society.senders=3", "society.receivers=2"),
+    SHARED,
+)  # fmt: skip
+"""Societies in which a part is tried: generations that learn, or only several agents; and parts that agents share."""
 SECTIONS = {"perception": "sender.perception"}
 """The section of a kind of part whose name is not that of the kind."""
 
@@ -75,14 +86,24 @@ class Trial:
         changed: dict[str, Any] = {"sender" if self.kind == "perception" else self.kind: part}
         return replace(self, experiment=replace(self.experiment, **changed))
 
+    def in_society(self, settings: Sequence[str]) -> "Trial":
+        """The same with several agents; those that share a perception have that of the sender, or one of their own."""
+        trial = self
+        if settings == SHARED and self.kind == "perception":
+            receiver = self.experiment.receiver
+            receiver = replace(receiver, options=replace(receiver.options, perception=self.part))
+            trial = replace(self, experiment=replace(self.experiment, receiver=receiver))
+        elif settings == SHARED:
+            settings = (*settings, *(f"{role}.perception=mlp,size=8" for role in ROLES))
+        return replace(trial, experiment=override(trial.experiment, settings))
+
     def world(self) -> World:
         """The world of the game."""
         return make_world(self.experiment)
 
     def game(self, world: World, *, dtype: torch.dtype = torch.float32, seed: int = 1) -> Game:
         """The game, with initial weights of a seed."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with initial_weights(seed):
             return Game(self.experiment, world, dtype)
 
     def module(self, game: Game) -> nn.Module | None:
@@ -137,23 +158,6 @@ def same(first: Any, second: Any) -> bool:
     if isinstance(first, dict):
         return first.keys() == second.keys() and all(same(first[key], second[key]) for key in first)
     return bool(first == second)
-
-
-def ill_formed(message: Message) -> str | None:
-    """What breaks the rules of a message of ids; None if nothing does.
-
-    After the first EOS there is only PAD, and the length counts the symbols with EOS.
-    """
-    ids = message.symbols.t()  # (batch, num_steps)
-    ended = (ids == EOS).cumsum(1)
-    after = torch.cat([torch.zeros_like(ended[:, :1]), ended[:, :-1]], dim=1) > 0
-    if bool((ids[after] != PAD).any()):
-        return "there are symbols after the first EOS"
-    if bool((ids[~after] == PAD).any()):
-        return "there is PAD before the message has ended"
-    if not torch.equal((ids != PAD).sum(1), message.length.long()):
-        return "the length is not the number of symbols with EOS"
-    return None
 
 
 @contextmanager

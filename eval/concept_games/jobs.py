@@ -13,7 +13,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, job_function
 
-VERSION = 2
+VERSION = 3
 """Increased whenever the same inputs would give another result."""
 COUNTS = {
     "unique_messages": "unique_messages",

@@ -203,7 +203,7 @@ def _corpus_symbols(game: Game, number: int, world: Any) -> NDArray[np.int64]:
     """The most likely symbols of a sender about the meanings of the corpus, (num_meanings, max_len), then `PAD`."""
     rows = []
     for batch in world.corpus_batches(number):
-        symbols = game.generate_message(batch, "greedy").symbols
+        symbols = game.generate_message(batch, "greedy", None).symbols
         if symbols.ndim > 2:  # words of values have no symbols
             return np.zeros((0, 0), np.int64)
         found = np.full((symbols.shape[1], game.channel.max_len + 1), PAD)
@@ -223,5 +223,5 @@ def _renamed(message: Message, names: NDArray[np.int64]) -> Message:
 def _understood(game: Game, message: Message, batch: Any) -> float:
     """The number of rounds of a batch in which the receiver of a game is right."""
     candidates, truth = game.round_parts(batch)
-    outcome = game.understand(message, candidates, truth, mode="greedy")
+    outcome = game.understand(message, candidates, truth, mode="greedy", generator=None)
     return float(outcome.measures["accuracy"].double().sum())

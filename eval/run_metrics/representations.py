@@ -52,7 +52,7 @@ def inputs(objects: Objects) -> Vectors:
 @torch.inference_mode()
 def of_sender(game: Game, objects: Objects) -> Vectors:
     """What the sender speaks about: the output of its perception, (num_objects, size)."""
-    return _vectors(game.meanings(_view(objects), 1))
+    return _vectors(game.meanings(_view(objects), 1, None))
 
 
 @torch.inference_mode()

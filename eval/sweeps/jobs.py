@@ -19,7 +19,7 @@ from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
 from ecsuite.parts import own_code
 
-VERSION = 1
+VERSION = 2
 """Increased whenever the same inputs would give another result."""
 GPU_SHARE = 0.25
 """Share of a GPU that a training run uses: agents are small."""

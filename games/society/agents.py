@@ -15,6 +15,7 @@ from ecsuite.games.society.meetings import Schedule
 from ecsuite.games.tasks import Task
 from ecsuite.games.worlds.world import World
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import initial_weights
 
 
 class Agents(nn.Module):
@@ -41,14 +42,18 @@ class Agents(nn.Module):
         self.options, self.seed = experiment.society, experiment.training.seed
         self.schedule = Schedule(MEETINGS.make(self.options.meets), self.options, self.seed)
         first = Game(experiment, world, dtype)
-        agents = {
+        games = {
             role: [
-                _agent(self.newborn(role, index, 0) if index else first, role)
-                for index in range(self.options.number(role))
+                self.newborn(role, index, 0) if index else first for index in range(self.options.number(role))
             ]
             for role in ROLES
         }
-        self.senders, self.receivers = nn.ModuleList(agents["sender"]), nn.ModuleList(agents["receiver"])
+        self.senders, self.receivers = (
+            nn.ModuleList(_agent(game, role) for game in games[role]) for role in ROLES
+        )
+        # Each sender has the loss of its own messages: baselines of one are nothing to another.
+        losses = [game.loss for game in games["sender"] if isinstance(game.loss, nn.Module)]
+        self.losses = nn.ModuleList(losses)
         self._share()
         self._form = [first]  # in a list, so that its weights are not the society's
         # Steps at which agents began: senders, then receivers.
@@ -80,6 +85,8 @@ class Agents(nn.Module):
         """The game of a sender and a receiver, whose weights are the society's."""
         game = copy.copy(self._form[0])
         own = {**self.senders[sender]._modules, **self.receivers[receiver]._modules}
+        if self.losses:
+            own["loss"] = self.losses[sender]
         game._modules = {**game._modules, **own}
         game.training = self.training
         return game
@@ -96,9 +103,12 @@ class Agents(nn.Module):
     def newborn(self, role: Role, index: int, step: int) -> Game:
         """A game whose agent of this role has the first weights of an agent that begins at a step."""
         words = np.random.SeedSequence([self.seed, step, index, *f"{role} begins".encode()])
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(words.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+        with initial_weights(int(words.generate_state(1, np.uint64)[0] >> np.uint64(1))):
             return Game(self.experiment, self.world, self.dtype)
+
+    def modules_of(self, role: Role) -> list[nn.Module]:
+        """The modules whose weights agents of a role learn."""
+        return list(self.agents(role))
 
     def agents(self, role: Role) -> nn.ModuleList:
         """The agents of a role."""
@@ -106,11 +116,20 @@ class Agents(nn.Module):
 
     def replace_agent(self, role: Role, index: int, step: int, optimizer: torch.optim.Optimizer) -> None:
         """A new agent takes the place of one; it has no optimizer state yet. Others keep theirs."""
-        agent = self.agents(role)[index]
-        agent.load_state_dict(_agent(self.newborn(role, index, step), role).state_dict())
-        for parameter in agent.parameters():
-            optimizer.state.pop(parameter, None)
+        game = self.newborn(role, index, step)
+        replaced = [(self.agents(role)[index], _agent(game, role))]
+        if role == "sender" and self.losses:
+            replaced.append((self.losses[index], game.loss))
+        for module, new in replaced:
+            module.load_state_dict(new.state_dict())
+            for parameter in module.parameters():
+                optimizer.state.pop(parameter, None)
         self.first_steps[index + (0 if role == "sender" else len(self.senders))] = step
+
+    def weights_of(self, role: Role, index: int) -> list[nn.Parameter]:
+        """The weights that an agent of a role learns, and those of a sender's loss."""
+        own = list(self.agents(role)[index].parameters())
+        return [*own, *self.losses[index].parameters()] if role == "sender" and self.losses else own
 
     def _share(self) -> None:
         """Let agents that send and receive use one perception for both."""

@@ -4,6 +4,7 @@ Everything follows from the number of the step, so that a run goes on from any o
 with replacing agents; then new senders learn messages, then new receivers learn what they mean, then all play.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -14,10 +15,10 @@ from torch import Tensor
 
 from ecsuite.agents.message import PAD
 from ecsuite.games.game import Game, StepResult
-from ecsuite.games.noise import noise_generator
+from ecsuite.games.noise import Noise, noise_generator
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.society.agents import Agents
-from ecsuite.games.society.learning import as_message, filled, learn_meanings, learn_messages
+from ecsuite.games.society.learning import as_message, filled, learn_meanings, learn_messages, require_symbols
 from ecsuite.games.society.options import GenerationOptions
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
@@ -50,15 +51,12 @@ class Generations:
     def __init__(self, society: Agents, experiment: Experiment) -> None:
         self.society, self.options = society, experiment.generations
         self.seed = experiment.training.seed
+        # The last bottleneck that was drawn: every step of learning is about some of its rounds.
+        self._drawn: tuple[int, Batch] | None = None
         _check(self.options, experiment)
         if self.options.transmit:
-            channel = society.channel
-            if channel.num_levels is not None:
-                raise ConfigError(
-                    f"generations.transmit: the words of channel {experiment.channel.kind} are values, expected a "
-                    "channel of symbols"
-                )
-            num_symbols = channel.max_len + channel.has_eos
+            require_symbols(society.channel, "generations.transmit", experiment.channel.kind)
+            num_symbols = society.channel.max_len + society.channel.has_eos
             shape = (len(society.senders), self.options.size, num_symbols)
             society.register_buffer("written", torch.full(shape, PAD))
 
@@ -104,8 +102,8 @@ class Generations:
             within -= num_steps
         return None
 
-    def learn(self, learning: LearningStep) -> StepResult:
-        """The loss of a learning.
+    def learn(self, learning: LearningStep, noises: Sequence[Noise]) -> StepResult:
+        """The loss of a learning, with the noise of each agent that learns.
 
         A new sender learns the messages of the one whose place it takes, a receiver those of the sender of its number;
         receivers of which there are more than senders take the senders in turn.
@@ -119,7 +117,7 @@ class Generations:
             messages.append(as_message(society.written[author, rows].t()))
             games.append(self._game(learning.role, index))
         learn = learn_messages if learning.role == "sender" else learn_meanings
-        return learn(games, [batch] * len(games), messages)
+        return learn(games, batch, messages, noises)
 
     def _game(self, role: Role, index: int) -> Game:
         """A game with an agent in it."""
@@ -136,10 +134,14 @@ class Generations:
 
     def _rounds(self, generation: int) -> Batch:
         """The rounds about which messages are written down before a generation: some of training."""
+        if self._drawn is not None and self._drawn[0] == generation:
+            return self._drawn[1]
         world, size = self.society.world, self.options.size
         epoch, place = divmod(generation, world.num_train // size)  # the last rounds of an epoch may be fewer
         number = epoch * -(-world.num_train // size) + place
-        return world.as_asked(world.draw("train", number, size), "train", number)
+        batch = world.as_asked(world.draw("train", number, size), "train", number)
+        self._drawn = generation, batch
+        return batch
 
     @torch.no_grad()
     def _write_down(self, generation: int) -> None:

@@ -9,9 +9,12 @@ from torch import Tensor
 from ecsuite.agents.autocast import call_sender
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.senders import MessageBuilder
+from ecsuite.games.channels import Channel
 from ecsuite.games.game import Game, StepResult
 from ecsuite.games.message_builders import SymbolOptions, without_eos
+from ecsuite.games.noise import Noise
 from ecsuite.games.worlds.world import Batch
+from ecsuite.runtime.errors import ConfigError
 
 LEARNING_LOSS = "learning_loss"
 """Measure of training: the mean loss of agents that learn messages, in nats."""
@@ -60,43 +63,57 @@ def filled(ids: Tensor, num_steps: int) -> Tensor:
     return torch.cat([ids, ids.new_full((missing, ids.shape[1]), PAD)]) if missing > 0 else ids
 
 
+def require_symbols(channel: Channel, setting: str, kind: str) -> None:
+    """Raise `ConfigError` if the words of a channel are values, of which agents can't learn the probabilities.
+
+    Args:
+        channel: The channel.
+        setting: Lets agents learn messages.
+        kind: The name of the channel.
+    """
+    if channel.num_levels is not None:
+        raise ConfigError(f"{setting}: the words of channel {kind} are values, expected a channel of symbols")
+
+
 def learn_messages(
-    games: Sequence[Game], batches: Sequence[Batch], messages: Sequence[Message]
+    games: Sequence[Game], batch: Batch, messages: Sequence[Message], noises: Sequence[Noise]
 ) -> StepResult:
     """The loss of senders that learn to say messages: cross-entropy, mean over messages, sum over senders.
 
     Args:
         games: One for each sender.
-        batches: What each sees.
+        batch: What each sees.
         messages: What each is to say of it.
+        noises: Of each.
     """
     losses = []
-    for game, batch, message in zip(games, batches, messages, strict=True):
+    for game, message, noise in zip(games, messages, noises, strict=True):
         options = cast(SymbolOptions, game.channel.options)
         ids = filled(message.symbols, options.max_len)
         builder = GivenMessages(options, ids)
-        said = call_sender(
-            game.sender, game.meanings(game.shown(batch), batch.num_positive), cast(MessageBuilder, builder)
-        )
+        meanings = game.meanings(game.shown(batch), batch.num_positive, noise)
+        said = call_sender(game.sender, meanings, cast(MessageBuilder, builder))
         assert said.log_probability is not None
         losses.append(-said.log_probability.mean())
     return _summed(losses)
 
 
 def learn_meanings(
-    games: Sequence[Game], batches: Sequence[Batch], messages: Sequence[Message]
+    games: Sequence[Game], batch: Batch, messages: Sequence[Message], noises: Sequence[Noise]
 ) -> StepResult:
     """The loss of receivers that learn what messages mean: that of the task, sum over receivers.
 
     Args:
         games: One for each receiver.
-        batches: The rounds of each.
+        batch: The rounds of each.
         messages: What each is told in them.
+        noises: Of each.
     """
     losses = []
-    for game, batch, message in zip(games, batches, messages, strict=True):
+    for game, message, noise in zip(games, messages, noises, strict=True):
         candidates, truth = game.round_parts(batch)
-        losses.append(game.understand(message, candidates, truth, mode="train").loss.mean())
+        understood = game.understand(message, candidates, truth, mode="train", generator=noise)
+        losses.append(understood.loss.mean())
     return _summed(losses)
 
 

@@ -90,7 +90,11 @@ class Ring:
 
 
 class Random:
-    """Each sender with some receivers, drawn once for the run; as many for every sender, and evenly over receivers."""
+    """Each sender with some receivers, drawn once for the run; as many for every sender, and evenly over receivers.
+
+    All such meetings are equally likely, also those in which some never meet others, not even by a third: with two
+    partners this is often so.
+    """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
@@ -110,16 +114,47 @@ class Random:
         rng = np.random.default_rng([seed, *b"meetings"])
         order = rng.permutation(num_receivers).tolist()
         if are_agents:  # each agent is followed by its partners in one order of all
-            return [
-                Pair(order[i], order[(i + 1 + step) % num_senders])
+            first = [
+                (order[i], order[(i + 1 + step) % num_senders])
                 for i in range(num_senders)
                 for step in range(self.partners)
             ]
-        return [
-            Pair(i, order[(i * self.partners + step) % num_receivers])
-            for i in range(num_senders)
-            for step in range(self.partners)
-        ]
+        else:
+            first = [
+                (i, order[(i * self.partners + step) % num_receivers])
+                for i in range(num_senders)
+                for step in range(self.partners)
+            ]
+        return [Pair(*pair) for pair in sorted(exchanged(first, are_agents=are_agents, rng=rng))]
+
+
+EXCHANGES = 100
+"""Exchanges that are tried for each pair (Milo et al. 2003, arXiv cond-mat/0312028, section II.B)."""
+
+
+def exchanged(
+    pairs: Sequence[tuple[int, int]], *, are_agents: bool, rng: np.random.Generator
+) -> list[tuple[int, int]]:
+    """Random pairs in which everyone meets as many as in given ones, all such sets of pairs equally likely.
+
+    Two pairs exchange their receivers, again and again, unless a pair would be there twice (the Markov chain of Besag &
+    Clifford 1989, section 3; Milo et al. 2003).
+
+    Args:
+        pairs: Sender and receiver of each.
+        are_agents: Whether no one may meet itself.
+        rng: Source of the exchanges.
+    """
+    found, known = list(pairs), set(pairs)
+    for first, second in rng.integers(len(found), size=(EXCHANGES * len(found), 2)).tolist():
+        (i, j), (k, m) = found[first], found[second]
+        if are_agents and (i == m or k == j):
+            continue
+        if (i, m) not in known and (k, j) not in known:
+            known -= {(i, j), (k, m)}
+            found[first], found[second] = (i, m), (k, j)
+            known |= {(i, m), (k, j)}
+    return found
 
 
 class Groups:
@@ -267,31 +302,38 @@ class Schedule:
             )
         self.pairs_per_step: int = asked or min(max(num_senders, num_receivers), len(self.pairs))
         self.weights = np.array([pair.weight for pair in self.pairs])
+        self._partners: list[list[int]] = [[] for _ in range(num_senders)]
+        for pair in self.pairs:
+            self._partners[pair.sender].append(pair.receiver)
 
     def of_step(self, step: int) -> list[Pair]:
         """The pairs that play in a step: drawn by their weights, but so that all play before any plays again."""
         rng = np.random.default_rng([self.seed, step, *b"pairs"])
         order = np.argsort(rng.exponential(size=len(self.pairs)) / self.weights).tolist()
-        plays = np.zeros(self.num_senders, dtype=int), np.zeros(self.num_receivers, dtype=int)
+        plays = [0] * self.num_senders, [0] * self.num_receivers
         chosen: list[int] = []
         most = 1
         while len(chosen) < self.pairs_per_step:
-            before = len(chosen)
+            left: list[int] = []
             for number in order:
                 pair = self.pairs[number]
-                if len(chosen) == self.pairs_per_step:
-                    break
-                if number in chosen or plays[0][pair.sender] >= most or plays[1][pair.receiver] >= most:
+                if (
+                    len(chosen) == self.pairs_per_step
+                    or plays[0][pair.sender] >= most
+                    or plays[1][pair.receiver] >= most
+                ):
+                    left.append(number)
                     continue
                 chosen.append(number)
                 plays[0][pair.sender] += 1
                 plays[1][pair.receiver] += 1
-            most += len(chosen) == before
+            most += len(left) == len(order)
+            order = left
         return [self.pairs[number] for number in sorted(chosen)]
 
     def partners(self, sender: int) -> list[int]:
         """The receivers that a sender meets."""
-        return [pair.receiver for pair in self.pairs if pair.sender == sender]
+        return self._partners[sender]
 
     def with_receivers(self, receivers: Sequence[int], step: int) -> list[Pair]:
         """A pair for each of some receivers: the senders that one meets play in turn with it."""

@@ -5,24 +5,31 @@ other, which gives the same up to rounding.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from ecsuite.agents.replicas import replicas
-from ecsuite.games.game import Game, StepResult
-from ecsuite.games.noise import ReplicaNoise
+from ecsuite.games.game import PARTS, Game, StepResult
+from ecsuite.games.noise import Noise, ReplicaNoise
+from ecsuite.games.sections import Role
 from ecsuite.games.tasks import Truth
 from ecsuite.games.views import SeenRounds, View
 from ecsuite.games.worlds.world import Batch
 
 Weights = dict[str, Tensor]
+OWN: Mapping[Role, tuple[str, ...]] = {"sender": (*PARTS["sender"], "loss"), "receiver": PARTS["receiver"]}
+"""The modules that learn with each agent of a pair."""
 
 
 class SideBySide:
-    """Plays the pairs of a step; finds out at the first step whether they can play side by side.
+    """Plays the pairs of a step; finds out at the first step whether their parts can play side by side.
+
+    Pairs whose batches have tensors of the same sizes play together. So who does is the same in every process, and a
+    run that is resumed computes in the same order.
 
     Args:
         parts_are_own: Whether parts of the game are the user's own.
@@ -33,8 +40,10 @@ class SideBySide:
         self.faults: tuple[type[Exception], ...] = (RuntimeError,)
         if parts_are_own:
             self.faults += (TypeError, ValueError)
+        self.are_able: bool | None = None
+        """Whether the parts can; None: not tried yet."""
         self.reason: str | None = None
-        """Why pairs play one after the other; None: they do not."""
+        """Why all pairs of a step played one after the other; None: they did not."""
 
     def play(
         self,
@@ -42,26 +51,84 @@ class SideBySide:
         batches: Sequence[Batch],
         noises: Sequence[torch.Generator],
         epoch: int,
+        unchanged: Sequence[Collection[Role]],
     ) -> Sequence[StepResult]:
-        """Play a batch with the game of each pair in training, with its noise."""
-        rounds = [game.rounds(batch) for game, batch in zip(games, batches, strict=True)]
-        states = [noise.get_state() for noise in noises]
-        if len(games) > 1 and self.reason is None and fits(rounds):
+        """Play a batch with the game of each pair in training.
+
+        Args:
+            games: Of each pair.
+            batches: What each plays.
+            noises: Of each.
+            epoch: Passes over the training examples so far.
+            unchanged: The roles of each whose weights get no gradient.
+        """
+        pairs = [
+            _Pair(game=game, rounds=game.rounds(batch), noise=noise, unchanged=roles)
+            for game, batch, noise, roles in zip(games, batches, noises, unchanged, strict=True)
+        ]
+        groups: dict[Hashable, list[_Pair]] = {}
+        for pair in pairs:
+            groups.setdefault(_sizes(pair.rounds), []).append(pair)
+        if len(pairs) > 1 and len(groups) == len(pairs) and self.reason is None:
+            self.reason = "their batches have different numbers of objects or candidates"
+        for group in groups.values():
+            if len(group) == 1 or not self._together(group, epoch):
+                for pair in group:
+                    _alone(pair, epoch)
+        _keep(pairs)
+        return [pair.result for pair in pairs]
+
+    def _together(self, pairs: "Sequence[_Pair]", epoch: int) -> bool:
+        """Play pairs side by side; returns whether they can."""
+        if self.are_able is None:
+            states = [pair.noise.get_state() for pair in pairs]
             try:
-                return _together(games, rounds, noises, epoch)
+                _together(pairs, epoch)
+            except torch.OutOfMemoryError:  # which says nothing of the parts
+                raise
             except self.faults as error:
-                self.reason = " ".join(str(error).split())[:200]
-                for noise, state in zip(noises, states, strict=True):
-                    noise.set_state(state)
-        return _one_by_one(games, rounds, noises, epoch)
+                self.are_able, self.reason = False, " ".join(str(error).split())[:200]
+                for pair, state in zip(pairs, states, strict=True):
+                    pair.noise.set_state(state)
+            else:
+                self.are_able = True
+        elif self.are_able:
+            _together(pairs, epoch)
+        return self.are_able
 
 
-def fits(rounds: Sequence[SeenRounds]) -> bool:
-    """Whether rounds have the same sizes, as all but those of the last batch of an epoch."""
-    sizes = {
-        (each.truth.labels.shape, each.shown.indices is None, each.candidates is None) for each in rounds
-    }
-    return len(sizes) == 1
+@dataclass(kw_only=True, slots=True)
+class _Pair:
+    """A pair in a step."""
+
+    game: Game
+    rounds: SeenRounds
+    noise: torch.Generator
+    unchanged: Collection[Role]
+    result: StepResult = field(init=False)
+    kept: Weights = field(init=False)
+    """The buffers of the game after the step, which has not changed them."""
+
+    def weights(self) -> Weights:
+        """The weights of the game by name; those that do not change are taken as constants."""
+        fixed = tuple(f"game.{name}." for role in self.unchanged for name in OWN[role])
+        return {
+            name: each.detach() if name.startswith(fixed) else each
+            for name, each in _Play(self.game).named_parameters()
+        }
+
+    def buffers(self) -> Weights:
+        """What its modules keep beside their weights, by name."""
+        return dict(_Play(self.game).named_buffers())
+
+
+def _sizes(rounds: SeenRounds) -> Hashable:
+    """The sizes of the rounds' tensors, and what else makes rounds alike."""
+    tensors, form = _tensors(rounds), (rounds.shown, rounds.candidates)
+    return (
+        tuple((name, each.shape) for name, each in tensors.items()),
+        tuple(view is not None and (view.num_seen, view.is_shared) for view in form),
+    )
 
 
 class _Play(nn.Module):
@@ -71,65 +138,56 @@ class _Play(nn.Module):
         super().__init__()
         self.game = game
 
-    def forward(self, rounds: SeenRounds, noise: ReplicaNoise, epoch: int) -> tuple[Tensor, Weights, Weights]:
+    def forward(self, rounds: SeenRounds, noise: Noise, epoch: int) -> tuple[Tensor, Weights, Weights]:
         """Objective, measures, and what the modules keep beside their weights."""
         played = self.game.play_rounds(rounds, "train", noise, epoch)
         return played.objective, dict(played.measures), dict(self.named_buffers())
 
 
-def _together(
-    games: Sequence[Game], rounds: Sequence[SeenRounds], noises: Sequence[torch.Generator], epoch: int
-) -> Sequence[StepResult]:
-    modules = [_Play(game) for game in games]
-    weights = _stacked([dict(module.named_parameters()) for module in modules])
-    kept = _stacked([dict(module.named_buffers()) for module in modules])
-    tensors, form = _tensors(rounds)
-    number = torch.arange(len(games), device=games[0].device)
+def _together(pairs: Sequence[_Pair], epoch: int) -> None:
+    """Play pairs whose rounds are of the same sizes in one pass."""
+    module = _Play(pairs[0].game)
+    weights, kept = _stacked([pair.weights() for pair in pairs]), _stacked([pair.buffers() for pair in pairs])
+    tensors, form = _stacked([_tensors(pair.rounds) for pair in pairs]), pairs[0].rounds
+    noises, number = [pair.noise for pair in pairs], torch.arange(len(pairs), device=pairs[0].game.device)
 
     def play(
         weights: Weights, kept: Weights, tensors: Weights, number: Tensor
     ) -> tuple[Tensor, Weights, Weights]:
         arguments = (_rounds(tensors, form), ReplicaNoise(noises, number), epoch)
-        result: tuple[Tensor, Weights, Weights] = functional_call(modules[0], {**weights, **kept}, arguments)
+        result: tuple[Tensor, Weights, Weights] = functional_call(module, {**weights, **kept}, arguments)
         return result
 
     with replicas(), warnings.catch_warnings():
         # An operation without a rule of its own is called for one pair after the other, which is right but slower.
         warnings.filterwarnings("ignore", message="There is a performance drop")
         objectives, measures, changed = vmap(play, randomness="same")(weights, kept, tensors, number)
-    _keep(
-        [dict(module.named_buffers()) for module in modules],
-        [_of_place(changed, i) for i in range(len(games))],
+    for place, pair in enumerate(pairs):
+        pair.result = StepResult(objective=objectives[place], measures=_of_place(measures, place))
+        pair.kept = _of_place(changed, place)
+
+
+def _alone(pair: _Pair, epoch: int) -> None:
+    """Play one pair, with copies of its buffers: those of an agent are the same for all of its pairs."""
+    copies = {name: buffer.clone() for name, buffer in pair.buffers().items()}
+    arguments = (pair.rounds, pair.noise, epoch)
+    objective, measures, pair.kept = functional_call(
+        _Play(pair.game), {**pair.weights(), **copies}, arguments
     )
-    return [
-        StepResult(objective=objective, measures={name: value[place] for name, value in measures.items()})
-        for place, objective in enumerate(objectives.unbind())
-    ]
-
-
-def _one_by_one(
-    games: Sequence[Game], rounds: Sequence[SeenRounds], noises: Sequence[torch.Generator], epoch: int
-) -> Sequence[StepResult]:
-    played, changed = [], []
-    for game, each, noise in zip(games, rounds, noises, strict=True):
-        before = {name: buffer.clone() for name, buffer in game.named_buffers()}
-        played.append(game.play_rounds(each, "train", noise, epoch))
-        changed.append({name: buffer.clone() for name, buffer in game.named_buffers()})
-        _keep([dict(game.named_buffers())], [before])
-    _keep([dict(game.named_buffers()) for game in games], changed)
-    return played
+    pair.result = StepResult(objective=objective, measures=measures)
 
 
 @torch.no_grad()
-def _keep(buffers: Sequence[Weights], values: Sequence[Weights]) -> None:
+def _keep(pairs: Sequence[_Pair]) -> None:
     """Give buffers their values after a step; an agent of several pairs has their mean, of counts the largest."""
     found: dict[int, tuple[Tensor, list[Tensor]]] = {}
-    for own, new in zip(buffers, values, strict=True):
-        for name, buffer in own.items():
-            found.setdefault(id(buffer), (buffer, []))[1].append(new[name])
+    for pair in pairs:
+        for name, buffer in pair.buffers().items():
+            found.setdefault(id(buffer), (buffer, []))[1].append(pair.kept[name])
     for buffer, given in found.values():
         together = torch.stack(given)
-        buffer.copy_(together.mean(0) if buffer.is_floating_point() else together.amax(0))
+        # The mean of changes, so that what no pair changed, such as codes of positions, stays as it is to the last bit.
+        buffer.copy_(buffer + (together - buffer).mean(0) if buffer.is_floating_point() else together.amax(0))
 
 
 def _of_place(stacked: Weights, place: int) -> Weights:
@@ -140,27 +198,17 @@ def _stacked(states: Sequence[Mapping[str, Tensor]]) -> Weights:
     return {name: torch.stack([state[name] for state in states]) for name in states[0]}
 
 
-def _tensors(rounds: Sequence[SeenRounds]) -> tuple[Weights, SeenRounds]:
-    """The tensors of rounds by name, those of all pairs stacked, and rounds that say what is not a tensor."""
-    found: dict[str, list[Tensor]] = {}
-    for each in rounds:
-        for role, view in (("shown", each.shown), ("candidates", each.candidates)):
-            for name in ("features", "indices", "present") if view is not None else ():
-                if (tensor := getattr(view, name)) is not None:
-                    found.setdefault(f"{role}.{name}", []).append(tensor)
-        for name in ("labels", "values", "features"):
-            if (tensor := getattr(each.truth, name)) is not None:
-                found.setdefault(f"truth.{name}", []).append(tensor)
-    return {name: torch.stack(_of_one_size(tensors)) for name, tensors in found.items()}, rounds[0]
-
-
-def _of_one_size(tensors: list[Tensor]) -> list[Tensor]:
-    """Lists of objects of one length: the shorter ones have their first object again at the end."""
-    most = max(len(each) for each in tensors)
-    return [
-        torch.cat([each, each[:1].expand(most - len(each), *each.shape[1:])]) if len(each) < most else each
-        for each in tensors
-    ]
+def _tensors(rounds: SeenRounds) -> Weights:
+    """The tensors of rounds by name."""
+    found: dict[str, Tensor] = {}
+    for role, view in (("shown", rounds.shown), ("candidates", rounds.candidates)):
+        for name in ("features", "indices", "present") if view is not None else ():
+            if (tensor := getattr(view, name)) is not None:
+                found[f"{role}.{name}"] = tensor
+    for name in ("labels", "values", "features"):
+        if (tensor := getattr(rounds.truth, name)) is not None:
+            found[f"truth.{name}"] = tensor
+    return found
 
 
 def _rounds(tensors: Weights, form: SeenRounds) -> SeenRounds:

@@ -3,13 +3,15 @@
 It is used as a `Game` is: `train_on` plays a step of training, `play` a batch of evaluation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from ecsuite.games.channels import Mode
 from ecsuite.games.game import Game, PlayResult, StepResult
@@ -17,12 +19,13 @@ from ecsuite.games.noise import Noise, noise_generator
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.society.agents import Agents
 from ecsuite.games.society.generations import Generations
-from ecsuite.games.society.learning import LEARNING_LOSS, learn_messages
+from ecsuite.games.society.learning import LEARNING_LOSS, learn_messages, require_symbols
 from ecsuite.games.society.meetings import Pair
 from ecsuite.games.society.side_by_side import SideBySide
 from ecsuite.games.society.voting import votes
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import initial_weights
 
 RECENT = 0.99
 """Weight of the past in the running accuracy of a sender, by which the one that others imitate is chosen (Chaabouni et
@@ -48,14 +51,15 @@ class Society(Agents):
     def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> None:
         _refuse(experiment)
         super().__init__(experiment, world, dtype)
-        if self.options.voting and not self.task.scores_candidates:
+        if self.options.voting and not (self.task.scores_candidates and hasattr(self.task, "choices")):
             raise ConfigError(f"society.voting: task {experiment.task.kind} has no candidates to vote for")
+        if self.options.imitate_every is not None:
+            require_symbols(self.channel, "society.imitate_every", experiment.channel.kind)
         self.register_buffer("recent", torch.zeros(len(self.senders)))  # accuracy of late, by sender
         self.generations = Generations(self, experiment)
         self.learns = self.generations.options.transmit or self.options.imitate_every is not None
         self.side_by_side = SideBySide(parts_are_own=bool(experiment.code))
         self.num_plays: Mapping[Role, Any] = {}
-        self.unchanged: Sequence[Role] = ()
 
     def chance(self) -> Mapping[str, float]:
         """Chance level of each measure that has one; the lowest accuracy of a pair and that of a vote have its own."""
@@ -71,18 +75,18 @@ class Society(Agents):
 
         The objective is the sum over pairs; see `scale_gradients`.
         """
-        self.unchanged = ()
         if (learning := self.generations.learning_step(step)) is not None:
             self.num_plays = {learning.role: (learning.index, np.ones(len(learning.index)))}
             if learning.role == "receiver" and self.generations.options.receivers_learn == "sender":
                 return self._listen(learning.index.tolist(), number, step, epoch)
-            return _of_learning(self.generations.learn(learning))
+            noises = [self._noise(number, place) for place in range(len(learning.index))]
+            return _of_learning(self.generations.learn(learning, noises))
         every = self.options.imitate_every
         if every is not None and step and step % every == 0:
             return _of_learning(self._imitate(number, step))
         pairs = self.schedule.of_step(step)
         self._count(pairs)
-        played = self._play_pairs(pairs, number, epoch)
+        played = self._play_pairs(pairs, number, step, epoch)
         self._note_accuracy(pairs, played)
         objective = torch.stack([each.objective for each in played]).sum()
         measures = means([each.measures for each in played])
@@ -102,7 +106,10 @@ class Society(Agents):
         return found
 
     def play(self, batch: Batch, mode: Mode, generator: Noise | None = None, epoch: int = 0) -> PlayResult:
-        """Play a batch with every pair that meets; measures are means over the pairs. See `Game.play`."""
+        """Play a batch with every pair that meets. See `Game.play`.
+
+        Measures are of each pair, (num_pairs,), that of votes of each sender, (num_senders,): see `summary`.
+        """
         played: list[PlayResult] = []
         extra: list[Tensor] = []
         for sender in range(len(self.senders)):
@@ -117,46 +124,70 @@ class Society(Agents):
                 )
                 played.append(game.result(understood))
             if self.options.voting:
-                extra.append(votes([self.pair(sender, each) for each in partners], rounds, message))
-        measures = means([each.measures for each in played])
-        if len(played) > 1:
-            measures["lowest_accuracy"] = torch.stack([each.measures["accuracy"] for each in played]).min()
+                voters = [self.pair(sender, each) for each in partners]
+                extra.append(votes(voters, rounds, message, generator))
+        measures = {
+            name: torch.stack([each.measures[name] for each in played]) for name in played[0].measures
+        }
         if extra:
-            measures["voting_accuracy"] = torch.stack(extra).mean()
+            measures["voting_accuracy"] = torch.stack(extra)
         return replace(played[0], measures=measures)
 
-    def scale_gradients(self, step: int) -> None:
-        """Make the gradient of each agent the mean over the pairs in which it played; drop that of slow ones.
+    def summary(self, measures: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
+        """The figures of an evaluation from its measures by pair: means over pairs, and the lowest accuracy of one."""
+        found = {name: float(values.mean()) for name, values in measures.items()}
+        if len(self.schedule.pairs) > 1:
+            found["lowest_accuracy"] = float(measures["accuracy"].min())
+        return found
 
-        An agent without a gradient is left as it is by the optimizer.
+    def scale_gradients(self, step: int) -> None:
+        """Make the gradient of each weight the mean over the pairs in which it learnt.
+
+        A perception that an agent uses for both learns where it sends and where it receives. What learns in no pair,
+        such as the weights of a slow agent, has no gradient, and is left as it is by the optimizer.
         """
-        rng = np.random.default_rng([self.seed, step, *b"speeds"])
+        slow, plays = self._slow(step), Counter[nn.Parameter]()
         for role in ROLES:
-            chances = rng.random(self.options.number(role))
             for index, count in zip(*self.num_plays.get(role, ((), ())), strict=True):
-                is_slow = chances[index] >= self.options.speed(role, index)
-                for parameter in self.agents(role)[index].parameters():
-                    if parameter.grad is not None and (is_slow or count > 1):
-                        parameter.grad = None if is_slow else parameter.grad.div_(count)
-        for role in self.unchanged:
-            for parameter in self.agents(role).parameters():
-                parameter.grad = None
+                for parameter in self.weights_of(role, index):
+                    plays[parameter] += 0 if index in slow[role] else int(count)
+        for parameter, count in plays.items():
+            if parameter.grad is not None and count != 1:
+                parameter.grad = parameter.grad.div_(count) if count else None
 
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
         """Replace agents where a generation ends with this step."""
         self.generations.begin_step(step, optimizer)
 
-    def _play_pairs(self, pairs: list[Pair], number: int, epoch: int) -> Sequence[StepResult]:
-        """Play batches of training, one with each pair."""
+    def _slow(self, step: int) -> dict[Role, set[int]]:
+        """The agents whose weights do not change at a step."""
+        rng = np.random.default_rng([self.seed, step, *b"speeds"])
+        return {
+            role: {
+                index
+                for index, draw in enumerate(rng.random(self.options.number(role)))
+                if draw >= self.options.speed(role, index)
+            }
+            for role in ROLES
+        }
+
+    def _play_pairs(
+        self, pairs: list[Pair], number: int, step: int, epoch: int, fixed: Collection[Role] = ()
+    ) -> Sequence[StepResult]:
+        """Play batches of training, one with each pair; weights of slow agents and of fixed roles do not learn."""
+        slow = self._slow(step)
+        unchanged = [
+            {role for role in ROLES if role in fixed or getattr(pair, role) in slow[role]} for pair in pairs
+        ]
         games = [self.pair(pair.sender, pair.receiver) for pair in pairs]
         batches = [self._batch(number, place) for place in range(len(pairs))]
         noises = [self._noise(number, place) for place in range(len(pairs))]
-        return self.side_by_side.play(games, batches, noises, epoch)
+        return self.side_by_side.play(games, batches, noises, epoch, unchanged)
 
     def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:
         """Receivers learn what senders say now; the weights of senders do not change."""
-        self.unchanged = ("sender",)
-        played = self._play_pairs(self.schedule.with_receivers(receivers, step), number, epoch)
+        pairs = self.schedule.with_receivers(receivers, step)
+        played = self._play_pairs(pairs, number, step, epoch, fixed=["sender"])
         loss = torch.stack([each.measures["loss"] for each in played]).mean()
         objective = torch.stack([each.objective for each in played]).sum()
         return _of_learning(StepResult(objective=objective, measures={LEARNING_LOSS: loss}))
@@ -173,12 +204,11 @@ class Society(Agents):
         batch = self._batch(number, 0)
         with torch.no_grad():
             self.eval()
-            message = self.speakers()[best].generate_message(batch, "greedy")
+            message = self.speakers()[best].generate_message(batch, "greedy", None)
             self.train()
         games = self.speakers()
-        return learn_messages(
-            [games[index] for index in learners], [batch] * len(learners), [message] * len(learners)
-        )
+        noises = [self._noise(number, place) for place in range(len(learners))]
+        return learn_messages([games[index] for index in learners], batch, [message] * len(learners), noises)
 
     def _batch(self, number: int, place: int) -> Batch:
         """The batch of the pair at a place of a step: in an epoch, each place has every batch once."""
@@ -211,8 +241,9 @@ def means(measures: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def make_players(experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> Game | Society:
-    """The agents of an experiment: a single pair, or a society."""
-    return (Society if experiment.is_society else Game)(experiment, world, dtype)
+    """The agents of an experiment, with the initial weights of its seed: a single pair, or a society."""
+    with initial_weights(experiment.training.seed):
+        return (Society if experiment.is_society else Game)(experiment, world, dtype)
 
 
 def _of_learning(result: StepResult) -> StepResult:

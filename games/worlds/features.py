@@ -21,6 +21,7 @@ from ecsuite.games.worlds.world import (
     split_column,
 )
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import distinct_draws, epoch_order, random_words
 
 SEEN_SHARE = 0.2
 """Share of each training class's images that are reserved for the split `seen`."""
@@ -39,9 +40,9 @@ class FeatureWorld(World):
     are reserved for the split `seen`.
 
     About images (one target; Yao et al.): the sender sees one image, the receiver has to find it among
-    `num_distractors` others of the same split, all different, at a random index. A rule is an image. The rounds of a
-    batch share `SHARED_FACTOR` times the images of one round, drawn at random; their targets differ as far as there are
-    enough.
+    `num_distractors` others of the same split, all different, at a random index. A rule is an image. Each image is the
+    target equally often. The rounds of a batch share `SHARED_FACTOR` times the images of one round, or as many as there
+    are targets: these, and others that are drawn anew for every batch.
 
     Raises:
         ConfigError: If the file can't be used for this game.
@@ -87,10 +88,11 @@ class FeatureWorld(World):
             self.rules = replace(image_rules(self.file), columns=split_column(self.file.split != 0))
 
     def draw(self, split: str, number: int, size: int) -> Batch:
-        """See `World`."""
-        rng = np.random.default_rng([self.seed, *b"features", *split.encode(), number])
-        draw = self._class_rounds if self.rounds.needs_rule else self._image_rounds
-        return draw(split, size, rng)
+        """See `World`. Rounds of training come in a new order in each epoch."""
+        indices = self.round_indices(split, number, size)
+        if self.rounds.needs_rule:
+            return self._class_rounds(split, indices)
+        return self._image_rounds(split, indices, number, size)
 
     @property
     def shows_values(self) -> bool:
@@ -111,15 +113,20 @@ class FeatureWorld(World):
             world.variant = variant
         return evaluation_matrix(worlds)
 
-    def _class_rounds(self, split: str, size: int, rng: np.random.Generator) -> Batch:
+    def _class_rounds(self, split: str, indices: Integers) -> Batch:
         """Rounds about classes."""
         num_distractors = self.num_distractors
         images = self.classes[split]
         num_classes, num_views = len(images.classes), 2 if self.variant == "concept" else 1
-        places = rng.integers(num_classes, size=size)
-        shift = rng.integers(1, num_classes, size=(size, num_views * num_distractors))
-        targets = images.distinct_images(places, num_views * self.num_targets, rng)
-        distractors = images.random_images((places[:, None] + shift) % num_classes, rng)
+        num_others = num_views * num_distractors
+        words = random_words(
+            self.seed, f"features {split}", indices, 1 + 2 * num_others + images.rows.shape[1]
+        )
+        first, shifts, others, order = np.split(words, [1, 1 + num_others, 1 + 2 * num_others], axis=1)
+        places = (first[:, 0] % np.uint64(num_classes)).astype(np.int64)
+        shift = 1 + (shifts % np.uint64(num_classes - 1)).astype(np.int64)
+        targets = images.distinct_images(places, num_views * self.num_targets, order)
+        distractors = images.random_images((places[:, None] + shift) % num_classes, others)
         if self.variant == "reference":
             targets = np.repeat(targets[:, :1], self.num_targets, axis=1)
         # With one view, the first and the last images are the same.
@@ -128,21 +135,25 @@ class FeatureWorld(World):
         return self._rounds(
             shown=np.concatenate(shown if self.rounds.sender_sees_all else shown[:1], axis=1),
             candidates=np.concatenate(candidates, axis=1),
-            labels=self.targets_first(size),
+            labels=self.targets_first(len(indices)),
             rules=images.classes[places],
         )
 
-    def _image_rounds(self, split: str, size: int, rng: np.random.Generator) -> Batch:
+    def _image_rounds(self, split: str, indices: Integers, number: int, size: int) -> Batch:
         """Rounds about images."""
-        num_distractors, rounds = self.num_distractors, np.arange(size)
-        rows, num_candidates = self.rows[split], 1 + num_distractors
-        num_shared = min(max(SHARED_FACTOR * num_candidates, size), len(rows))
-        shared = rng.choice(rows, size=num_shared, replace=False)
-        targets = rounds % num_shared
-        order = rng.random((size, num_shared))
-        order[rounds, targets] = np.inf
-        others = order.argpartition(max(num_distractors - 1, 0), axis=1)[:, :num_distractors]
-        labels = np.arange(num_candidates) == rng.integers(num_candidates, size=(size, 1))
+        num_candidates = 1 + self.num_distractors
+        order = epoch_order(self.seed, f"images of {split}", len(self.rows[split]))
+        found, targets = np.unique(self.rows[split][order[indices % len(order)]], return_inverse=True)
+        num_shared = min(max(SHARED_FACTOR * num_candidates, size), len(order))
+        rng = np.random.default_rng([self.seed, *b"features", *split.encode(), number])
+        rest = rng.choice(
+            np.setdiff1d(self.rows[split], found, assume_unique=True), num_shared - len(found), replace=False
+        )
+        shared = np.concatenate([found, rest])
+        words = random_words(self.seed, f"features {split}", indices, num_candidates)
+        others = distinct_draws(words[:, 1:], num_shared - 1)
+        others += others >= targets[:, None]
+        labels = np.arange(num_candidates) == (words[:, :1] % np.uint64(num_candidates)).astype(np.int64)
         candidates = np.empty(labels.shape, dtype=np.int64)
         candidates[labels], candidates[~labels] = targets, others.ravel()
         shown = np.concatenate([targets[:, None], others], axis=1)
@@ -184,15 +195,18 @@ class ClassImages:
     num_images: Integers
     """Number of images of each class without padding, (num_classes,)."""
 
-    def distinct_images(self, places: Integers, number: int, rng: np.random.Generator) -> Integers:
-        """`number` different images of each of these classes, in random order: rows of the file, (batch, number)."""
-        order = rng.random((len(places), self.rows.shape[1]))
-        order[np.arange(self.rows.shape[1]) >= self.num_images[places, None]] = np.inf
+    def distinct_images(self, places: Integers, number: int, words: NDArray[np.uint64]) -> Integers:
+        """`number` different images of each of these classes, in random order: rows of the file, (batch, number).
+
+        Words are random, (batch, most_images).
+        """
+        is_image = np.arange(self.rows.shape[1]) < self.num_images[places, None]
+        order = np.where(is_image, words >> np.uint64(1), np.uint64(2**64 - 1))
         return np.take_along_axis(self.rows[places], order.argsort(1)[:, :number], axis=1)
 
-    def random_images(self, places: Integers, rng: np.random.Generator) -> Integers:
-        """One random image of each of these classes: rows of the file, in the shape of `places`."""
-        return self.rows[places, (rng.random(places.shape) * self.num_images[places]).astype(np.int64)]
+    def random_images(self, places: Integers, words: NDArray[np.uint64]) -> Integers:
+        """One image of each of these classes by random words: rows of the file, in the shape of `places`."""
+        return self.rows[places, (words % self.num_images[places].astype(np.uint64)).astype(np.int64)]
 
 
 def class_rules(file: FeatureFile) -> Description:

@@ -20,7 +20,7 @@ MAX_RULES = 1_000_000
 class RuleWorld(World):
     """Base class of worlds whose rounds are about conjunctive rules over the named values of their attributes."""
 
-    has_rules = True
+    has_rules = has_targets_first = True
     splits = ("train", "valid", "test", "seen", "all")
 
     def __init__(

@@ -48,7 +48,7 @@ class ShapeWorld(World):
         images_per_label: Count = 10
         """Images of each colour and shape that a batch shares, separate for each agent in variant concept."""
 
-    has_rules = True
+    has_rules = has_targets_first = True
     variants = tuple(VARIANTS)
     splits = ("train", "valid", "test", "seen", "all")
     corpus_split = "all"  # Mu & Goodman evaluate messages for training and test formulas together

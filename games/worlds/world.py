@@ -143,6 +143,12 @@ class Batch:
             shares_candidates=True,
         )
 
+    def with_targets_at(self, places: Integers) -> "Batch":
+        """The rounds with the first candidate, the only target, at these places and what was there first, (batch,)."""
+        candidates, rounds = self.candidate_indices().copy(), np.arange(len(self))
+        candidates[:, 0], candidates[rounds, places] = candidates[rounds, places], candidates[:, 0].copy()
+        return replace(self, candidates=candidates, labels=places[:, None] == np.arange(candidates.shape[1]))
+
     def with_distractors(self, numbers: Integers) -> "Batch":
         """The rounds with as many of their distractors, (batch,), as the receiver may choose."""
         places = np.cumsum(~self.labels, axis=1)
@@ -188,6 +194,8 @@ class World(ABC):
     """What rounds may be about; None if not about rules."""
     has_rules: ClassVar[bool] = False
     """Whether rounds may be about a rule with several targets."""
+    has_targets_first: ClassVar[bool] = False
+    """Whether the targets of a drawn round are its first candidates; a single one is then moved to a random place."""
     variants: ClassVar[tuple[Variant, ...]] = ("set_reference",)
     splits: Sequence[str] = ("train", "valid")
     """Splits by name: train; valid and test (held-out rules or objects, where some are held out); seen (training rules,
@@ -243,9 +251,12 @@ class World(ABC):
         """Rounds that were drawn as batch `number` of a split, with the candidates that the task asks for."""
         if self.rounds.in_batch and len(batch):
             return batch.sharing_candidates()
+        size = max(self.sizes.batch_size, self.sizes.evaluation_batch_size)
+        indices = number * size + np.arange(len(batch))
+        if self.has_targets_first and not self.rounds.needs_rule and self.num_distractors:
+            words = random_words(self.seed, f"places of {split}", indices, 1)[:, 0]
+            batch = batch.with_targets_at((words % np.uint64(batch.labels.shape[1])).astype(np.int64))
         if (fewest := self.rounds.fewest_distractors) is not None:
-            size = max(self.sizes.batch_size, self.sizes.evaluation_batch_size)
-            indices = number * size + np.arange(len(batch))
             words = random_words(self.seed, f"distractors of {split}", indices, 1)[:, 0]
             choices = np.uint64(self.num_distractors - fewest + 1)
             return batch.with_distractors(fewest + (words % choices).astype(np.int64))

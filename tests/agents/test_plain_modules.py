@@ -87,7 +87,7 @@ def test_one_plain_agent_plays_with_one_of_ours(kind, plain, dtype):
     game, world, _ = make(kind, length, dtype, plain=[plain])
     game.play(world.batch("train", 0), "train", noise()).objective.backward()
     assert all(parameter.grad.abs().max() > 0 for parameter in game.parameters())
-    assert game.play(world.batch("valid", 0), "greedy").objective.isfinite()
+    assert game.play(world.batch("valid", 0), "greedy", None).objective.isfinite()
 
 
 def test_they_compute_in_the_precision_of_the_game_and_the_channel_in_fp32():
@@ -121,7 +121,7 @@ def test_a_sender_may_compute_all_symbols_at_once(kind, dtype):
     game.sender = SenderOfOneCall(NUM_FEATURES, game.channel.symbol_size, MAX_LEN)
     game.play(world.batch("train", 0), "train", noise()).objective.backward()
     assert all(parameter.grad.abs().max() > 0 for parameter in game.sender.parameters())
-    assert game.play(world.batch("valid", 0), "greedy").objective.isfinite()
+    assert game.play(world.batch("valid", 0), "greedy", None).objective.isfinite()
 
 
 def test_too_few_steps_are_refused():
@@ -152,7 +152,7 @@ def test_what_agents_have_to_return():
     builder = game.channel.start_message("greedy", meanings, None)
     with pytest.raises(ConfigError, match=r"sender Silent: expected builder.message\(\) .* got NoneType"):
         call_sender(Silent(NUM_FEATURES, 6), meanings, builder)
-    message = game.generate_message(world.batch("valid", 0), "greedy")
+    message = game.generate_message(world.batch("valid", 0), "greedy", None)
     with pytest.raises(ConfigError, match=r"receiver Outputs: expected states .* message.at_ends\(states\)"):
         call_receiver(Outputs(6), message, torch.float32)
 
@@ -163,6 +163,6 @@ def test_what_agents_have_to_return():
 def test_no_result_is_waited_for(kind, length, mode, plain):
     """Tensors on the meta device have no values to wait for: whatever asks for one fails."""
     game, world, _ = make(kind, length, plain=plain)
-    played = game.to("meta").play(world.batch("train", 0), mode)
+    played = game.to("meta").play(world.batch("train", 0), mode, None)
     assert played.objective.is_meta
     assert played.message.symbols.shape[:2] == (MAX_LEN + (length == "variable"), 16)

@@ -9,6 +9,7 @@ from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.games.channels import SymbolChannel, gumbel_noise
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.losses import TaskLoss
 from ecsuite.games.message_builders import (
     DiscreteMessageBuilder,
@@ -19,6 +20,7 @@ from ecsuite.games.message_builders import (
 )
 from ecsuite.games.registry import CHANNELS
 from ecsuite.games.tasks import TaskOutput
+from ecsuite.runtime.errors import ConfigError
 
 OF_SYMBOLS = [kind for kind in CHANNELS.parts if issubclass(CHANNELS.load(kind), SymbolChannel)]
 WORDS_OF_VALUES = ["quantized", "continuous"]
@@ -412,3 +414,44 @@ def test_a_share_of_the_symbols_is_dropped_and_nothing_else(kind, length):
     assert got.length is said.length and got.log_probability is said.log_probability
     if length == "variable" and said.ends is None:
         assert (got.ends.argmax(0) + 1 == said.length).all()
+
+
+@pytest.mark.parametrize("kind", ["soft", "gumbel"])
+def test_a_learnt_temperature_has_a_gradient_near_its_minimum(kind):
+    """It is pushed down as far as it goes, and then up again."""
+    channel = make(kind, temperature=0.11, trainable_temperature=True)
+    optimizer = torch.optim.SGD(channel.parameters(), lr=1.0)
+    assert channel._temperature(0).item() == pytest.approx(0.11, rel=1e-5)
+    for step in range(200):
+        temperature = channel._temperature(0)
+        optimizer.zero_grad()
+        (temperature if step < 3 else -temperature).backward()
+        optimizer.step()
+        assert temperature.item() >= 0.1
+    assert channel._temperature(0).item() > 0.2
+
+
+@pytest.mark.parametrize("length", ["fixed", "variable"])
+def test_a_learnt_temperature_has_a_finite_gradient(length):
+    """Also where EOS can't be said: its logit of -inf says nothing of the temperature."""
+    channel = make("gumbel", length=length, trainable_temperature=True)
+    builder = channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(0))
+    build_message(builder, torch.randn(3, 4, 3)).symbols[..., 1].sum().backward()
+    assert channel.raw_temperature.grad.isfinite() and channel.raw_temperature.grad != 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"temperature": 0.01}, "temperature: expected at least channel.temperature_min, 0.1, got 0.01"),
+        ({"temperature": 0.1, "trainable_temperature": True}, "stays above channel.temperature_min"),
+    ],
+)
+def test_a_temperature_that_would_not_be_used_is_refused(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        make("gumbel", **settings)
+
+
+def test_a_temperature_does_not_rise_with_the_epochs():
+    with pytest.raises(ConfigError, match=r"channel\.temperature_decay: expected float <= 1"):
+        load_experiment("disc_tiny", ["channel.temperature_decay=20"])

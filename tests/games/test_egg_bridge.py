@@ -133,7 +133,7 @@ def test_greedy_messages_and_losses_are_eggs(task, cell, length_cost):
     with torch.no_grad():
         expected, theirs = egg_game(*batch_for_egg(task, batch))
         loss, interaction = ours(*batch_for_egg(task, batch))
-        played = game.play(batch, "greedy")
+        played = game.play(batch, "greedy", None)
     torch.testing.assert_close(loss, expected, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(played.objective, expected, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(interaction.aux["acc"], theirs.aux["acc"])
@@ -143,7 +143,7 @@ def test_greedy_messages_and_losses_are_eggs(task, cell, length_cost):
     corpus, expected_corpus = (corpus_from_interaction(each, num_values=4) for each in (interaction, theirs))
     assert [row.tolist() for row in corpus.messages] == [row.tolist() for row in expected_corpus.messages]
     assert len(set(corpus.messages.lengths.tolist())) > 1
-    direct = game.generate_message(batch, "greedy").symbols.t()
+    direct = game.generate_message(batch, "greedy", None).symbols.t()
     assert [row[row >= 0].tolist() for row in direct] == [row.tolist() for row in corpus.messages]
     assert (corpus.meanings == batch.objects[batch.shown[:, 0]]).all()
 

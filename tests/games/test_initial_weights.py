@@ -8,14 +8,18 @@ import torch
 
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.initial_weights import PREFIXES
+from ecsuite.games.game import PARTS
 from ecsuite.games.runs import load_run
 from ecsuite.runtime.errors import ConfigError
 
 
 def weights_of(folder, role):
     state = load_run(folder).game.state_dict()
-    return {name: tensor for name, tensor in state.items() if name.startswith(PREFIXES[role])}
+    return {
+        name: tensor
+        for name, tensor in state.items()
+        if name.partition(".")[0] in PARTS[role] and name.partition(".")[0] != "channel"
+    }
 
 
 def same(first, second):
@@ -25,7 +29,7 @@ def same(first, second):
 def test_both_agents_of_another_run_and_one_of_each(tmp_path, small, run, whole):
     other = tmp_path / "other"
     run(small("training.seed=5", "training.num_epochs=1"), other)
-    both = [f"training.init_{role}={whole}" for role in PREFIXES]
+    both = [f"training.init_{role}={whole}" for role in PARTS]
     frozen = [*both, "training.freeze_sender=true", "training.num_epochs=1", "training.seed=9"]
     run(small(*frozen), tmp_path / "a")
     assert same(weights_of(tmp_path / "a", "sender"), weights_of(whole, "sender"))
@@ -43,7 +47,7 @@ def test_both_agents_of_another_run_and_one_of_each(tmp_path, small, run, whole)
 
 
 def test_a_warm_start_begins_where_the_other_run_ended(tmp_path, small, run, whole):
-    start = [f"training.init_{role}={whole}" for role in PREFIXES]
+    start = [f"training.init_{role}={whole}" for role in PARTS]
     result = run(small(*start, "optimizer.lr=1e-12", "training.num_epochs=1"), tmp_path)
     assert result.measures["loss"] == pytest.approx(load_run(whole).measures["loss"], rel=1e-4)
 

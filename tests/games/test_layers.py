@@ -99,3 +99,25 @@ def test_a_flag_names_the_part_whose_options_are_assigned():
     )
     assert experiment.channel.kind == "reinforce" and experiment.channel.options.entropy_coefficient == 0.3
     assert experiment.training.seed == 7
+
+
+@pytest.mark.parametrize(
+    ("setting", "section", "option", "value"),
+    [
+        ("world=unequal_attributes,num_values=[4,4]", "world", "num_values", (4, 4)),
+        ("world=unequal_attributes,num_values=[4, 2, 3],exponents=[1,2,3]", "world", "num_values", (4, 2, 3)),
+    ],
+)
+def test_a_short_name_may_hold_a_list(setting, section, option, value):
+    experiment = load_experiment("disc_tiny", [setting])
+    assert getattr(getattr(experiment, section).options, option) == value
+
+
+def test_a_short_name_may_hold_a_list_of_lists():
+    settings = ["society.senders=2", "society.meets=list,pairs=[[0,0],[1,0,0.5]]"]
+    assert load_experiment("disc_tiny", settings).society.meets.options.pairs == ((0, 0), (1, 0, 0.5))
+
+
+def test_a_list_that_does_not_end_is_refused():
+    with pytest.raises(ConfigError, match="num_values"):
+        load_experiment("disc_tiny", ["world=unequal_attributes,num_values=[4,4"])

@@ -11,6 +11,7 @@ from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
 from ecsuite.games.optimizers import WeightUpdates
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
+from ecsuite.games.society.society import make_players
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -141,3 +142,30 @@ def test_what_can_not_be_is_refused(change, message, tmp_path):
     with pytest.raises(ConfigError) as error:
         trained(tmp_path / "run", change)
     assert message in str(error.value) and not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("society", [(), ("society.senders=2", "society.receivers=2")])
+def test_a_learnt_temperature_has_the_rate_of_the_sender(society):
+    settings = (
+        "channel.trainable_temperature=true",
+        "channel.temperature_decay=1",
+        "optimizer.sender_lr=0.5",
+    )
+    experiment = load_experiment("disc_tiny", [*settings, *society])
+    game = make_players(experiment, make_world(experiment))
+    groups = WeightUpdates(experiment.optimizer, game).optimizer.param_groups
+    rates = {id(each): group["lr"] for group in groups for each in group["params"]}
+    named = dict(game.named_parameters())
+    assert {rates[id(each)] for name, each in named.items() if "raw_temperature" in name} == {0.5}
+    assert {rates[id(each)] for name, each in named.items() if name.startswith("receiver")} == {0.003}
+
+
+def test_a_perception_of_both_agents_is_updated_once():
+    settings = (
+        "society.agents=2", "society.shares=perception", "sender.perception=tanh,size=9",
+        "receiver.perception=tanh,size=9", "optimizer.sender_lr=0.5", "optimizer.receiver_lr=0.1",
+    )  # fmt: skip
+    experiment = load_experiment("disc_tiny", settings)
+    game = make_players(experiment, make_world(experiment))
+    groups = WeightUpdates(experiment.optimizer, game).optimizer.param_groups
+    assert sum(len(group["params"]) for group in groups) == len(list(game.parameters()))

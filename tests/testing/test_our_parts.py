@@ -25,7 +25,10 @@ REGISTRIES = {
 IMAGES = ("world=shape", "task=discrimination", "world.images_per_batch=16")
 NAMES_AND_SETTINGS = {
     "task:concept": ("concept,num_targets=2,num_distractors=2", ("world=thing",)),
+    "sender:scripted": ("scripted", ("channel.max_len=2",)),
+    "loss:reward": ("reward", ("channel=reinforce",)),
     "sender:transformer": ("transformer-2l,init=copied", ()),  # one layer has nothing to copy
+    "world:unequal_attributes": ("unequal_attributes,num_values=[4,4]", ()),
     "perception:linear": ("linear,size=8", ()),
     "perception:tanh": ("tanh,size=8", ()),
     "perception:mlp": ("mlp,size=8", ()),
@@ -45,6 +48,8 @@ EXCEPTIONS = {
     # The published models have weights for inputs that are zero.
     "sender:husenda": "Every parameter gets a finite gradient, and some are not zero",
     "sender:husendz": "Every parameter gets a finite gradient, and some are not zero",
+    # Torch's packed sequences take their lengths from the processor.
+    "receiver:bidirectional": "tried on torch's device `meta`",
     # It trains models, which see the messages in their order.
     "metric:xferbench": "not change the values",
 }

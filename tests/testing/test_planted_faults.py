@@ -118,6 +118,36 @@ class Channel(GumbelChannel):
         ("", ""),
         "end at the first EOS",
     ),
+    "a receiver that reads what fills messages up": (
+        SENDER
+        + """
+class Receiver(nn.Module):
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        pass
+    state_size = 16
+    def __init__(self, options, *, vocab_size, max_len=0):
+        super().__init__()
+        self.embed = nn.Embedding(vocab_size + 1, 8)
+        self.encode = nn.GRU(8, 8, bidirectional=True)
+    def forward(self, message):
+        states, _ = self.encode(embed_symbols(self.embed, message.symbols))
+        return message.at_ends(states)
+""",
+        ("", ""),
+        "rest of the batch",
+    ),
+    "a channel that moves symbols and leaves their ends": (
+        SENDER
+        + """
+class Channel(GumbelChannel):
+    def received(self, message, generator):
+        from dataclasses import replace
+        return replace(message, symbols=message.symbols.roll(1, dims=0))
+""",
+        ("", ""),
+        "say the same",
+    ),
     "a weight that is not cast": (
         SENDER
         + """
@@ -192,7 +222,10 @@ def outcomes(path, code):
         line.split()[1].split("(")[0].strip(":") for line in code.splitlines() if line[:4] in ("clas", "def ")
     ][-1]
     part = f"./{path.name}:{name}"
-    return {str(each.check): each.problem for each in map(run, checks(kind_of(part), part))}
+    found = [
+        check for check in checks(kind_of(part), part) if "In societies" not in str(check)
+    ]  # a second each
+    return {str(each.check): each.problem for each in map(run, found)}
 
 
 @pytest.mark.parametrize("fault", FAULTS)

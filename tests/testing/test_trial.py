@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from ecsuite.agents.message import Message
-from ecsuite.testing.trial import ill_formed, same
+from ecsuite.testing.messages import ill_formed
+from ecsuite.testing.trial import same
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Who plays with whom: kinds of meetings, and the pairs of each step."""
 
+import time
 from collections import Counter
+from itertools import combinations, product
 
 import pytest
 
@@ -51,6 +53,35 @@ def test_random_meetings_are_as_many_for_everyone(settings):
     assert (
         len({frozenset(pairs_of(*settings, "society.meets=random,partners=2", seed=n)) for n in range(8)}) > 1
     )
+
+
+@pytest.mark.parametrize("are_agents", [False, True])
+def test_all_random_meetings_are_equally_likely(are_agents):
+    """Of four and four with two partners each: 90 sets of pairs, of which 9 have nobody that meets itself."""
+    tables = [
+        pairs
+        for pairs in product(combinations(range(4), 2), repeat=4)
+        if set(Counter(j for row in pairs for j in row).values()) == {2}
+        and not (are_agents and any(i in row for i, row in enumerate(pairs)))
+    ]
+    assert len(tables) == (9 if are_agents else 90)
+    size = ("society.agents=4",) if are_agents else FOUR
+    kind, options = MEETINGS, load_experiment("disc_tiny", [*size, "society.meets=random,partners=2"]).society
+    number, counts = 20 * len(tables), Counter()
+    for seed in range(number):
+        pairs = kind.make(options.meets).pairs(4, 4, are_agents=are_agents, seed=seed)
+        counts[tuple(tuple(pair.receiver for pair in pairs if pair.sender == i) for i in range(4))] += 1
+    assert set(counts) <= set(tables)
+    chi_square = sum((counts[table] - 20) ** 2 / 20 for table in tables)
+    freedom = len(tables) - 1
+    assert chi_square < freedom + 4 * (2 * freedom) ** 0.5
+
+
+def test_pairs_of_a_large_society_take_no_time():
+    began = time.process_time()
+    found = schedule("society.senders=60", "society.receivers=60", "society.pairs_per_step=3600").of_step(3)
+    assert len(found) == 3600
+    assert time.process_time() - began < 1
 
 
 def test_all_play_before_any_plays_again():

@@ -32,4 +32,4 @@ def test_a_digit_can_be_held_out_and_named():
     assert 3 not in world.batch("train", 0).values
     game = Game(experiment, world)
     played = game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(1))
-    assert played.measures["accuracy"] <= 1 and game.task.chance()["accuracy"] == 0.1
+    assert played.measures["accuracy"] <= 1 and 0 <= game.task.chance()["accuracy"] <= 0.1

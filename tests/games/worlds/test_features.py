@@ -1,6 +1,7 @@
 """Games on feature files: which rows are targets of what, by split and variant, and what the rules say of them."""
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -213,3 +214,48 @@ def test_rules_of_images_are_their_features(path, tmp_path):
 def test_files_that_are_too_small_are_refused(path, override, task, message):
     with pytest.raises(ConfigError, match="^" + re.escape(f"{path}: {message}")):
         make(path, override, task=task)
+
+
+@pytest.mark.parametrize("task", ["concept", "discrimination", "in_batch"])
+def test_each_training_example_is_used_once_an_epoch(task, feature_file):
+    """In a new order, about the same classes and targets; also where an epoch is no multiple of a batch."""
+    experiment = load_experiment(
+        "disc_tiny",
+        ["world=features", f"world.features={feature_file}", f"task={task}",
+         "training.num_examples=50", "training.batch_size=16", *SIZES[task]],
+    )  # fmt: skip
+    world = make_world(experiment)
+
+    def epoch(number):
+        batches = [world.batch("train", 4 * number + place) for place in range(4)]
+        return [tuple(sorted(batch.ids[row])) for batch in batches for row in batch.shown], batches
+
+    (first, batches), (second, _) = epoch(0), epoch(1)
+    assert len(first) == 50 and sorted(first) == sorted(second) and first != second
+    rules = np.concatenate([batch.rules for batch in batches])
+    if task != "concept":  # every image is the target equally often
+        counts = np.unique(rules, return_counts=True)[1]
+        assert counts.max() - counts.min() <= 1
+    assert all(batch.labels[row].any() for batch in batches for row in range(len(batch)))
+
+
+SIZES = {
+    "concept": ("task.num_targets=2", "task.num_distractors=2"),
+    "discrimination": ("task.num_distractors=3",),
+    "in_batch": (),
+}
+
+
+def test_memory_of_rounds_about_images_grows_with_candidates_and_not_with_images(tmp_path):
+    write_features(str(tmp_path / "many.npz"), synthetic_features(1, 8, 2500, 4, 4))
+    experiment = load_experiment(
+        "disc_tiny",
+        ["world=features", f"world.features={tmp_path}/many.npz", "task.num_distractors=5",
+         "training.batch_size=4096"],
+    )  # fmt: skip
+    world = make_world(experiment)
+    tracemalloc.start()
+    world.batch("train", 0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6

@@ -1,0 +1,213 @@
+"""Combinations of parts and options, drawn at random: each trains, stops and resumes to the same bytes, or is refused.
+
+A refusal is one line, before anything is written. The draw of a number is always the same: `drawn(17)` gives the
+settings of one that failed. `pytest -m slow` tries more of them.
+"""
+
+import random
+from typing import Any, Literal, get_args, get_origin
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.registry import CHANNELS, LOSSES, MEETINGS, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.training import train
+from ecsuite.parts.registry import option_types
+from ecsuite.runtime.errors import ConfigError
+
+NUM_ORDINARY, NUM_SLOW = 25, 300
+
+SIZES = {
+    "world.num_attributes": 3, "world.num_values": 3, "world.images_per_batch": 12, "world.images_per_label": 2,
+    "world.max_count": 3, "task.num_targets": 2, "task.num_distractors": 2, "channel.vocab_size": 5,
+    "channel.max_len": 3, "channel.word_size": 3, "sender.hidden_size": 6, "sender.embedding_size": 4,
+    "receiver.hidden_size": 6, "receiver.embedding_size": 4, "sender.perception.size": 6,
+    "sender.num_heads": 2, "receiver.num_heads": 2, "receiver.blocks": 1,
+}  # fmt: skip
+"""Sizes of parts that have these options: a run of four steps takes a moment."""
+TRAINING = (
+    "training.num_examples=10", "training.batch_size=5", "training.num_epochs=2", "training.evaluate_every=3",
+    "training.checkpoint_every=1", "training.precision=fp32", "evaluation.num_valid=7", "evaluation.corpus_size=6",
+)  # fmt: skip
+COMPANIONS = {
+    "loss.length_cost_power": ("loss.length_cost=0.1",),
+    "channel.trainable_temperature": ("channel.temperature_decay=1",),
+    "optimizer.nesterov": ("optimizer.momentum=0.5",),
+}
+"""What an option needs beside it; most of what does not fit is refused, and so tries little."""
+FOREIGN = {
+    "world": ("image_features", "text"),
+    "perception": ("pretrained", "conv4"),
+    "meets": ("list", "file"),
+}
+"""Parts that need files which no draw has, and one that takes seconds a step."""
+SOCIETIES = (
+    (),
+    ("society.senders=2", "society.receivers=2"),
+    ("society.senders=3", "society.receivers=2"),
+    ("society.receivers=3", "society.voting=true"),
+    ("society.agents=3",),
+    ("society.agents=3", "society.shares=perception", "society.pairs_per_step=5"),
+    ("society.senders=3", "society.receivers=2", "society.sender_speeds=[0.5]"),
+    ("society.senders=3", "society.imitate_every=2"),
+)
+TAUGHT = (
+    "generations.transmit=true", "generations.size=6", "generations.batch_size=4", "generations.sender_steps=1",
+)  # fmt: skip
+GENERATIONS = (
+    (),
+    (),
+    ("generations.every=2",),
+    ("generations.every=3", "generations.which=random", "generations.roles=senders"),
+    ("generations.every=2", *TAUGHT),
+    ("generations.every=3", *TAUGHT, "generations.receiver_steps=1"),
+    ("generations.every=3", *TAUGHT, "generations.receiver_steps=1", "generations.receivers_learn=sender"),
+    ("generations.every=3", *TAUGHT, "generations.receiver_steps=1", "generations.which=none"),
+)
+FROZEN = ("training.freeze_sender=true",)
+RUNS = (
+    (),
+    (),
+    ("training.accumulate=2",),
+    FROZEN,
+    ("training.keep_best=accuracy", "training.patience=2"),
+    ("evaluation.keep=[interactions]",),
+    ("evaluation.mode=sample",),
+    ("evaluation.batch_size=3",),
+    ("evaluation.metrics=[zla]",),
+)
+
+
+def another(hint: Any, rng: random.Random) -> str | None:
+    """Some value of an option with this type, as `--set` reads it; None: of no type that is drawn."""
+    kind = get_origin(hint)
+    if kind is Literal:
+        return str(rng.choice(get_args(hint)))
+    if hint is bool:
+        return rng.choice(["true", "false"])
+    bounds = getattr(hint, "__metadata__", ())
+    if not bounds or get_args(hint)[0] not in (int, float):
+        return None
+    if get_args(hint)[0] is int:
+        return str((bounds[0].ge or 0) + rng.choice([0, 1, 2]))
+    return str(rng.choice([0.2, 0.5, 0.9]))
+
+
+def of_part(section: str, registry: Any, rng: random.Random, name: str, unfit: str = "") -> list[str]:
+    """A part with its sizes, and with other values of some of its options, but those that do not fit."""
+    options = option_types(registry.load(name.partition(":")[0]).Options)
+    found = [f"{section}={name}"]
+    for option, hint in options.items():
+        key = f"{section}.{option}".replace("ROLE", "sender")
+        value = None if rng.random() < 0.85 or option in unfit.split() else another(hint, rng)
+        if key in SIZES:
+            value = "[3, 2]" if "tuple" in str(hint) else str(SIZES[key])
+        if value is not None:
+            found += [f"{section}.{option}={value}", *COMPANIONS.get(key, ())]
+    return found
+
+
+def drawn(number: int, files: dict[str, str]) -> list[str]:
+    """The settings of a draw.
+
+    Args:
+        number: Of the draw.
+        files: A file of each world that reads one.
+    """
+    rng = random.Random(number)
+    world = rng.choice([name for name in WORLDS.parts if name not in FOREIGN["world"]])
+    settings = of_part("world", WORLDS, rng, world)
+    if world in files:
+        settings.append(f"world.{'features' if world == 'features' else 'objects'}={files[world]}")
+    made, society, generations = WORLDS.load(world), rng.choice(SOCIETIES), rng.choice(GENERATIONS)
+    has_images = getattr(PERCEPTIONS.load(made.default_perceptions[0]), "takes_images", True)
+    tasks = [name for name in TASKS.parts if name != "concept" or made.has_rules]
+    settings += of_part("task", TASKS, rng, rng.choice(tasks), "variant num_known")
+    learns = "generations.transmit=true" in generations or "society.imitate_every=2" in society
+    of_symbols = learns and rng.random() < 0.9
+    channel = rng.choice(("soft", "gumbel", "reinforce") if of_symbols else list(CHANNELS.parts))
+    settings += of_part("channel", CHANNELS, rng, channel)
+    perception: list[str] = []
+    for role, registry in (("sender", SENDERS), ("receiver", RECEIVERS)):
+        names = [name for name in registry.parts if name not in ("scripted", "recurrent")]
+        settings += of_part(role, registry, rng, rng.choice(["recurrent", "recurrent", *names]))
+        fitting = [
+            name
+            for name in PERCEPTIONS.parts
+            if name not in FOREIGN["perception"]
+            and getattr(PERCEPTIONS.load(name), "takes_images", has_images) == has_images
+        ]
+        if not perception or "society.shares=perception" not in society:
+            unfit = "width" if has_images else "width shift"
+            perception = of_part("ROLE.perception", PERCEPTIONS, rng, rng.choice(fitting), unfit)
+        settings += [each.replace("ROLE", role) for each in perception]
+    loss = "reward" if channel == "reinforce" and rng.random() < 0.5 else "task"
+    cost = "" if "channel.length=variable" in settings else "length_cost length_cost_power"
+    settings += of_part("loss", LOSSES, rng, loss, cost)
+    settings += of_part("optimizer", OPTIMIZERS, rng, rng.choice(list(OPTIMIZERS.parts)))
+    settings += of_part("schedule", SCHEDULES, rng, rng.choice(list(SCHEDULES.parts)))
+    runs = [each for each in RUNS if each != FROZEN or not (society or generations)]
+    settings += [*TRAINING, *society, *generations, *rng.choice(runs)]
+    if society and rng.random() < 0.2:
+        meets = rng.choice([name for name in MEETINGS.parts if name not in FOREIGN["meets"]])
+        settings.append(f"society.meets={meets}")
+    return settings
+
+
+def scramble(seed: int) -> None:
+    """Give every global generator another state: nothing may depend on it."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def trained(experiment, folder, *, stop_after=None):
+    """Train, or go on; `stop_after`: end after so many steps as a run does that is asked to."""
+    steps = 0
+
+    def should_stop():
+        nonlocal steps
+        steps += 1
+        return "preempted" if steps == stop_after else None
+
+    train(
+        experiment, folder, resume=True, device="cpu", progress=lambda *_: None, note=lambda _: None,
+        should_stop=should_stop,
+    )  # fmt: skip
+
+
+def plays(settings: list[str], folder) -> bool:
+    """Whether a combination trains, and ends with the same bytes after a stop; else it was refused as it should be."""
+    try:
+        experiment = load_experiment("disc_tiny", settings)
+        scramble(1)
+        trained(experiment, folder / "whole")
+    except ConfigError as error:
+        assert "\n" not in str(error) and len(str(error)) < 600
+        assert not (folder / "whole").exists(), f"refused after something was written: {error}"
+        return False
+    scramble(2)
+    trained(experiment, folder / "parts", stop_after=2)
+    scramble(3)
+    trained(experiment, folder / "parts")
+    for whole in (folder / "whole").iterdir():
+        if whole.suffix in (".safetensors", ".parquet") or whole.name in ("corpus.jsonl", "meanings.jsonl"):
+            assert whole.read_bytes() == (folder / "parts" / whole.name).read_bytes(), whole.name
+    return True
+
+
+@pytest.fixture(scope="module")
+def files(object_table, image_folder, feature_file):
+    """A file of each world that reads one."""
+    return {"objects": object_table, "images": image_folder, "features": feature_file}
+
+
+@pytest.mark.parametrize(
+    "number",
+    [*range(NUM_ORDINARY), *(pytest.param(n, marks=pytest.mark.slow) for n in range(NUM_ORDINARY, NUM_SLOW))],
+)
+def test_a_combination_trains_and_resumes_to_the_same_bytes_or_is_refused(number, files, tmp_path):
+    plays(drawn(number, files), tmp_path)
