@@ -75,7 +75,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
         bounds=(-1.0, 1.0),
     )
     return [
-        score(value=value, ci95=of_value.ci95, details=of_value.details)
+        score(value=value, ci95=of_value.ci95, chance=of_value.chance, details=of_value.details)
         for score, value, of_value in zip(scores, values.tolist(), found, strict=True)
     ]
 

@@ -51,7 +51,14 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
         "shares": dict(zip(names, of_entropy.tolist(), strict=True)),
         "sum_bits": float(bits.sum()),
     }
-    return [score(value=float(of_entropy.mean()), ci95=found.ci95, details=details | found.details)]
+    return [
+        score(
+            value=float(of_entropy.mean()),
+            ci95=found.ci95,
+            chance=found.chance,
+            details=details | found.details,
+        )
+    ]
 
 
 def information(message: Ints, attributes: Ints) -> tuple[Floats, Floats]:

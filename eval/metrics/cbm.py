@@ -38,9 +38,8 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     - `paraphrase` is the share of Q that is words without a matched concept;
     - `unmatched` is the share of all concept occurrences whose concept has no matched word;
     - `precision` and `recall` are the means over samples of the number of distinct words whose concept is in the
-      phrase, divided by the number of words and of concepts (appendix D); 0 if there are none;
-    - `null_mean` is the mean score with the phrases shuffled over the messages; 95 % of these scores are between
-      `null_low` and `null_high`; `p_value` is (1 + number of shuffles with at least this score) / (1 + `permutations`).
+      phrase, divided by the number of words and of concepts (appendix D); 0 if there are none.
+    The chance level is the mean score with the phrases shuffled over the messages.
 
     Every draw of the null distribution and of the interval has a new matching; see `resampling.resample`. There are 100
     permutations and 30 half-samples, and fewer, down to 20, if the number of words times concepts plus a tenth of the
@@ -128,8 +127,7 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
     ]
     shares = present[word, concept] / of_words[word], with_word / of_concepts[concept]
     details["map_shares"] = np.stack(shares, axis=1).tolist()
-    details["resamples"] = details["subsamples"]
-    return [score(value=value, ci95=found.ci95, details=details)]
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
 def _of_samples(samples: Samples, understood: NDArray[np.integer[Any]]) -> tuple[int, float, float]:

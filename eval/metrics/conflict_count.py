@@ -54,11 +54,10 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=num_rows,
         seed=options.seed,
         work=2 * num_rows * width**2,
-        tail="low",
         bounds=(0.0, float(num_rows * width)),
     )
     details = {"share": value / (num_rows * width)} | found.details
-    return [score(value=value, ci95=found.ci95, details=details)]
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
 def _agreements(message_symbols: Ints, attributes: Ints, num_symbols: int) -> Ints:

@@ -45,7 +45,7 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
         "by_tokens": independence(tokens, own_total=False),
         "likeliest": independence(tokens, own_total=False, likeliest=True),
     }
-    return [score(value=value, ci95=found.ci95, details=variants | found.details)]
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=variants | found.details)]
 
 
 def independence(incidence: Incidence, *, own_total: bool, likeliest: bool = False) -> float:

@@ -14,8 +14,8 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.ami import adjusted_information, expected_information
 from ecsuite.eval.metrics.by_speaker import SPEAKER, speakers_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, flat, numbered_by_use, row_labels
-from ecsuite.eval.statistics.resampling import describe_null
 from ecsuite.runtime.errors import CorpusError
 
 VERSION = 1
@@ -221,6 +221,5 @@ def _mean(score: Any, by_pair: dict[str, tuple[float | None, Floats]], seed: int
         return score(value=None, reason=reason)  # type: ignore[no-any-return]
     value = float(np.mean([each for each, _ in known]))
     null = np.mean([draws for _, draws in known], axis=0)
-    details = {"by_pair": values, **describe_null(value, null, "high", (-1.0, 1.0))}
-    details |= {"permutations": len(null), "seed": seed}
-    return score(value=value, details=details)  # type: ignore[no-any-return]
+    chance = of_draws(null, seed=seed, bounds=(-1.0, 1.0))
+    return score(value=value, chance=chance, details={"by_pair": values})  # type: ignore[no-any-return]

@@ -8,6 +8,7 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.morpheme_induction import Inventory, induce, induce_all
 from ecsuite.eval.metrics.morpheme_units import MAX_FORM, MAX_MEANING, largest_meaning
 from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import entropy
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import (
@@ -38,7 +39,7 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     where that differs from the paper. The score is the share of the concepts of all messages that some morpheme in the
     message expresses, from 0 to 1. Chance is 0 by construction: pairs are selected only if the weight of one exceeds
     that of every pair in 20 corpora in which whole meanings were exchanged with each other, which happens in 5 % of
-    languages without morphemes; `p_value` is by Student's t of the highest weights of these.
+    languages without morphemes; the p-value is by Student's t of the highest weights of these.
 
     Details: `inventory` (form, meaning, weight in bits, number of messages), `segmented` (some messages),
     `covered_symbols` (the share of symbols that belong to a morpheme), `synonymy` and `polysemy` (mean bits of the
@@ -65,15 +66,8 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     assert found.concepts is not None
     rng = np.random.default_rng(options.seed)
     inventory = induce(found.numbers, found.concepts, found.whole, rng, NUM_SHUFFLES)
-    details: dict[str, Any] = {
-        "null_mean": 0.0,
-        "null_low": 0.0,
-        "null_high": 0.0,
-        "p_value": inventory.p_value,
-        "permutations": NUM_SHUFFLES,
-        **found.described(inventory),
-    }
-    return [score(value=_coverage(inventory), details=details)]
+    chance = Chance(kind="theory", level=0.0, p_of_theory=inventory.p_value)
+    return [score(value=_coverage(inventory), chance=chance, details=found.described(inventory))]
 
 
 def csar(corpus: Corpus, options: Options) -> list[Score]:

@@ -292,7 +292,10 @@ def _score(corpus: Corpus, options: Options, score: partial[Score], variables: V
         of_rows=of_rows,
     )
     return score(
-        value=value, ci95=found.ci95, details={f"num_{variables.name}s": num_varying} | found.details
+        value=value,
+        ci95=found.ci95,
+        chance=found.chance,
+        details={f"num_{variables.name}s": num_varying} | found.details,
     )
 
 

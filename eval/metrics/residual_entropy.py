@@ -69,7 +69,7 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
         work=4 * entropies.num_messages * entropies.num_positions * entropies.num_attributes,
     )
     details = entropies.describe(partition) | {"residual_bits": float(left.mean())} | found.details
-    return [score(value=value, ci95=found.ci95, details=details)]
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
 def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
@@ -84,8 +84,8 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     is then an upper bound and never above 1 - HCE. Otherwise as `hce`.
 
     Every draw of the null and of the interval has its own search for the best assignment. From about seven positions
-    on this search is greedy (`null_search` in the details), and the p-value is that of the greedy value; for more
-    than 2,000 messages a draw has 1,000 of them (`null_rows`). `null_value` is the value compared with the null.
+    on this search is greedy (`null_search` in the details), and the greedy value is compared with chance; for more
+    than 2,000 messages a draw has 1,000 of them.
     """
     [score] = plain_residual_entropy(corpus, options)
     entropies = entropies_or_reason(corpus)
@@ -109,12 +109,15 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=entropies.num_messages,
         seed=options.seed,
         work=entropies.search_work(is_exact, num_rows),
-        tail="low",
         reference_values=None if is_same else [uncertainty(entropies)],
         max_rows=MAX_ROWS_RESAMPLED,
     )
     how = {"null_search": "exact" if is_exact else "greedy"}
-    return [replace(score, ci95=found.ci95, details={**score.details, **found.details, **how})]
+    return [
+        replace(
+            score, ci95=found.ci95, chance=found.chance, details={**score.details, **found.details, **how}
+        )
+    ]
 
 
 def plain_residual_entropy(corpus: Corpus, options: Options) -> list[Score]:

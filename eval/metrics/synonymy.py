@@ -52,13 +52,13 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=len(corpus.messages),
         seed=options.seed,
         work=8 * incidence.work(),
-        tail="low",
         bounds=(0.0, float(np.log2(max(incidence.words.shape[1], incidence.concepts.shape[1])))),
     )
     return [
         score(
             value=aligned[place],
             ci95=found.ci95,
+            chance=found.chance,
             details={
                 "normalised": aligned[place] / aligned[place + 2] if aligned[place + 2] else None,
                 "unaligned": unaligned[place],

@@ -49,14 +49,13 @@ def zla(corpus: Corpus, options: Options) -> list[Score]:
             num_rows=len(content),
             seed=options.seed,
             work=LEVELS * len(content.values),
-            tail="low",
             bounds=(-1.0, 1.0),
             null=lambda rng: figures(shuffle_symbols(content, rng)),
         )
     return [
         score(value=None, reason=f"all {kind} have the same length or the same frequency")
         if of_kind is None or np.isnan(value)
-        else score(value=value, ci95=of_kind.ci95, details=of_kind.details)
+        else score(value=value, ci95=of_kind.ci95, chance=of_kind.chance, details=of_kind.details)
         for (kind, score), value, of_kind in zip(scores.items(), values, found, strict=True)
     ]
 

@@ -77,7 +77,7 @@ def _compared(score: partial[Score], one: Floats, other: Floats, options: Option
     (found,) = resample(
         statistic, [value], num_rows=len(one), seed=options.seed, work=len(one) ** 2, bounds=(-1.0, 1.0)
     )
-    return score(value=value, ci95=found.ci95, details=found.details)
+    return score(value=value, ci95=found.ci95, chance=found.chance, details=found.details)
 
 
 def _standard_ranks(vectors: Vectors) -> Floats | None:

@@ -108,7 +108,7 @@ def score_run(*, run: Result, game: str, metric: Metric, context: Context) -> li
         context: See `Context`.
 
     Returns:
-        Its scores, as in the JSON of `ecsuite score`.
+        Its scores, see `Score.to_json`.
     """
     assert run.arrays is not None
     with tempfile.TemporaryDirectory() as folder:
@@ -116,7 +116,7 @@ def score_run(*, run: Result, game: str, metric: Metric, context: Context) -> li
         of_agents = load_run(folder, trust_code=True) if metric.asks_agents else None
         corpus = read_corpus(Path(folder))
         scores = score_corpus(corpus, [metric.name], Options(), run=of_agents).scores
-    return [score.to_json() for score in scores]
+    return [score.to_json(is_kept=True) for score in scores]
 
 
 def packed(folder: Path, keeps_weights: bool = False) -> dict[str, np.ndarray[Any, Any]]:

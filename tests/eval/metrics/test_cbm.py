@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from languages import corpus_of, score_of
 
 from ecsuite.eval.metrics.cbm import cbm, cbm_types, paired_score
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import resampling
 from ecsuite.formats import read_corpus
@@ -96,9 +97,10 @@ def test_authors_sample_with_words_as_sets(sample):
 
 def test_the_authors_sample_is_above_chance(all_draws, sample):
     messages, concepts, _ = sample
-    details = score(messages, concepts, eos=0).details
-    assert details["null_low"] <= details["null_mean"] <= details["null_high"] < 0.06
-    assert details["p_value"] == 1 / 101
+    result = score(messages, concepts, eos=0)
+    chance = result.chance
+    assert chance.low <= chance.level <= chance.high < 0.06
+    assert p_value(result) < 1e-6
 
 
 def test_pairs_have_their_purity():
@@ -112,8 +114,8 @@ def test_pairs_have_their_purity():
 @pytest.mark.parametrize("metric", [cbm, cbm_types])
 def test_one_sample_is_no_better_than_chance(metric):
     result = score([[1, 2]], [[0, 1]], metric=metric)
-    chance = [result.details[key] for key in ("null_mean", "null_low", "null_high", "p_value")]
-    assert (result.value, chance) == (1, [1, 1, 1, 1])
+    chance = result.chance
+    assert (result.value, chance.level, chance.low, chance.high, p_value(result)) == (1, 1, 1, 1, 1)
 
 
 def test_empty_message_is_all_loss():
@@ -182,9 +184,7 @@ def test_chance_where_phrases_differ_in_length():
 def test_a_random_language_is_at_chance():
     """Over many random languages the p-value is about uniform: one in ten below a tenth."""
     rng = np.random.default_rng(0)
-    p_values = [
-        score(rng.integers(0, 8, (40, 2)), rng.integers(0, 5, (40, 1))).details["p_value"] for _ in range(40)
-    ]
+    p_values = [p_value(score(rng.integers(0, 8, (40, 2)), rng.integers(0, 5, (40, 1)))) for _ in range(40)]
     assert 0.35 < np.mean(p_values) < 0.7
     assert np.mean(np.array(p_values) <= 0.1) < 0.25
 
@@ -194,8 +194,8 @@ def test_a_large_corpus_gets_fewer_permutations(all_draws, monkeypatch):
     assert resampling.WORK == 60_000_000
     monkeypatch.setattr(resampling, "WORK", 600_000)
     rows = np.arange(500)[:, None]
-    assert score(rows, rows % 30).details["permutations"] == 39
-    assert score(rows % 30, rows % 30).details["permutations"] == 100
+    assert len(score(rows, rows % 30).chance.draws) == 39
+    assert len(score(rows % 30, rows % 30).chance.draws) == 100
 
 
 def noisy_corpus(rng, num_rows, noise, num_concepts=10):

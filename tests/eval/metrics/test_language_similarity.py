@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.language_similarity import joined, language_similarity
 from ecsuite.eval.metrics.score import Options
 from ecsuite.runtime.errors import CorpusError
@@ -27,8 +28,8 @@ def test_the_same_language_is_alike():
     assert similarity.value == topsim.value == pytest.approx(1)
     assert ami.value is None  # no message recurs
     assert set(similarity.details["by_pair"]) == {"0-1", "0-2", "1-2"}
-    assert similarity.details["null_mean"] < 0.5
-    assert similarity.details["p_value"] == topsim.details["p_value"] == 1 / 101
+    assert similarity.chance.level < 0.5
+    assert max(p_value(similarity), p_value(topsim)) < 1e-6
 
 
 def test_other_symbols_for_the_same_are_alike_in_structure_only():
@@ -48,8 +49,8 @@ def test_speakers_who_merge_the_same_meanings():
 def test_random_messages_are_at_chance():
     rng = np.random.default_rng(0)
     for score in scores_of(rng.integers(0, 5, (16, 2)).tolist(), rng.integers(0, 5, (16, 2)).tolist()):
-        assert score.details["p_value"] > 0.01
-        assert abs(score.value - score.details["null_mean"]) < 0.3
+        assert p_value(score) > 0.01
+        assert abs(score.value - score.chance.level) < 0.3
 
 
 def test_the_most_used_message_is_compared():
