@@ -4,7 +4,6 @@ A word is a symbol, a concept an atomic part of the meaning. The rest is divided
 unmatched concepts.
 """
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
-from ecsuite.eval.metrics.phrase_counts import Group, groups_of
+from ecsuite.eval.metrics.phrase_counts import cooccurrence_counter
 from ecsuite.eval.metrics.sample_counts import Samples
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.statistics.cooccurrence import Count
@@ -156,8 +155,10 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
     phrase, num_words = samples.phrase, len(samples.word_ids)
     words_per_row, concepts_per_row = samples.words_per_row(), samples.concepts_per_row()
     repeats = bool((samples.phrases.count > 1).any())
-    groups = groups_of(samples.phrases, num_words, len(kind))
-    different = groups_of(samples.phrases.once(), num_words, len(kind)) if repeats else groups
+    counters = [
+        cooccurrence_counter(each, num_words, len(kind))
+        for each in ([samples.phrases, samples.phrases.once()] if repeats else [samples.phrases])
+    ]
     del samples, messages, concepts
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
@@ -168,14 +169,9 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
             used = np.flatnonzero(paired >= 0)
             paired, words = paired[used], kind[used]
 
-        def cooccurrences(groups: list[Group]) -> Ints:
-            return functools.reduce(
-                np.add, (group.cooccurrences(words, paired, num_words) for group in groups)
-            )
-
-        weights = cooccurrences(groups)
+        weights = counters[0](words, paired)
         word, concept = best_match(weights)
-        present = cooccurrences(different) if repeats else weights
+        present = counters[-1](words, paired) if repeats else weights
         edges = np.maximum(words_per_row[rows], concepts_per_row[partners]).sum()
         return np.array([present[word, concept].sum() / edges if edges else np.nan])
 

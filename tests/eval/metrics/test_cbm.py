@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import corpus_of, score_of
 
+from ecsuite.eval.metrics import matching, phrase_counts
 from ecsuite.eval.metrics.cbm import cbm, cbm_types, paired_score
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
@@ -203,6 +205,29 @@ def noisy_corpus(rng, num_rows, noise, num_concepts=10):
     concepts = rng.integers(0, num_concepts, num_rows)
     words = np.where(rng.random(num_rows) < noise, rng.integers(0, num_concepts, num_rows), concepts)
     return corpus_of(words[:, None], None, concepts[:, None])
+
+
+def test_many_words_and_concepts_are_scored_as_few_are(monkeypatch):
+    """A table of words and concepts of which nearly all entries are 0, as of a table with a column of trial numbers."""
+    rng = np.random.default_rng(1)
+    concepts = np.stack([rng.integers(0, 4, 60), 4 + rng.permutation(60)], axis=1)
+    messages = [rng.integers(0, 40, rng.integers(1, 5)).tolist() for _ in range(60)]
+    few = score(messages, concepts)
+    for module in (matching, phrase_counts):
+        monkeypatch.setattr(module, "MAX_TABLE", 0)
+    many = score(messages, concepts)
+    assert many.value == few.value
+    assert many.chance.draws == pytest.approx(few.chance.draws)
+    assert many.ci95 == pytest.approx(few.ci95)
+
+
+def test_a_table_with_a_column_of_trial_numbers_takes_seconds():
+    """900 words and 2,700 concepts: with dense tables it took a minute."""
+    rows = np.arange(1300)
+    concepts = np.stack([rows % 24, 24 + rows, 1324 + rows % 900], axis=1)
+    start = time.process_time()
+    score((rows % 900)[:, None], concepts)
+    assert time.process_time() - start < 5
 
 
 def test_a_part_of_a_corpus_is_matched_anew():
