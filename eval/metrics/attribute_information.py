@@ -3,7 +3,7 @@
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.contingency import entropy, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason
@@ -12,6 +12,7 @@ from ecsuite.eval.statistics.resampling import resample
 VERSION = 1
 
 
+@versioned(VERSION)
 def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     """Mutual information I(m; a) of the message m, as a whole and without EOS, and the value a of an attribute.
 

@@ -13,7 +13,7 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
 from ecsuite.eval.metrics.phrase_counts import cooccurrence_counter
 from ecsuite.eval.metrics.sample_counts import Samples
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.cooccurrence import Count
 from ecsuite.eval.statistics.counting import Floats, Ints, num_labels
 from ecsuite.eval.statistics.message_labels import message_labels
@@ -24,6 +24,7 @@ NUM_SUBSAMPLES = 30
 """Half-samples for the interval: a matching of each is slow, and Student's t allows for their number."""
 
 
+@versioned(VERSION)
 def cbm(corpus: Corpus, options: Options) -> list[Score]:
     """Score a corpus by concept best matching: Carmeli et al. (2024), section 3, https://arxiv.org/abs/2403.14705.
 
@@ -57,6 +58,7 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     return _score(corpus, options, "cbm", "words that occur with their matched concept", "tokens")
 
 
+@versioned(VERSION)
 def cbm_types(corpus: Corpus, options: Options) -> list[Score]:
     """Concept best matching as in the text of the paper: the words and the concepts of a sample are sets.
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import attributes_or_reason
@@ -13,6 +13,7 @@ from ecsuite.eval.statistics.resampling import resample
 VERSION = 2
 
 
+@versioned(VERSION)
 def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     """Conflict count: Kuciński et al. (2020; 2021, https://arxiv.org/abs/2111.06464).
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
@@ -11,6 +11,7 @@ from ecsuite.eval.statistics.resampling import resample
 VERSION = 2
 
 
+@versioned(VERSION)
 def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     """Context independence: Bogin et al. (2018), https://arxiv.org/abs/1809.00549.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Ints, attribute_codes, numbered_by_use
 from ecsuite.grammars.words import concatenate, distinct_rows, stream
@@ -30,6 +30,7 @@ ANCHORS = ("concat", "hol")
 """Languages of the same sizes: words of values one after the other, and random messages (Perkins 2021)."""
 
 
+@versioned(VERSION)
 def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
     """Area under the learning curve of fresh receivers, and of fresh senders.
 

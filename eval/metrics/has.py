@@ -3,7 +3,7 @@
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
@@ -17,6 +17,7 @@ LEVELS = 24
 """Table entries per symbol that one segmentation counts, measured as a mean over several languages."""
 
 
+@versioned(VERSION)
 def has(corpus: Corpus, options: Options) -> list[Score]:
     """Harris's articulation scheme: boundaries per message, Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.ami import labels_of_meanings
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
@@ -13,6 +13,7 @@ from ecsuite.eval.statistics.resampling import resample
 VERSION = 2
 
 
+@versioned(VERSION)
 def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
     """Non-compositional NPMI: Lipinski et al. (2024), https://arxiv.org/abs/2406.07277, after Bouma (2009).
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.contingency import joint_codes, renumbered, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, entropy
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
@@ -35,6 +35,7 @@ Partition = tuple[int, ...]
 """The attribute that each position is assigned to, (num_positions,)."""
 
 
+@versioned(VERSION)
 def hce(corpus: Corpus, options: Options) -> list[Score]:
     """Human compositional entropy: Perkins (2021), appendix D, equation 1.
 
@@ -72,6 +73,7 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
+@versioned(VERSION)
 def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     """Residual entropy: Resnick et al. (2020), as Perkins (2021) defines it in appendix D.
 

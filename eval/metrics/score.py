@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics.chance import Chance
@@ -119,6 +119,23 @@ class Score:
 
 
 Metric = Callable[[Corpus, Options], list[Score]]
+
+
+Function = TypeVar("Function", bound=Callable[..., list[Score]])
+
+
+def versioned(version: int) -> Callable[[Function], Function]:
+    """Mark a metric with its version, which is in its signatures and in the keys of kept results.
+
+    Args:
+        version: Raised whenever the same input gives another value.
+    """
+
+    def marked(metric: Function) -> Function:
+        vars(metric)["version"] = version
+        return metric
+
+    return marked
 
 
 def unscored(name: str, about: str, version: int, **options: object) -> "partial[Score]":

@@ -15,7 +15,7 @@ from ecsuite.eval.metrics.distances import (
     hamming_distance,
     jaccard_distance,
 )
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, concept_sets, flat, has_attributes, narrow_content
@@ -32,6 +32,7 @@ BOUNDS = (-1.0, 1.0)
 """Range of a correlation."""
 
 
+@versioned(VERSION)
 def topsim(corpus: Corpus, options: Options) -> list[Score]:
     """Spearman's correlation between the distances of meanings and the distances of their messages.
 

@@ -9,7 +9,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
@@ -22,6 +22,7 @@ NUM_COLUMNS_RESAMPLED = 16
 """Columns drawn for the null and the interval, if the tables have more distinct columns."""
 
 
+@versioned(VERSION)
 def tre7(corpus: Corpus, options: Options) -> list[Score]:
     """Tree reconstruction error of Andreas (2019), section 7, as Perkins (2021), section 3.2, measures it.
 

@@ -5,7 +5,7 @@ from scipy.stats import rankdata
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.has import LEVELS, THRESHOLD, shuffle_symbols
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
@@ -13,6 +13,7 @@ from ecsuite.eval.statistics.resampling import Uncertainty, resample
 VERSION = 2
 
 
+@versioned(VERSION)
 def zla(corpus: Corpus, options: Options) -> list[Score]:
     """Zipf's law of abbreviation: Zipf (1935); for segments Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 

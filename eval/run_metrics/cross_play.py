@@ -1,6 +1,6 @@
 """Cross-play within a society: do senders and receivers understand each other that never met?"""
 
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.run_metrics.pairings import every_pairing
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.t_intervals import clipped
@@ -9,6 +9,7 @@ from ecsuite.games.runs import Run
 VERSION = 2
 
 
+@versioned(VERSION)
 def cross_play(run: Run, options: Options) -> list[Score]:
     """Accuracy of the pairs of a society that never met in training, without learning (zero-shot).
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.run_metrics.rounds import HELD_OUT, TRAINED, Rounds, played
 from ecsuite.eval.statistics.chance import of_guesses
 from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
@@ -15,6 +15,7 @@ from ecsuite.games.worlds.attributes import RARE, AttributeWorld
 VERSION = 1
 
 
+@versioned(VERSION)
 def generalisation(run: Run, options: Options) -> list[Score]:
     """Accuracy on combinations of values that were held out of training.
 

@@ -1,6 +1,6 @@
 """A control: do agents understand each other about objects of noise, which are like nothing that they know?"""
 
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.run_metrics.rounds import played
 from ecsuite.eval.statistics.chance import of_guesses
 from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
@@ -11,6 +11,7 @@ from ecsuite.runtime.errors import ConfigError
 VERSION = 1
 
 
+@versioned(VERSION)
 def noise_objects(run: Run, options: Options) -> list[Score]:
     """Accuracy in rounds of evaluation about images or vectors of noise, in the place of the objects of the world.
 

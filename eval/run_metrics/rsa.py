@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from scipy.stats import rankdata
 
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.run_metrics.representations import Vectors, inputs, objects_of, of_receiver, of_sender
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
@@ -22,6 +22,7 @@ SCORES = {
 """What is compared in each score, and its meaning."""
 
 
+@versioned(VERSION)
 def rsa(run: Run, options: Options) -> list[Score]:
     """Spearman's correlation between the similarities of objects for the sender, for the receiver, and in the input.
 

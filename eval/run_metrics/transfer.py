@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.run_metrics.representations import Vectors, after_messages, objects_of, of_sender
 from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.eval.statistics.t_intervals import clipped, resampled_mean
@@ -35,6 +35,7 @@ SCORES = {
 """What vectors are read in each score, and its meaning."""
 
 
+@versioned(VERSION)
 def transfer(run: Run, options: Options) -> list[Score]:
     """Accuracy of linear models that read the attributes of objects from the vectors of frozen agents.
 

@@ -30,6 +30,8 @@ ascending; if it has all rows, only the pairing differs from that of the corpus.
 NullDraw = Callable[[np.random.Generator], Floats]
 """One draw of the figures (num_figures,) from a null distribution defined by the metric."""
 
+VERSION = 1
+"""Raised whenever the same input gives another chance level or interval."""
 NUM_PERMUTATIONS = 100
 """Maximum number of draws from the null distribution."""
 NUM_SUBSAMPLES = 200

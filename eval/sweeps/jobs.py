@@ -1,6 +1,5 @@
 """The jobs of a sweep: each run is trained once, and each metric of its corpus is computed once."""
 
-import inspect
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from safetensors.numpy import load_file, save
 from ecsuite.eval.metrics import asks_agents, load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.statistics import resampling
 from ecsuite.eval.sweeps.study import Study, Variant
 from ecsuite.formats import read_corpus
 from ecsuite.games.runs import load_run
@@ -89,8 +89,8 @@ class Metric:
                 "part": kind.partition(":")[2],
                 "options": options,
             }
-        version = getattr(inspect.getmodule(load_metric(self.name)), "VERSION", None)
-        return {"name": self.name, "version": version}
+        version = getattr(load_metric(self.name), "version")  # noqa: B009  # a trait of all metrics of ours
+        return {"name": self.name, "version": version, "draws": resampling.VERSION}
 
 
 def _label_of_score(*, metric: Metric, game: str, **_: Any) -> str:

@@ -286,3 +286,13 @@ def test_undefined(rows, reasons):
         for name in names.split():
             for score in load_metric(name)(corpus, Options()):
                 assert (score.name, score.value, score.reason) == (score.name, None, reason)
+
+
+@pytest.mark.parametrize("name", OF_CORPORA)
+def test_the_version_of_a_metric_is_that_of_its_signatures(name):
+    """Also of one that shares its file, as `csar`: its kept results had the version of `morphemes`."""
+    metric = load_metric(name)
+    scores = metric(corpus_of([[1], [2], [2]], [[0], [1], [1]]), Options())
+    assert {score.signature.partition("|v:")[2].partition("|")[0] for score in scores} == {
+        str(metric.version)
+    }

@@ -38,6 +38,15 @@ def test_other_symbols_for_the_same_are_alike_in_structure_only():
     assert topsim.value == pytest.approx(1)
 
 
+@pytest.mark.parametrize("first", [0x110000, 2**31 - 60])
+def test_symbols_beyond_the_characters_of_a_text(first):
+    """Symbols are numbers: those from 1,114,112 on are no Unicode characters."""
+    small, large = (scores_of(WORDS, [[symbol + add for symbol in row] for row in WORDS]) for add in (0, 7))
+    moved = scores_of(*([[symbol + first for symbol in row] for row in WORDS] for _ in range(2)))
+    assert [each.value for each in moved] == [each.value for each in small]
+    assert large[0].value < small[0].value
+
+
 def test_speakers_who_merge_the_same_meanings():
     merged = [[a] for a, _ in MEANINGS]
     _, same, _ = scores_of(merged, [[9 - a] for a, _ in MEANINGS])
