@@ -160,7 +160,7 @@ class Chance:
             return self.level, self.level
         low, high = prediction_interval(draws)
         least, most = (low, high) if self.bounds is None else self.bounds
-        return max(least, min(low, self.level)), min(most, max(high, self.level))
+        return min(max(least, low), self.level), max(min(most, high), self.level)
 
     def _p_of_level(self, distance: float) -> tuple[float | None, Basis]:
         if abs(distance) < NO_SPREAD:
