@@ -241,13 +241,20 @@ class Corpus:
         if not len(rows):
             known = ", ".join(sorted(set(map(str, values.tolist())))[:10])
             raise CorpusError(f"no message with {column} {value}; {column} is one of {known}")
+        return replace(self.take(rows), metadata={**self.metadata, column: value})
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Self:
+        """Some of the messages with all that belongs to them.
+
+        Args:
+            rows: Their places, (num_taken,).
+        """
         return replace(
             self,
             messages=self.messages.take(rows),
             meanings=None if self.meanings is None else self.meanings[rows],
             concepts=None if self.concepts is None else self.concepts.take(rows),
             columns={name: values[rows] for name, values in self.columns.items()},
-            metadata={**self.metadata, column: value},
         )
 
     def __repr__(self) -> str:

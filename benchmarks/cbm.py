@@ -98,7 +98,7 @@ def main() -> None:
     print(f"counting and matching    {seconds:7.3f} s")
     whole, (score,) = fastest(lambda: cbm(corpus, Options()), arguments.repeats)
     counts = score.details["counts"]
-    print(f"cbm, everything          {whole:7.3f} s, including {score.details['permutations']} permutations")
+    print(f"cbm, everything          {whole:7.3f} s, including {len(score.chance.draws)} permutations")
     types, _ = fastest(lambda: cbm_types(corpus, Options()), arguments.repeats)
     print(f"cbm_types, everything    {types:7.3f} s")
     curves, points = fastest(lambda: sensitivity(corpus), arguments.repeats)

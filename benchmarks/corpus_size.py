@@ -131,7 +131,9 @@ def score_one(
             "ci95": None
             if score.ci95 is None
             else [_per_row(score.name, end, num_messages) for end in score.ci95],
-            "chance": _per_row(score.name, score.details.get("null_mean"), num_messages),
+            "chance": _per_row(
+                score.name, None if score.chance is None else score.chance.level, num_messages
+            ),
             "p": p_value(score),
         }
         for score in scores

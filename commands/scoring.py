@@ -116,7 +116,7 @@ def keep_scores(path: Path, card: Scorecard, note: Callable[[str], None]) -> Non
     if file is None:
         return
     try:
-        save_scores(file, card.to_json(), note)
+        save_scores(file, card.to_json(is_kept=True), note)
     except OSError as error:
         if error.errno not in NO_ACCESS:
             raise

@@ -30,7 +30,13 @@ class Lock:
         self._lock = FileLock(file, thread_local=False, fallback_to_soft=False)
 
     def acquire(self, *, waits: bool = False) -> bool:
-        """Take the lock; returns False if another one has it, and `waits` is not set."""
+        """Take the lock; returns False if another one has it, and `waits` is not set.
+
+        Raises:
+            OSError: If the system refuses the file of the lock.
+        """
+        # What the system refuses is an error here, and would be another one's lock for `FileLock`, which waits for it.
+        os.close(os.open(self.file, os.O_CREAT | os.O_RDWR, 0o644))
         try:
             self._lock.acquire(blocking=waits)
         except Timeout:

@@ -8,11 +8,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Literal, NoReturn
 
 StopRequest = Literal["interrupt", "preempted"]
 """Why work is asked to stop: Ctrl-C, or SIGTERM or SIGUSR1 of a scheduler such as Slurm."""
+
+
+_ends_at_once = ContextVar("ends_at_once", default=False)
 
 
 @contextmanager
@@ -38,9 +42,25 @@ def stop_signals() -> Iterator[Callable[[], StopRequest | None]]:
             signal.signal(number, before[number])
             signal.raise_signal(number)
         received.append(number)
+        if _ends_at_once.get() and (request := should_stop()) is not None:
+            end_as_requested(request)
 
     with _handled(before, note_signal):
         yield should_stop
+
+
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """While something is computed that nothing is kept of, end at the first signal of `stop_signals`.
+
+    Raises:
+        KeyboardInterrupt, SystemExit: As of `end_as_requested`.
+    """
+    before = _ends_at_once.set(True)
+    try:
+        yield
+    finally:
+        _ends_at_once.reset(before)
 
 
 @contextmanager

@@ -25,11 +25,15 @@ def of_system(error: OSError) -> str:
     """What the system said, with the place and what to do."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return one_line(error) + AFTER_FULL
-    if error.errno not in NO_ACCESS or error.filename is None:
+    if error.errno is None or error.filename is None:
         return one_line(error)
     place = Path(os.fsdecode(error.filename))
     if place.name.startswith(".") and place.suffix in (".lock", ".tmp"):
         place = place.parent  # the file is ours, and has a name that nobody typed
+    if error.errno not in NO_ACCESS:
+        told = os.strerror(error.errno).lower()
+        expected = ": expected a folder" if error.errno in (errno.EEXIST, errno.ENOTDIR) else ""
+        return one_line(f"{place}: {told}{expected}")
     return one_line(
         f"{place}: {os.strerror(error.errno).lower()}: expected one that you may change; choose another (--out, "
         "--cache), or change who may write there"

@@ -139,9 +139,9 @@ def chance_level_is_that_of_shuffles(metric: Metric) -> None:
     """Its chance level, where it has one, is that of shuffled meanings."""
     corpus = language()
     levels = {
-        score.name: (score.details["null_low"], score.details["null_high"])
+        score.name: (score.chance.low, score.chance.high)
         for score in metric(corpus, OPTIONS)
-        if {"null_low", "null_high"} <= score.details.keys()
+        if score.chance is not None and score.chance.kind == "shuffle"
     }
     if not levels:
         return
@@ -150,10 +150,7 @@ def chance_level_is_that_of_shuffles(metric: Metric) -> None:
     with few_draws():  # only the values are read, not their own chance levels
         shuffled = [corpus_of(rows, rng.permutation(meanings_of(corpus))) for _ in range(NUM_SHUFFLES)]
         # Where the null distribution is of another value than the score, such as an estimate, that one is compared.
-        found = [
-            {score.name: score.details.get("null_value", score.value) for score in metric(each, OPTIONS)}
-            for each in shuffled
-        ]
+        found = [{score.name: _compared(score) for score in metric(each, OPTIONS)} for each in shuffled]
     for name, (low, high) in levels.items():
         middle = float(np.median([values[name] for values in found]))
         require(low <= middle <= high, f"{name} is {middle} with shuffled meanings, not in {low} to {high}")
@@ -183,6 +180,13 @@ ALL = (
 def _values(metric: Metric, corpus: Corpus) -> dict[str, Any]:
     scores: list[Score] = metric(corpus, OPTIONS)
     return {score.name: score.value for score in scores}
+
+
+def _compared(score: Score) -> float:
+    """The value that is compared with chance."""
+    compared = None if score.chance is None else score.chance.compared
+    value = score.value if compared is None else compared
+    return float("nan") if value is None else float(value)
 
 
 def _require_near(first: dict[str, Any], second: dict[str, Any], what: str) -> None:

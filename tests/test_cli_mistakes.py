@@ -3,6 +3,7 @@
 import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -267,3 +268,18 @@ def test_a_message_is_short_whatever_the_file(ecsuite, tmp_path, command, text, 
 def test_a_long_name_is_cut(ecsuite):
     code, _, err = ecsuite("train-game", "x" * 5000)
     assert code == 2 and err.startswith(f"unknown game '{'x' * 59}…'; choices: ")
+
+
+@pytest.mark.parametrize(
+    ("out", "expected"),
+    [
+        ("/proc/x/scores.json", "/proc/x: no such file or directory"),
+        ("/proc/scores.json", "/proc: no such file or directory"),
+        ("file.txt/scores.json", "file.txt: file exists: expected a folder"),
+    ],
+)
+def test_what_the_system_refuses_is_told_with_the_place(ecsuite, tmp_path, monkeypatch, out, expected):
+    monkeypatch.chdir(tmp_path)
+    Path("file.txt").write_text("1 2\n2 1\n")
+    code, _, err = ecsuite("score", "file.txt", "--metrics", "topsim", "--out", out)
+    assert (code, err.strip().splitlines()[-1]) == (2, expected)

@@ -11,8 +11,9 @@ from rich.table import Table
 from ecsuite.eval.collections.correlations import CUT, Correlations, Pair
 from ecsuite.eval.reports.canvas import FONT_SIZE, TITLE_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.reports.console import Report
+from ecsuite.eval.reports.difference_tables import p_value_text
 from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.rank_correlation import Relation
+from ecsuite.eval.statistics.rank_correlation import Explained, Relation
 
 FEW_GROUPS = 10
 """With fewer groups, the percentiles of a bootstrap over groups are too narrow."""
@@ -44,12 +45,12 @@ def _table(found: Correlations) -> Table:
     table.add_column("rho", justify="right", no_wrap=True)
     if found.given:
         table.add_column("rho given\nthe sizes", justify="right", no_wrap=True)
+    corrected = dict(zip(found.sizes, found.sizes_p_holm, strict=True))
     for name in found.metrics:
         number = int(np.isfinite(found.table.column(name)).sum())
         cells = [name, str(number)]
         if found.given:
-            each = found.sizes[name]
-            cells.append("-" if each.share is None else _with_interval(each.share, each.ci95))
+            cells.append(_explained_text(found.sizes[name], corrected[name]))
         if found.between_seeds:
             cells.append(_relation_text(found.between_seeds[name]))
         pair = _nearest(found, name)
@@ -71,6 +72,14 @@ def _nearest(found: Correlations, name: str) -> Pair | None:
 
 def _relation_text(each: Relation) -> str:
     return "-" if each.value is None else _with_interval(each.value, each.ci95)
+
+
+def _explained_text(each: Explained, p_holm: float | None) -> str:
+    """Adjusted R², and below it R² with its chance level, and the corrected p."""
+    if each.adjusted is None:
+        return "-"
+    lines = [f"{each.adjusted:.2f}", f"R² {each.share:.2f}, chance {each.chance:.2f}"]
+    return "\n".join([*lines, *([] if p_holm is None else [f"p {p_value_text(p_holm)}"])])
 
 
 def _with_interval(value: float, interval: tuple[float, float] | None) -> str:
@@ -99,7 +108,8 @@ def notes(found: Correlations) -> list[str]:
             _count_line("rho given the sizes", partial, [pair.partial_p_holm for pair in found.pairs])
         )
         lines.append(
-            f"Sizes: {', '.join(found.given)}. Explained: R² of the ranks on theirs, with a bootstrap interval."
+            f"Sizes: {', '.join(found.given)}. Explained: R² of the ranks on theirs less what chance explains"
+            " (adjusted R²); p: permutations, Holm's correction."
         )
     if found.between_seeds:
         what = "rho given the sizes" if found.given else "rho"

@@ -72,6 +72,8 @@ class Correlations:
     """All pairs of metrics."""
     sizes: Mapping[str, Explained]
     """By metric, how much of the variance of its ranks the sizes explain; empty if nothing is given."""
+    sizes_p_holm: tuple[float | None, ...]
+    """The p-values of `sizes` with Holm's correction."""
     between_seeds: Mapping[str, Relation]
     """By metric, its correlation between the first two seeds, given the sizes; empty if no source has two."""
     clusters: tuple[tuple[str, ...], ...]
@@ -113,11 +115,12 @@ class Correlations:
                     "n": each.num_sources,
                     "share": each.share,
                     "chance": each.chance,
-                    "ci95": None if each.ci95 is None else list(each.ci95),
+                    "adjusted": each.adjusted,
                     "p_value": each.p_value,
+                    "p_holm": p_holm,
                     "reason": each.reason,
                 }
-                for name, each in self.sizes.items()
+                for (name, each), p_holm in zip(self.sizes.items(), self.sizes_p_holm, strict=True)
             },
             "between_seeds": {name: _relation_json(each, None) for name, each in self.between_seeds.items()},
             "clusters": [list(names) for names in self.clusters],
@@ -198,12 +201,14 @@ def correlate(
     grouped, order = _clustered(list(columns), {(p.first, p.second): p.plain for p in pairs})
     by_partial = {(pair.first, pair.second): pair.partial for pair in pairs if pair.partial is not None}
     has_seeds = any(len(source.corpora) > 1 for source in table.sources)
+    sizes = {name: explained(columns[name], controls, groups) for name in order} if chosen_given else {}
     return Correlations(
         table=table,
         metrics=tuple(order),
         given=tuple(chosen_given),
         pairs=tuple(pairs),
-        sizes={name: explained(columns[name], controls, groups) for name in order} if chosen_given else {},
+        sizes=sizes,
+        sizes_p_holm=tuple(_corrected([each.p_value for each in sizes.values()])),
         between_seeds={name: _between_seeds(table, name, chosen_given) for name in order}
         if has_seeds
         else {},

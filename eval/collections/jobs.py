@@ -97,7 +97,10 @@ def score_file(
     corpus = selection.of(read_as(file.path, selection.reading))
     if Content.of(corpus).digest != content.digest:
         raise ConfigError(f"{file.path}: changed while it was to be scored; run the same command again")
-    return [score.to_json() for score in score_corpus(corpus, [metric.name], Options(seed=seed)).scores]
+    return [
+        score.to_json(is_kept=True)
+        for score in score_corpus(corpus, [metric.name], Options(seed=seed)).scores
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,7 +1,7 @@
 """A collection scored: a scorecard for each corpus, from the results of jobs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,7 @@ def measure(
         found: dict[str, list[Score]] = {}
         for name, job in jobs[member].items():
             try:
-                found[name] = [_score(each) for each in results[job].checked()]
+                found[name] = [Score.of_json(each) for each in results[job].checked()]
             except DivergedError as error:
                 raise DivergedError(f"{member.name}: {name}: {error}") from None
         for name in others:
@@ -93,9 +93,3 @@ def measure(
         )
         scored.append(ScoredMember(member=member, card=card))
     return scored
-
-
-def _score(data: dict[str, Any]) -> Score:
-    """A score from its JSON."""
-    score = Score(**{key: value for key, value in data.items() if key != "ci95"})
-    return score if data["ci95"] is None else replace(score, ci95=(data["ci95"][0], data["ci95"][1]))

@@ -1,4 +1,4 @@
-"""Topographic similarity as the CBM paper defines it; `ecsuite score` has another one (see docs/cbm.md)."""
+"""Topographic similarity as the CBM paper defines it; `ecsuite score` has another one (see docs/concept_games.md)."""
 
 import numpy as np
 from scipy.stats import spearmanr

@@ -112,7 +112,7 @@ def corpus_data(corpus: Corpus, source: Source, budget: int) -> tuple[dict[str, 
     data = {
         "title": source.title,
         "about": lines,
-        "num_messages": len(language),
+        "num_messages": len(language.whole.messages),
         "num_pairs": len(ordered),
         "messages": [list(message[:MOST_SYMBOLS]) for message in shown_messages],
         "uses": [uses[message] for message in shown_messages],

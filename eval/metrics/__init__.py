@@ -132,6 +132,8 @@ TRAINED = ("ease_of_learning", "xferbench")
 """Metrics that train models: computed only if they are named."""
 OF_RUNS = ("generalisation", "rsa", "transfer", "cross_play", "noise_objects")
 """Metrics that ask the agents of a run, and are called with it: computed only if they are named."""
+KEEPS_WORK = ("xferbench",)
+"""Metrics that look at requests to stop, and keep what they have done; others end at once."""
 ASKED_FOR = (*TRAINED, *OF_RUNS, "morphemes", "csar", "language_similarity", "attribute_information")
 """Metrics that are computed only if they are named: also those that need more messages, or several speakers, and
 those whose details are wanted more than their value."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.contingency import counted, counts_in_order
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import (
@@ -27,6 +27,7 @@ from ecsuite.eval.statistics.resampling import resample
 VERSION = 2
 
 
+@versioned(VERSION)
 def ami(corpus: Corpus, options: Options) -> list[Score]:
     """Adjusted mutual information of messages M and meanings L, by two normalisers.
 
@@ -75,7 +76,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
         bounds=(-1.0, 1.0),
     )
     return [
-        score(value=value, ci95=of_value.ci95, details=of_value.details)
+        score(value=value, ci95=of_value.ci95, chance=of_value.chance, details=of_value.details)
         for score, value, of_value in zip(scores, values.tolist(), found, strict=True)
     ]
 

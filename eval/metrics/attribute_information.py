@@ -3,7 +3,7 @@
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.contingency import entropy, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason
@@ -12,6 +12,7 @@ from ecsuite.eval.statistics.resampling import resample
 VERSION = 1
 
 
+@versioned(VERSION)
 def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     """Mutual information I(m; a) of the message m, as a whole and without EOS, and the value a of an attribute.
 
@@ -51,7 +52,14 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
         "shares": dict(zip(names, of_entropy.tolist(), strict=True)),
         "sum_bits": float(bits.sum()),
     }
-    return [score(value=float(of_entropy.mean()), ci95=found.ci95, details=details | found.details)]
+    return [
+        score(
+            value=float(of_entropy.mean()),
+            ci95=found.ci95,
+            chance=found.chance,
+            details=details | found.details,
+        )
+    ]
 
 
 def information(message: Ints, attributes: Ints) -> tuple[Floats, Floats]:

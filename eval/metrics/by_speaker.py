@@ -1,7 +1,7 @@
 """Metrics of a corpus with several speakers: each is scored alone, and a score is the mean over them."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.chance import of_mean
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width, standard_error
 
 SPEAKER = "speaker"
 """The column of a corpus that says who spoke."""
@@ -27,8 +28,8 @@ def speakers_of(corpus: Corpus) -> list[Any]:
 def by_speaker(name: str, metric: Metric) -> Metric:
     """A metric that scores each speaker alone, where a corpus has several.
 
-    A score is the mean over the speakers for whom it is defined, with Student's 95 % interval over them, and so is its
-    chance level, whose interval is that of a mean of independent ones.
+    A score is the mean over the speakers for whom it is defined, with Student's 95 % interval over them. Its chance
+    level is the mean over them in each shuffle, see `chance.of_mean`.
 
     Args:
         name: Of the metric.
@@ -51,28 +52,39 @@ def mean_score(speakers: Sequence[Any], scores: Sequence[Score]) -> Score:
     """One score of the scores of each speaker."""
     first = scores[0]
     values = [score.value for score in scores]
-    defined = [float(value) for value in values if value is not None]
+    defined = [score for score in scores if score.value is not None]
     details: dict[str, Any] = {BY_SPEAKER: dict(zip(map(str, speakers), values, strict=True))}
-    signature = f"{first.signature}|speakers:{len(speakers)}"
+    signature = f"{_common_signature([score.signature for score in scores])}|speakers:{len(speakers)}"
     if not defined:
-        return replace(first, signature=signature, details=details)
-    value, half_width = mean_and_half_width(defined)
+        return replace(first, signature=signature, chance=None, details=details)
+    known = [float(score.value) for score in defined if score.value is not None]
+    value, half_width = mean_and_half_width(known)
     return replace(
         first,
         value=value,
         ci95=None if half_width is None else (value - half_width, value + half_width),
+        chance=of_mean([score.chance for score in defined], known, standard_error(known), len(known) - 1),
         reason=None,
         signature=signature,
-        details=details | _mean_chance([score.details for score in scores if score.value is not None]),
+        details=details,
     )
 
 
-def _mean_chance(details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Chance level of a mean of scores, and the interval of a mean of independent ones; empty without one."""
-    levels = [tuple(each.get(f"null_{part}") for part in ("mean", "low", "high")) for each in details]
-    if not all(isinstance(part, int | float) for level in levels for part in level):
-        return {}
-    means, low, high = np.array(levels, dtype=float).T
-    mean = float(means.mean())
-    below, above = (math.sqrt(((end - means) ** 2).sum()) / len(means) for end in (low, high))
-    return {"null_mean": mean, "null_low": mean - below, "null_high": mean + above}
+def _common_signature(signatures: Sequence[str]) -> str:
+    """One signature of those of speakers: what differs, such as their numbers of messages, is listed: `n:2x60+300`."""
+    if len(set(signatures)) == 1:
+        return signatures[0]
+    rows = [[part.partition(":") for part in signature.split("|")] for signature in signatures]
+    values: dict[str, Counter[str]] = {}
+    for row in rows:
+        for key, _, value in row:
+            values.setdefault(key, Counter())[value] += 1
+    return "|".join(f"{key}:{_listed(counts)}" if any(counts) else key for key, counts in values.items())
+
+
+def _listed(counts: Counter[str]) -> str:
+    """Each value, with the number of speakers that have it: `2x60+300`; the value alone where all have it."""
+    if len(counts) == 1:
+        return next(iter(counts))
+    order = sorted(counts, key=lambda value: (len(value), value))  # numbers in their order
+    return "+".join(f"{counts[value]}x{value}" if counts[value] > 1 else value for value in order)

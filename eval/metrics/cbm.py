@@ -4,7 +4,6 @@ A word is a symbol, a concept an atomic part of the meaning. The rest is divided
 unmatched concepts.
 """
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
-from ecsuite.eval.metrics.phrase_counts import Group, groups_of
+from ecsuite.eval.metrics.phrase_counts import cooccurrence_counter
 from ecsuite.eval.metrics.sample_counts import Samples
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.cooccurrence import Count
 from ecsuite.eval.statistics.counting import Floats, Ints, num_labels
 from ecsuite.eval.statistics.message_labels import message_labels
@@ -25,6 +24,7 @@ NUM_SUBSAMPLES = 30
 """Half-samples for the interval: a matching of each is slow, and Student's t allows for their number."""
 
 
+@versioned(VERSION)
 def cbm(corpus: Corpus, options: Options) -> list[Score]:
     """Score a corpus by concept best matching: Carmeli et al. (2024), section 3, https://arxiv.org/abs/2403.14705.
 
@@ -38,9 +38,8 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     - `paraphrase` is the share of Q that is words without a matched concept;
     - `unmatched` is the share of all concept occurrences whose concept has no matched word;
     - `precision` and `recall` are the means over samples of the number of distinct words whose concept is in the
-      phrase, divided by the number of words and of concepts (appendix D); 0 if there are none;
-    - `null_mean` is the mean score with the phrases shuffled over the messages; 95 % of these scores are between
-      `null_low` and `null_high`; `p_value` is (1 + number of shuffles with at least this score) / (1 + `permutations`).
+      phrase, divided by the number of words and of concepts (appendix D); 0 if there are none.
+    The chance level is the mean score with the phrases shuffled over the messages.
 
     Every draw of the null distribution and of the interval has a new matching; see `resampling.resample`. There are 100
     permutations and 30 half-samples, and fewer, down to 20, if the number of words times concepts plus a tenth of the
@@ -59,6 +58,7 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     return _score(corpus, options, "cbm", "words that occur with their matched concept", "tokens")
 
 
+@versioned(VERSION)
 def cbm_types(corpus: Corpus, options: Options) -> list[Score]:
     """Concept best matching as in the text of the paper: the words and the concepts of a sample are sets.
 
@@ -128,8 +128,7 @@ def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count
     ]
     shares = present[word, concept] / of_words[word], with_word / of_concepts[concept]
     details["map_shares"] = np.stack(shares, axis=1).tolist()
-    details["resamples"] = details["subsamples"]
-    return [score(value=value, ci95=found.ci95, details=details)]
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
 def _of_samples(samples: Samples, understood: NDArray[np.integer[Any]]) -> tuple[int, float, float]:
@@ -158,8 +157,10 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
     phrase, num_words = samples.phrase, len(samples.word_ids)
     words_per_row, concepts_per_row = samples.words_per_row(), samples.concepts_per_row()
     repeats = bool((samples.phrases.count > 1).any())
-    groups = groups_of(samples.phrases, num_words, len(kind))
-    different = groups_of(samples.phrases.once(), num_words, len(kind)) if repeats else groups
+    counters = [
+        cooccurrence_counter(each, num_words, len(kind))
+        for each in ([samples.phrases, samples.phrases.once()] if repeats else [samples.phrases])
+    ]
     del samples, messages, concepts
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
@@ -170,14 +171,9 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
             used = np.flatnonzero(paired >= 0)
             paired, words = paired[used], kind[used]
 
-        def cooccurrences(groups: list[Group]) -> Ints:
-            return functools.reduce(
-                np.add, (group.cooccurrences(words, paired, num_words) for group in groups)
-            )
-
-        weights = cooccurrences(groups)
+        weights = counters[0](words, paired)
         word, concept = best_match(weights)
-        present = cooccurrences(different) if repeats else weights
+        present = counters[-1](words, paired) if repeats else weights
         edges = np.maximum(words_per_row[rows], concepts_per_row[partners]).sum()
         return np.array([present[word, concept].sum() / edges if edges else np.nan])
 

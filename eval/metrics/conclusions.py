@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from scipy.stats import norm
-
 from ecsuite.eval.metrics import direction_of, question_of
 from ecsuite.eval.metrics.score import Direction, Question, Score
 from ecsuite.eval.statistics.corrections import holm
@@ -23,14 +21,9 @@ MORE_MESSAGES = {
     **dict.fromkeys(("ami", "ami_arithmetic", "ncnpmi", "hce", "has"), 5000),
 }
 """Scores that need more; where weak structure was not found in the largest corpora that were tried, more than these."""
-BY_CONSTRUCTION = ("morphemes",)
-"""Scores whose chance level is 0 by construction: their own p-value counts, or their interval over speakers."""
 NARROW = 0.1
 """Scores of agents do not read the corpus, so its size says nothing: one that does not differ from chance is as by
 chance if its 95 % interval reaches at most so far to either side."""
-LEAST_SPREAD = 0.01
-"""If all shuffles have the same score, a difference counts as if their half interval were this share of it: the true
-spread is not 0, but too small to be seen in 100 shuffles."""
 MOST_PASSES = 20
 """XferBench: if a model reads the corpus more often in an epoch, it learns the corpus by heart."""
 
@@ -65,9 +58,9 @@ class Conclusion:
 def conclusions(scores: Sequence[Score], num_messages: int | None) -> list[Conclusion]:
     """The conclusion on each score of a table.
 
-    The p-value is two-sided, of a normal distribution with the mean and the 95 % interval of the shuffles: a share of
-    100 shuffles is at least 1/101, which no correction for 16 scores could leave below 5 %. Where some shuffles are as
-    far from chance as the score, their share counts if it is larger.
+    A score differs from chance if its p-value (`Chance.p_value`) is below 5 % after the correction, and its interval,
+    where it has one, does not contain the chance level: a wide one says that other corpora of the language, or other
+    speakers or agents, may be as by chance.
 
     Args:
         scores: All scores of the table, for which Holm's correction is made.
@@ -80,41 +73,10 @@ def conclusions(scores: Sequence[Score], num_messages: int | None) -> list[Concl
 
 
 def p_value(score: Score) -> float | None:
-    """Two-sided p-value of no difference from chance.
-
-    Returns:
-        None without a chance level, or if all shuffles have the score 0, so that they say nothing about its spread.
-    """
-    known = [score.details.get(key) for key in ("null_mean", "null_low", "null_high")]
-    if score.value is None or not all(isinstance(each, float) for each in known):
+    """Two-sided p-value of no difference from chance, see `Chance.p_value`; None without one."""
+    if score.value is None or score.chance is None:
         return None
-    mean, low, high = (float(each) for each in known if each is not None)
-    distance = _reference(score) - mean
-    if abs(distance) < NO_SPREAD:
-        return 1.0
-    if score.name in BY_CONSTRUCTION and "p_value" in score.details:
-        return float(score.details["p_value"])
-    half_width = high - mean if distance > 0 else mean - low
-    is_known = score.name in BY_CONSTRUCTION or question_of(score) == "agents"
-    if is_known and high - low < NO_SPREAD:  # chance has no spread, but the score has an interval of its own
-        if score.ci95 is None or score.value is None:
-            return None
-        half_width = score.value - score.ci95[0] if distance > 0 else score.ci95[1] - score.value
-        half_width = max(half_width, LEAST_SPREAD * abs(mean))
-    elif high - low < NO_SPREAD:
-        half_width = LEAST_SPREAD * abs(mean)
-    if half_width < NO_SPREAD:
-        return None
-    found = float(2 * norm.sf(abs(distance) / half_width * norm.ppf(1 - ALPHA / 2)))
-    counted, number = score.details.get("p_value", 1.0), score.details.get("permutations", 0)
-    is_reached = 1.5 < counted * (number + 1) and counted < 0.5  # from 0.5 on, it is of the other side
-    return max(found, 2 * counted) if is_reached else found
-
-
-def _reference(score: Score) -> float:
-    """The value that was compared with the shuffles."""
-    value: float = score.details.get("null_value", score.value)
-    return value
+    return score.chance.p_value(score.value)[0]
 
 
 def _conclusion(score: Score, p_holm: float | None, num_messages: int | None) -> Conclusion:
@@ -137,26 +99,36 @@ def _conclusion(score: Score, p_holm: float | None, num_messages: int | None) ->
 
 def _obstacle(score: Score, num_messages: int | None) -> str:
     """Why a score can't be told from chance."""
-    if question_of(score) == "agents":
-        return "one value" if score.ci95 is None else "wide interval"
-    few = num_messages is not None and num_messages < least_messages(score.name)
-    return f"{num_messages:,} messages" if few else "no spread"
+    chance = score.chance
+    assert chance is not None and score.value is not None
+    if 2 * len(chance.defined) < len(chance.draws):
+        return f"{len(chance.defined)} of {len(chance.draws)} shuffles"
+    if p_value(score) is None and question_of(score) != "agents":
+        return "no spread"
+    if question_of(score) == "agents" and score.ci95 is None:
+        return "one value"
+    if question_of(score) != "agents" and num_messages is not None:
+        if num_messages < least_messages(score.name):
+            return f"{num_messages:,} messages"
+    return "wide interval"
 
 
 def _relation(score: Score, p_holm: float | None, num_messages: int | None) -> Relation | None:
-    if score.value is None or "null_mean" not in score.details:
+    chance, value = score.chance, score.value
+    if value is None or chance is None:
         return None
     if p_holm is None:
         return "unknown"
-    distance = _reference(score) - score.details["null_mean"]
+    distance = chance.distance(value)
     if p_holm < ALPHA:
-        return "above" if distance > 0 else "below"
-    is_exact = (
-        abs(distance) < NO_SPREAD and score.name not in BY_CONSTRUCTION
-    )  # by construction, whatever the number of messages
+        level = (
+            chance.level + value - (chance.level + distance)
+        )  # as far from the score as from what is compared
+        is_inside = score.ci95 is not None and score.ci95[0] <= level <= score.ci95[1]
+        return "unknown" if is_inside else "above" if distance > 0 else "below"
+    is_exact = bool(chance.draws) and abs(distance) < NO_SPREAD  # whatever the number of messages
     if question_of(score) == "agents":
-        value, ci95 = score.value, score.ci95
-        is_enough = ci95 is not None and max(value - ci95[0], ci95[1] - value) <= NARROW
+        is_enough = score.ci95 is not None and max(value - score.ci95[0], score.ci95[1] - value) <= NARROW
     else:
         is_enough = num_messages is None or num_messages >= least_messages(score.name)
     return "equal" if is_exact or is_enough else "unknown"

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import attributes_or_reason
@@ -13,6 +13,7 @@ from ecsuite.eval.statistics.resampling import resample
 VERSION = 2
 
 
+@versioned(VERSION)
 def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     """Conflict count: Kuciński et al. (2020; 2021, https://arxiv.org/abs/2111.06464).
 
@@ -54,11 +55,10 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=num_rows,
         seed=options.seed,
         work=2 * num_rows * width**2,
-        tail="low",
         bounds=(0.0, float(num_rows * width)),
     )
     details = {"share": value / (num_rows * width)} | found.details
-    return [score(value=value, ci95=found.ci95, details=details)]
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
 def _agreements(message_symbols: Ints, attributes: Ints, num_symbols: int) -> Ints:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
@@ -11,6 +11,7 @@ from ecsuite.eval.statistics.resampling import resample
 VERSION = 2
 
 
+@versioned(VERSION)
 def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     """Context independence: Bogin et al. (2018), https://arxiv.org/abs/1809.00549.
 
@@ -45,7 +46,7 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
         "by_tokens": independence(tokens, own_total=False),
         "likeliest": independence(tokens, own_total=False, likeliest=True),
     }
-    return [score(value=value, ci95=found.ci95, details=variants | found.details)]
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=variants | found.details)]
 
 
 def independence(incidence: Incidence, *, own_total: bool, likeliest: bool = False) -> float:

@@ -9,13 +9,13 @@ import numpy as np
 
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Ints, attribute_codes, numbered_by_use
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.grammars.words import concatenate, distinct_rows, stream
 from ecsuite.runtime.devices import fixed_threads
 
-VERSION = 1
+VERSION = 2
 NUM_SEEDS = 5
 """Fresh agents that learn each language."""
 TARGET = 0.9
@@ -30,6 +30,7 @@ ANCHORS = ("concat", "hol")
 """Languages of the same sizes: words of values one after the other, and random messages (Perkins 2021)."""
 
 
+@versioned(VERSION)
 def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
     """Area under the learning curve of fresh receivers, and of fresh senders.
 
@@ -39,8 +40,10 @@ def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
     `ease_of_speaking`: the same of a sender that learns to say the messages, with the share of symbols that it tells
     right after the right symbols before them. Both are from 0 to 1, and higher is easier.
 
-    The score is the mean over 5 seeds of weights and order, with Student's 95 % interval over them. Chance: the same
-    messages, shuffled over the meanings. The details have the anchors: CONCAT and HOL for the same meanings, with as
+    The score is the mean over 5 seeds of weights and order. Chance: the same messages, shuffled over the meanings, anew
+    for each seed. Agents of a seed begin alike whatever they learn, so each draw is the score less the difference of
+    its seed, which leaves the noise of training out. There is no interval: one over seeds (`by_seed`) would say nothing
+    about other corpora of the language. The details have the anchors: CONCAT and HOL for the same meanings, with as
     many symbols a message (or as many more as each attribute needs for a word) and the same vocabulary.
 
     Every message is followed by EOS. Neither names of symbols nor the order of messages changes a score. Undefined
@@ -75,17 +78,13 @@ def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
         options.progress(f"ease of learning: {learner}s", 0, 1)
         with fixed_threads(1):  # sums depend on their number
             curves = learning_curves(learner, languages, meanings, training, seeds)  # type: ignore[arg-type]
-        value, half_width = mean_and_half_width(curves.area[0].tolist())
-        chance, spread = mean_and_half_width(curves.area[1].tolist())
-        assert half_width is not None and spread is not None
+        value = float(curves.area[0].mean())
+        shuffled = value - (curves.area[0] - curves.area[1])
         found.append(
             score(
                 value=value,
-                ci95=(value - half_width, value + half_width),
+                chance=of_draws(shuffled, seed=options.seed, bounds=(0.0, 1.0)),
                 details={
-                    "null_mean": chance,
-                    "null_low": chance - spread,
-                    "null_high": chance + spread,
                     "anchors": {name: float(curves.area[i].mean()) for i, name in enumerate(names) if i > 1},
                     "by_seed": curves.area[0].tolist(),
                     "updates_to_90_percent": curves.updates_to(TARGET)[0],

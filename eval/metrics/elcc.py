@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.score import Options, Score, signature, versioned
 from ecsuite.eval.statistics.contingency import Counts
 from ecsuite.eval.statistics.counting import entropy, num_distinct_rows
 
@@ -33,6 +33,7 @@ _MEASURES = {
 """The measures and their meanings, with the names and the order of the collection's JSON."""
 
 
+@versioned(VERSION)
 def elcc(corpus: Corpus, options: Options) -> list[Score]:
     """Measure sizes and entropies as in Boldt and Mortensen, ELCC (2024), https://arxiv.org/abs/2407.04158.
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
-from ecsuite.eval.statistics.resampling import resample
+from ecsuite.eval.statistics.resampling import Uncertainty, resample
 
 VERSION = 2
 THRESHOLD = 0.8
@@ -17,6 +17,7 @@ LEVELS = 24
 """Table entries per symbol that one segmentation counts, measured as a mean over several languages."""
 
 
+@versioned(VERSION)
 def has(corpus: Corpus, options: Options) -> list[Score]:
     """Harris's articulation scheme: boundaries per message, Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 
@@ -54,12 +55,18 @@ def has(corpus: Corpus, options: Options) -> list[Score]:
         "segments": num_segments,
         "segment_length": length,
         "shuffled": {
-            "segments": shuffled_segments.details["null_mean"],
-            "segment_length": shuffled_length.details["null_mean"],
+            "segments": _level(shuffled_segments),
+            "segment_length": _level(shuffled_length),
         },
         "by_threshold": [[bits, _figures(content, bits)[0]] for bits in OTHER_THRESHOLDS],
     }
-    return [score(value=value, ci95=found.ci95, details=details | found.details)]
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details | found.details)]
+
+
+def _level(found: Uncertainty) -> float:
+    """The mean of shuffles, which all have the figures of segments."""
+    assert found.chance is not None
+    return found.chance.level
 
 
 def shuffle_symbols(messages: Ragged, rng: np.random.Generator) -> Ragged:

@@ -13,12 +13,13 @@ from scipy.stats import rankdata
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.ami import adjusted_information, expected_information
 from ecsuite.eval.metrics.by_speaker import SPEAKER, speakers_of
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, flat, numbered_by_use, row_labels
-from ecsuite.eval.statistics.resampling import describe_null
 from ecsuite.runtime.errors import CorpusError
 
 VERSION = 1
+Message = tuple[int, ...]
 MAX_MEANINGS = 500
 """Of more meanings that both say, so many are compared, drawn at random."""
 MAX_PAIRS = 66
@@ -27,6 +28,7 @@ NUM_PERMUTATIONS = 100
 """Permutations of the meanings of one of two speakers."""
 
 
+@versioned(VERSION)
 def language_similarity(corpus: Corpus, options: Options) -> list[Score]:
     """How alike the speakers of a corpus say the same meanings: means over pairs of speakers.
 
@@ -139,22 +141,22 @@ def _whole_meanings(corpus: Corpus) -> Ints | None:
     return np.array([number[each] for each in sets])
 
 
-def _most_used(corpus: Corpus, whole: Ints, is_spoken: NDArray[np.bool_]) -> dict[int, str]:
-    """The most used message of each meaning, as a string; of equally used ones the first by how symbols are used."""
+def _most_used(corpus: Corpus, whole: Ints, is_spoken: NDArray[np.bool_]) -> dict[int, Message]:
+    """The most used message of each meaning; of equally used ones the first by how symbols are used."""
     rows = np.flatnonzero(is_spoken)
     content = corpus.content().take(rows)
     numbers = Ragged(numbered_by_use(content, whole[rows]).astype(np.int32), content.offsets)
-    uses: dict[int, Counter[tuple[tuple[int, ...], str]]] = {}
+    uses: dict[int, Counter[tuple[Message, Message]]] = {}
     for place, row in enumerate(rows.tolist()):
-        text = "".join(map(chr, content[place].tolist()))
-        uses.setdefault(int(whole[row]), Counter())[tuple(numbers[place].tolist()), text] += 1
+        message = tuple(content[place].tolist())
+        uses.setdefault(int(whole[row]), Counter())[tuple(numbers[place].tolist()), message] += 1
     return {
         meaning: min(counts, key=lambda each: (-counts[each], each[0]))[1] for meaning, counts in uses.items()
     }
 
 
 def _compared(
-    first: dict[int, str], second: dict[int, str], rng: np.random.Generator
+    first: dict[int, Message], second: dict[int, Message], rng: np.random.Generator
 ) -> list[tuple[float | None, Floats]]:
     """Similarity, AMI and topsim of two languages, each with its values after permutations (num_permutations,)."""
     nothing: tuple[float | None, Floats] = (None, np.zeros(0))
@@ -181,7 +183,7 @@ def _compared(
     return [similarity, _ami(one, other, orders, nothing), topsim]
 
 
-def _distances(one: list[str], other: list[str]) -> Floats:
+def _distances(one: list[Message], other: list[Message]) -> Floats:
     """Edit distances of all messages with all, divided by the longer length, (num_messages, num_messages)."""
     return np.asarray(process.cdist(one, other, scorer=Levenshtein.normalized_distance, dtype=np.float64))
 
@@ -199,12 +201,10 @@ def _standard_ranks(distances: Floats) -> Floats | None:
 
 
 def _ami(
-    one: list[str], other: list[str], orders: list[Ints], nothing: tuple[float | None, Floats]
+    one: list[Message], other: list[Message], orders: list[Ints], nothing: tuple[float | None, Floats]
 ) -> tuple[float | None, Floats]:
     """Adjusted mutual information of the messages of two speakers, and with permuted meanings."""
-    left, right = (
-        row_labels(Ragged.from_rows([[*map(ord, text)] for text in texts])) for texts in (one, other)
-    )
+    left, right = (row_labels(Ragged.from_rows(messages)) for messages in (one, other))
     expected = expected_information(np.bincount(left), np.bincount(right))
     value = float(adjusted_information(left, right, expected)[0])
     if np.isnan(value):
@@ -221,6 +221,5 @@ def _mean(score: Any, by_pair: dict[str, tuple[float | None, Floats]], seed: int
         return score(value=None, reason=reason)  # type: ignore[no-any-return]
     value = float(np.mean([each for each, _ in known]))
     null = np.mean([draws for _, draws in known], axis=0)
-    details = {"by_pair": values, **describe_null(value, null, "high", (-1.0, 1.0))}
-    details |= {"permutations": len(null), "seed": seed}
-    return score(value=value, details=details)  # type: ignore[no-any-return]
+    chance = of_draws(null, seed=seed, bounds=(-1.0, 1.0))
+    return score(value=value, chance=chance, details={"by_pair": values})  # type: ignore[no-any-return]

@@ -5,22 +5,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csr_array, eye_array, hstack
+from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
 
 from ecsuite.eval.statistics.counting import Ints
 
+MAX_TABLE = 1 << 19
+"""Entries of a table of weights beyond which only those that are not 0 are looked at."""
 
-def best_match(weights: NDArray[Any]) -> tuple[Ints, Ints]:
+
+def best_match(weights: NDArray[Any] | csr_array) -> tuple[Ints, Ints]:
     """The one-to-one matching of maximum total weight: Carmeli et al. (2024), equation 1.
 
     Args:
-        weights: Non-negative, shape (num_words, num_concepts).
+        weights: Non-negative whole numbers, shape (num_words, num_concepts); large tables may be sparse.
 
     Returns:
         The words and the concepts of the pairs of positive weight, ordered by word.
     """
     num_words, num_concepts = weights.shape
+    if num_words * num_concepts > MAX_TABLE:
+        return _match_of_sparse(csr_array(weights))
     kept = np.arange(num_words)
     if num_words > 10 * num_concepts**2:
         # An optimal matching needs only the num_concepts best words of each concept: others can't use all of them.
@@ -29,6 +34,23 @@ def best_match(weights: NDArray[Any]) -> tuple[Ints, Ints]:
     word = kept[place]
     positive = weights[word, concept] > 0
     return word[positive], concept[positive]
+
+
+def _match_of_sparse(weights: csr_array) -> tuple[Ints, Ints]:
+    """The same of a large table, most of whose entries are 0: Jonker and Volgenant (1987) for sparse tables.
+
+    Every word has a concept of its own beside the others, of weight 0, so that a matching of all words exists. All
+    weights are raised by one, as entries of 0 count as missing.
+    """
+    num_words, num_concepts = weights.shape
+    weights.eliminate_zeros()
+    own = eye_array(num_words, dtype=np.float64, format="csr")
+    table = hstack(
+        [csr_array((weights.data + 1.0, weights.indices, weights.indptr), weights.shape), own], "csr"
+    )
+    word, concept = min_weight_full_bipartite_matching(table, maximize=True)
+    matched = concept < num_concepts
+    return word[matched].astype(np.int64), concept[matched].astype(np.int64)
 
 
 def assigned_concepts(weights: NDArray[Any]) -> Ints:

@@ -3,20 +3,30 @@
 Boldt & Mortensen 2025 (EMNLP, arXiv 2510.03439). A form is an n-gram of symbols, a meaning a set of concepts (attribute
 values). The weight of a pair is the mutual information, in bits, of two binary variables: whether a message has the
 form, and whether it is about the meaning. The pair of the highest weight is selected and removed from the messages
-that have both; this is repeated with new counts. Of equal weights that of the form selected least often comes first,
-then the longer form, then the smaller meaning, as in the authors' program.
+that have both; this is repeated with new counts.
 
-Four rules are ours. A pair must occur together more often than independent ones would, since mutual information is
+Rules of the authors' program (csar, src/induction/csar.py) that the paper does not have, and that are kept:
+
+- A weight falls with the counts of what is left, but never rises (`_refresh_priority`), so what is rare in the rest of
+  the messages is not selected for being all that is left.
+- Of equal weights the pair with the highest weight at first comes first, then that of the form selected least often,
+  then the longer form, then the smaller meaning (`_main_loop`).
+
+Rules of that program that are not kept:
+
+- A selected meaning is removed from all messages with the form, also where they are about a part of it only.
+- Where a message has several occurrences of a form, that is removed which leaves the best pairs; here the first.
+
+Rules that are ours: a pair must occur together more often than independent ones would, since mutual information is
 as high for pairs that avoid each other, and in two messages. A form and a meaning must each occur with two different
-whole meanings, since otherwise they are names of a whole. In a message with several occurrences of a form the first is
-removed, where the authors' program looks for the best one.
+whole meanings, since otherwise they are names of a whole.
 
 And it ends earlier: the authors' program goes on until nothing is left, and so finds morphemes in any language. Here
 pairs are selected in rounds. In a round the weights are compared with those after whole meanings (what is left of
 them) were exchanged with each other, 20 times. In the first, one must exceed all of these, so that a language without
 morphemes has none. The weight that pairs must have is then the least at which chance makes at most `FALSE_SHARE` as
 many pairs. As what was selected is removed, chance makes fewer pairs in the next round, so that rarer morphemes stand
-out; it ends when none does. `induce_all` has neither the rules, but for the first and the last, nor this end.
+out; it ends when none does. `induce_all` has none of our rules but the first, and not this end.
 """
 
 from dataclasses import dataclass
@@ -256,7 +266,10 @@ def _best(pairs: _Pairs, weights: Floats, forms: Units, meanings: Units, num_use
     """The pair to select next."""
     tied = np.flatnonzero(weights > weights.max() - _ROUNDING)
     form, meaning = pairs.form[tied], pairs.meaning[tied]
-    order = np.lexsort([form, meaning, meanings.size[meaning], -forms.size[form], num_uses[form]])
+    first_weight = np.round(pairs.weight[tied] / _ROUNDING)
+    order = np.lexsort(
+        [form, meaning, meanings.size[meaning], -forms.size[form], num_uses[form], -first_weight]
+    )
     return int(tied[order[0]])
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.morpheme_induction import Inventory, induce, induce_all
 from ecsuite.eval.metrics.morpheme_units import MAX_FORM, MAX_MEANING, largest_meaning
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import entropy
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import (
@@ -21,15 +22,18 @@ from ecsuite.eval.statistics.counting import (
     row_labels,
 )
 
-VERSION, CSAR_VERSION = 2, 1
+VERSION, CSAR_VERSION = 3, 2
 NUM_SHUFFLES = 20
 """Exchanges of whole meanings; with 20, no pair of a language without morphemes is selected in 95 % of corpora."""
+MAX_MESSAGES = 20_000
+"""Of a larger corpus, so many messages are searched, drawn at random: pairs take memory."""
 MOST_MESSAGES = 2000
 """Messages that `csar` takes; of more, pairs that occur once are too many."""
 NUM_SEGMENTED = 10
 """Messages that are shown cut into morphemes."""
 
 
+@versioned(VERSION)
 def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     """Coverage of meanings by morphemes that CSAR finds: Boldt & Mortensen 2025, arXiv 2510.03439.
 
@@ -38,7 +42,7 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     where that differs from the paper. The score is the share of the concepts of all messages that some morpheme in the
     message expresses, from 0 to 1. Chance is 0 by construction: pairs are selected only if the weight of one exceeds
     that of every pair in 20 corpora in which whole meanings were exchanged with each other, which happens in 5 % of
-    languages without morphemes; `p_value` is by Student's t of the highest weights of these.
+    languages without morphemes; the p-value is by Student's t of the highest weights of these.
 
     Details: `inventory` (form, meaning, weight in bits, number of messages), `segmented` (some messages),
     `covered_symbols` (the share of symbols that belong to a morpheme), `synonymy` and `polysemy` (mean bits of the
@@ -46,8 +50,13 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     (mean symbols, and concepts, of a morpheme of the inventory), `least_weight`.
 
     Symbols are without EOS. Neither names of symbols nor the order of messages changes a score. Undefined without
-    concepts and attribute values, if none varies, and without symbols.
+    concepts and attribute values, if none varies, and without symbols. Of more than 20,000 messages, so many are drawn.
     """
+    num_messages = len(corpus.messages)
+    rng = np.random.default_rng(options.seed)
+    drawn = {"messages": MAX_MESSAGES} if num_messages > MAX_MESSAGES else {}
+    if drawn:
+        corpus = corpus.take(np.sort(rng.choice(num_messages, MAX_MESSAGES, replace=False)))
     found = _Said(corpus)
     score = unscored(
         "morphemes",
@@ -56,6 +65,7 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
         form=MAX_FORM,
         meaning=found.largest,
         stop=f"exchanged{NUM_SHUFFLES}",
+        **drawn,
         seed=options.seed,
         label=found.label,
         eos="strip",
@@ -63,19 +73,12 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     if found.reason is not None:
         return [score(value=None, reason=found.reason)]
     assert found.concepts is not None
-    rng = np.random.default_rng(options.seed)
     inventory = induce(found.numbers, found.concepts, found.whole, rng, NUM_SHUFFLES)
-    details: dict[str, Any] = {
-        "null_mean": 0.0,
-        "null_low": 0.0,
-        "null_high": 0.0,
-        "p_value": inventory.p_value,
-        "permutations": NUM_SHUFFLES,
-        **found.described(inventory),
-    }
-    return [score(value=_coverage(inventory), details=details)]
+    chance = Chance(kind="theory", level=0.0, p_of_theory=inventory.p_value)
+    return [score(value=_coverage(inventory), chance=chance, details=found.described(inventory))]
 
 
+@versioned(CSAR_VERSION)
 def csar(corpus: Corpus, options: Options) -> list[Score]:
     """Coverage by the morphemes that CSAR finds if it goes on until nothing is left, as its authors' program does.
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.ami import labels_of_meanings
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
@@ -13,6 +13,7 @@ from ecsuite.eval.statistics.resampling import resample
 VERSION = 2
 
 
+@versioned(VERSION)
 def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
     """Non-compositional NPMI: Lipinski et al. (2024), https://arxiv.org/abs/2406.07277, after Bouma (2009).
 
@@ -24,7 +25,7 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
     an NPMI above 0.5.
 
     A high score shows a consistent code, not compositionality. If few messages or meanings recur, every permutation
-    scores high: see `null_mean`. A meaning is the tuple of all attribute values or, without attributes, the set of
+    scores high: see the chance level. A meaning is the tuple of all attribute values or, without attributes, the set of
     concepts. Undefined if only one pair occurs. Null distribution: meanings shuffled over messages.
     """
     kind, meaning = labels_of_meanings(corpus)
@@ -47,7 +48,7 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
         statistic, [value], num_rows=num_rows, seed=options.seed, work=20 * num_rows, bounds=bounds
     )
     details = {"above_half": float(weight[npmi > 0.5].sum())} | found.details
-    return [score(value=value, ci95=found.ci95, details=details)]
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
 def _npmi_of_pairs(message: Ints, meaning: Ints) -> tuple[Floats, Floats]:

@@ -1,20 +1,26 @@
 """Co-occurrences of words with the concepts of phrases, for many pairings of messages and phrases.
 
 Words are counted with groups of concepts first, which are fewer passes over all words than with each concept of the
-phrases; a product of matrices then gives the counts with each concept.
+phrases; a sparse product of matrices then gives the counts with each concept.
 """
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, eye_array
 
+from ecsuite.eval.metrics.matching import MAX_TABLE
 from ecsuite.eval.statistics.contingency import renumbered
 from ecsuite.eval.statistics.cooccurrence import Occurrences
-from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.counting import Ints
 
+Labels = NDArray[np.integer[Any]]
+Counter = Callable[[Labels, Labels], Any]
+"""Counts words with the concepts of the phrases that they are paired with."""
 _MAX_TABLE = 1 << 20
 """Entries of the table of words and groups; larger ones do not fit the CPU cache."""
 
@@ -25,23 +31,28 @@ class Group:
 
     label: Ints
     """The label of each phrase, from 0, shape (num_phrases,)."""
-    counts: Floats
-    """How often each concept is in the group of a label, whole numbers, shape (num_labels, num_concepts)."""
+    counts: csr_array
+    """How often each concept is in the group of a label, shape (num_labels, num_concepts); most are not in it."""
 
     @classmethod
     def of_column(cls, column: Ints, num_concepts: int) -> Self:
         """One concept of each phrase; `num_concepts` where there is none."""
-        return cls(label=column, counts=np.eye(num_concepts + 1)[:, :-1])
+        return cls(
+            label=column, counts=eye_array(num_concepts + 1, num_concepts, dtype=np.int64, format="csr")
+        )
+
+    @property
+    def num_labels(self) -> int:
+        """Number of labels."""
+        return int(self.counts.shape[0])
 
     def joined(self, other: "Group") -> "Group":
         """Both as one label."""
-        size = len(other.counts)
-        label, codes = renumbered(self.label * size + other.label, len(self.counts) * size)
+        size = other.num_labels
+        label, codes = renumbered(self.label * size + other.label, self.num_labels * size)
         return Group(label=label, counts=self.counts[codes // size] + other.counts[codes % size])
 
-    def cooccurrences(
-        self, words: NDArray[np.integer[Any]], phrases: NDArray[np.integer[Any]], num_words: int
-    ) -> Ints:
+    def cooccurrences(self, words: Labels, phrases: Labels, num_words: int) -> Ints:
         """Counts of words with the concepts of this group, shape (num_words, num_concepts).
 
         Args:
@@ -49,11 +60,40 @@ class Group:
             phrases: The phrase that the message of each is paired with, shape (num_tokens,).
             num_words: Number of different words.
         """
-        num_labels = len(self.counts)
-        codes = words * np.int64(num_labels)
+        codes = words * np.int64(self.num_labels)
         codes += self.label[phrases]
-        table = np.bincount(codes, minlength=num_words * num_labels).reshape(num_words, num_labels)
-        return (table.astype(np.float64) @ self.counts).astype(np.int64)  # whole numbers below 2^53 are exact
+        table = np.bincount(codes, minlength=num_words * self.num_labels).reshape(num_words, self.num_labels)
+        return np.asarray((self.counts.T @ table.T).T)
+
+
+def cooccurrence_counter(concepts: Occurrences, num_words: int, num_tokens: int) -> Counter:
+    """A function that counts words with concepts, for many pairings of messages and phrases.
+
+    Args:
+        concepts: Of each phrase.
+        num_words: Number of different words.
+        num_tokens: Number of words in all messages.
+
+    Returns:
+        A function of words and of the phrase of each, as of `Group.cooccurrences`, whose table has shape (num_words,
+        num_concepts); a table of more than `MAX_TABLE` entries is sparse.
+    """
+    if num_words * len(concepts.ids) > MAX_TABLE:
+        of_phrases = concepts.matrix()
+
+        def product(words: Labels, phrases: Labels) -> csr_array:
+            with_phrase = csr_array(
+                (np.ones(len(words), np.int64), (words, phrases)), shape=(num_words, of_phrases.shape[0])
+            )
+            return csr_array(with_phrase @ of_phrases)
+
+        return product
+    groups = groups_of(concepts, num_words, num_tokens)
+
+    def total(words: Labels, phrases: Labels) -> Ints:
+        return functools.reduce(np.add, (group.cooccurrences(words, phrases, num_words) for group in groups))
+
+    return total
 
 
 def groups_of(concepts: Occurrences, num_words: int, num_tokens: int) -> list[Group]:
@@ -63,7 +103,7 @@ def groups_of(concepts: Occurrences, num_words: int, num_tokens: int) -> list[Gr
     for column in columns:
         single = Group.of_column(column, len(concepts.ids))
         joined = groups[-1].joined(single)
-        if len(joined.counts) * num_words <= min(_MAX_TABLE, num_tokens):
+        if joined.num_labels * num_words <= min(_MAX_TABLE, num_tokens):
             groups[-1] = joined
         else:
             groups.append(single)

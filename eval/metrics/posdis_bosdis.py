@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.contingency import counted, renumbered
 from ecsuite.eval.statistics.counting import Floats, Ints, entropy, narrow_attributes, narrow_content, row_of
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES
@@ -28,6 +28,7 @@ _TOLERANCE = 1e-9
 """Entropies below this, in bits, are rounding errors: one different row among 10^8 gives 3e-7."""
 
 
+@versioned(VERSION)
 def posdis(corpus: Corpus, options: Options) -> list[Score]:
     """Positional disentanglement: Chaabouni et al. (2020), equation 1, https://arxiv.org/abs/2004.09124.
 
@@ -44,6 +45,7 @@ def posdis(corpus: Corpus, options: Options) -> list[Score]:
     return [_score(corpus, options, score, POSITIONS)]
 
 
+@versioned(VERSION)
 def bosdis(corpus: Corpus, options: Options) -> list[Score]:
     """Bag-of-symbols disentanglement: Chaabouni et al. (2020), equation 2, https://arxiv.org/abs/2004.09124.
 
@@ -290,7 +292,10 @@ def _score(corpus: Corpus, options: Options, score: partial[Score], variables: V
         of_rows=of_rows,
     )
     return score(
-        value=value, ci95=found.ci95, details={f"num_{variables.name}s": num_varying} | found.details
+        value=value,
+        ci95=found.ci95,
+        chance=found.chance,
+        details={f"num_{variables.name}s": num_varying} | found.details,
     )
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.contingency import joint_codes, renumbered, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, entropy
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
@@ -35,6 +35,7 @@ Partition = tuple[int, ...]
 """The attribute that each position is assigned to, (num_positions,)."""
 
 
+@versioned(VERSION)
 def hce(corpus: Corpus, options: Options) -> list[Score]:
     """Human compositional entropy: Perkins (2021), appendix D, equation 1.
 
@@ -69,9 +70,10 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
         work=4 * entropies.num_messages * entropies.num_positions * entropies.num_attributes,
     )
     details = entropies.describe(partition) | {"residual_bits": float(left.mean())} | found.details
-    return [score(value=value, ci95=found.ci95, details=details)]
+    return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
+@versioned(VERSION)
 def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     """Residual entropy: Resnick et al. (2020), as Perkins (2021) defines it in appendix D.
 
@@ -84,8 +86,8 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     is then an upper bound and never above 1 - HCE. Otherwise as `hce`.
 
     Every draw of the null and of the interval has its own search for the best assignment. From about seven positions
-    on this search is greedy (`null_search` in the details), and the p-value is that of the greedy value; for more
-    than 2,000 messages a draw has 1,000 of them (`null_rows`). `null_value` is the value compared with the null.
+    on this search is greedy (`null_search` in the details), and the greedy value is compared with chance; for more
+    than 2,000 messages a draw has 1,000 of them.
     """
     [score] = plain_residual_entropy(corpus, options)
     entropies = entropies_or_reason(corpus)
@@ -109,12 +111,15 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=entropies.num_messages,
         seed=options.seed,
         work=entropies.search_work(is_exact, num_rows),
-        tail="low",
         reference_values=None if is_same else [uncertainty(entropies)],
         max_rows=MAX_ROWS_RESAMPLED,
     )
     how = {"null_search": "exact" if is_exact else "greedy"}
-    return [replace(score, ci95=found.ci95, details={**score.details, **found.details, **how})]
+    return [
+        replace(
+            score, ci95=found.ci95, chance=found.chance, details={**score.details, **found.details, **how}
+        )
+    ]
 
 
 def plain_residual_entropy(corpus: Corpus, options: Options) -> list[Score]:

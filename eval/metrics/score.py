@@ -6,12 +6,13 @@ with a reason; NaN and infinity are refused here, so no table or JSON file conta
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self, TypeVar
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.jobs.graph import Runner
 
 Direction = Literal["higher", "lower"]
@@ -68,6 +69,8 @@ class Score:
     """95 % confidence interval, where one is defined."""
     reason: str | None = None
     """Why the value is None."""
+    chance: Chance | None = None
+    """What the score would be by chance, where that is known."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further figures and tables, JSON-ready."""
     direction: Direction | None = None
@@ -85,14 +88,54 @@ class Score:
         if self.ci95 is not None and not all(math.isfinite(bound) for bound in self.ci95):
             raise ValueError(f"{self.name}: the interval {self.ci95!r} is not finite")
 
-    def to_json(self) -> dict[str, Any]:
-        """The score as JSON-ready data, in reading order."""
-        data = asdict(self) | {"ci95": None if self.ci95 is None else list(self.ci95)}
-        names = ("name", "value", "ci95", "about", "reason", "details", "signature")
-        return {name: data[name] for name in names}
+    def to_json(self, *, is_kept: bool = False) -> dict[str, Any]:
+        """The score as JSON-ready data, in reading order.
+
+        Args:
+            is_kept: Whether it is for a file that is read again, which has the score of each shuffle, too.
+        """
+        chance = self.chance
+        level = None if chance is None else chance.to_json(self.value) | (chance.kept() if is_kept else {})
+        return {
+            "name": self.name,
+            "value": self.value,
+            "ci95": None if self.ci95 is None else list(self.ci95),
+            "chance": level,
+            "about": self.about,
+            "reason": self.reason,
+            "details": dict(self.details),
+            "signature": self.signature,
+        }
+
+    @classmethod
+    def of_json(cls, data: Mapping[str, Any]) -> Self:
+        """A score of the JSON that is kept of it."""
+        ci95, chance = data["ci95"], data["chance"]
+        return cls(
+            **{key: data[key] for key in ("name", "value", "about", "reason", "details", "signature")},
+            ci95=None if ci95 is None else (ci95[0], ci95[1]),
+            chance=None if chance is None else Chance.of_json(chance),
+        )
 
 
 Metric = Callable[[Corpus, Options], list[Score]]
+
+
+Function = TypeVar("Function", bound=Callable[..., list[Score]])
+
+
+def versioned(version: int) -> Callable[[Function], Function]:
+    """Mark a metric with its version, which is in its signatures and in the keys of kept results.
+
+    Args:
+        version: Raised whenever the same input gives another value.
+    """
+
+    def marked(metric: Function) -> Function:
+        vars(metric)["version"] = version
+        return metric
+
+    return marked
 
 
 def unscored(name: str, about: str, version: int, **options: object) -> "partial[Score]":

@@ -17,9 +17,10 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics import KEEPS_WORK
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.jobs.executors import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
-from ecsuite.jobs.signals import end_as_requested
+from ecsuite.jobs.signals import end_as_requested, ending_at_once
 
 MAX_SYMBOLS = 2_000_000
 """Symbols of a corpus up to which metrics are computed side by side; those of a larger one take much memory each."""
@@ -62,10 +63,13 @@ def computed(
 
     def compute(name: str) -> list[Score]:
         look_at_requests(name)
-        if name in alone:
+        if name in KEEPS_WORK:
             return metrics[name](corpus, options)
-        with one_thread.limit(limits=1, user_api="blas"):  # the last bits of sums depend on it
-            return metrics[name](corpus, options)
+        with ending_at_once():
+            if name in alone:
+                return metrics[name](corpus, options)
+            with one_thread.limit(limits=1, user_api="blas"):  # the last bits of sums depend on it
+                return metrics[name](corpus, options)
 
     one_thread = ThreadpoolController()
     shared = [name for name in metrics if name not in alone]

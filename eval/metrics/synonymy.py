@@ -3,7 +3,7 @@
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.contingency import conditional_entropies, counted, renumbered
 from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
@@ -12,6 +12,7 @@ from ecsuite.eval.statistics.resampling import resample
 VERSION = 2
 
 
+@versioned(VERSION)
 def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     """Synonymy H(word | concept) and polysemy H(concept | word), in bits.
 
@@ -52,13 +53,13 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=len(corpus.messages),
         seed=options.seed,
         work=8 * incidence.work(),
-        tail="low",
         bounds=(0.0, float(np.log2(max(incidence.words.shape[1], incidence.concepts.shape[1])))),
     )
     return [
         score(
             value=aligned[place],
             ci95=found.ci95,
+            chance=found.chance,
             details={
                 "normalised": aligned[place] / aligned[place + 2] if aligned[place + 2] else None,
                 "unaligned": unaligned[place],

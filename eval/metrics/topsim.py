@@ -15,10 +15,11 @@ from ecsuite.eval.metrics.distances import (
     hamming_distance,
     jaccard_distance,
 )
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics import resampling
+from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, concept_sets, flat, has_attributes, narrow_content
-from ecsuite.eval.statistics.resampling import describe_null, half_sample, jackknife_interval, num_draws
+from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws
 
 VERSION = 2
 NUM_ROWS_ALL_PAIRS = 1_000
@@ -31,6 +32,7 @@ BOUNDS = (-1.0, 1.0)
 """Range of a correlation."""
 
 
+@versioned(VERSION)
 def topsim(corpus: Corpus, options: Options) -> list[Score]:
     """Spearman's correlation between the distances of meanings and the distances of their messages.
 
@@ -73,13 +75,16 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
         left, right = (drawn[side] for side in np.triu_indices(NUM_ROWS_ALL_PAIRS, 1))
         x, y = (_standard_ranks(distance(left, right)) for distance in (message_distance, meaning_distance))
     null = _null(x, y, min(num_rows, NUM_ROWS_ALL_PAIRS), rng)
-    details = {
-        "num_pairs": NUM_SAMPLED_PAIRS if sampled else len(left),
-        "resamples": len(parts),
-        **describe_null(value, null, "high", BOUNDS),
-    }
-    details |= {"permutations": len(null), "seed": options.seed}
-    return [score(value=value, ci95=jackknife_interval(value, parts, num_rows, BOUNDS), details=details)]
+    return [
+        score(
+            value=value,
+            ci95=jackknife_interval(value, parts, num_rows, BOUNDS),
+            chance=of_draws(
+                null, seed=options.seed, bounds=BOUNDS, num_rows=NUM_ROWS_ALL_PAIRS if sampled else None
+            ),
+            details={"num_pairs": NUM_SAMPLED_PAIRS if sampled else len(left), "subsamples": len(parts)},
+        )
+    ]
 
 
 def _meaning_distance(corpus: Corpus) -> tuple[str, Distance | str]:

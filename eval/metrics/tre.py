@@ -9,7 +9,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
@@ -22,6 +22,7 @@ NUM_COLUMNS_RESAMPLED = 16
 """Columns drawn for the null and the interval, if the tables have more distinct columns."""
 
 
+@versioned(VERSION)
 def tre7(corpus: Corpus, options: Options) -> list[Score]:
     """Tree reconstruction error of Andreas (2019), section 7, as Perkins (2021), section 3.2, measures it.
 
@@ -42,7 +43,7 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
 
     Null and interval: 20 draws each, see `resampling.resample`. If more than 16 distinct columns are not constant, at
     most 16 are drawn, with probabilities proportional to their error without meanings (`null_columns`), and
-    `null_value` is the score estimated from them. Takes about 3 s for a corpus of 256 messages.
+    the score estimated from them is compared with chance. Takes about 3 s for a corpus of 256 messages.
     """
     [score] = plain_tre7(corpus, options)
     known = attributes_or_reason(corpus)
@@ -76,12 +77,15 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
         num_rows=num_rows,
         seed=options.seed,
         work=WORK,  # a regression is slow: the minimum number of draws
-        tail="low",
         bounds=(0.0, float(ignoring.sum() / num_rows)),
         reference_values=statistic(all_rows, all_rows).tolist() if is_sampled else None,
     )
     how = {"null_columns": len(chosen)} if is_sampled else {}
-    return [replace(score, ci95=found.ci95, details={**score.details, **found.details, **how})]
+    return [
+        replace(
+            score, ci95=found.ci95, chance=found.chance, details={**score.details, **found.details, **how}
+        )
+    ]
 
 
 def plain_tre7(corpus: Corpus, options: Options) -> list[Score]:

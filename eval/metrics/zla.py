@@ -5,7 +5,7 @@ from scipy.stats import rankdata
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.has import LEVELS, THRESHOLD, shuffle_symbols
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
@@ -13,6 +13,7 @@ from ecsuite.eval.statistics.resampling import Uncertainty, resample
 VERSION = 2
 
 
+@versioned(VERSION)
 def zla(corpus: Corpus, options: Options) -> list[Score]:
     """Zipf's law of abbreviation: Zipf (1935); for segments Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 
@@ -49,14 +50,13 @@ def zla(corpus: Corpus, options: Options) -> list[Score]:
             num_rows=len(content),
             seed=options.seed,
             work=LEVELS * len(content.values),
-            tail="low",
             bounds=(-1.0, 1.0),
             null=lambda rng: figures(shuffle_symbols(content, rng)),
         )
     return [
         score(value=None, reason=f"all {kind} have the same length or the same frequency")
         if of_kind is None or np.isnan(value)
-        else score(value=value, ci95=of_kind.ci95, details=of_kind.details)
+        else score(value=value, ci95=of_kind.ci95, chance=of_kind.chance, details=of_kind.details)
         for (kind, score), value, of_kind in zip(scores.items(), values, found, strict=True)
     ]
 

@@ -13,9 +13,15 @@ from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.reports.detail_words import COUNTS, words_about
 from ecsuite.eval.reports.inventory_table import inventory_tables
 from ecsuite.eval.reports.short_table import ARROWS
+from ecsuite.eval.statistics.chance import Basis
 
-_NULL = ("null_mean", "null_low", "null_high", "p_value", "null_value")
-"""Keys of the details that are shown in one row."""
+BASES: Mapping[Basis, str] = {
+    "ranks": " by ranks",
+    "tail": " by the tail",
+    "error": " by the score's error",
+    "theory": " by theory",
+}
+"""What a p-value is from, see `Chance.p_value`."""
 
 
 def full_table(
@@ -29,7 +35,7 @@ def full_table(
         conclusions: The conclusion on each score.
     """
     rows = [
-        (score, ARROWS[conclusion.direction], [*_figures(score), *_chance_level(score.details, conclusion)])
+        (score, ARROWS[conclusion.direction], [*_figures(score), *_chance_level(score, conclusion)])
         for score, conclusion in zip(scores, conclusions, strict=True)
     ]
     names = [name for score, _, figures in rows for name in (score.name, *(row[0] for row in figures))]
@@ -98,36 +104,36 @@ class _Folded:
 def _figures(score: Score) -> Iterator[tuple[str, str, str, str]]:
     """Table cells for the details of a score: name, number, empty, and a word of explanation.
 
-    The null distribution has its own row, see `_chance_level`.
+    The chance level has its own row, see `_chance_level`.
     """
     for key, value in score.details.items():
         about = words_about(score.name, key)
-        if isinstance(value, float) and key not in _NULL:
+        if isinstance(value, float):
             yield f"  {key}", _format(int(value) if key in COUNTS else value), "", about
         elif isinstance(value, Mapping) and all(isinstance(number, float) for number in value.values()):
             for name, number in value.items():
                 yield f"  {f'{name}, shuffled' if key == 'shuffled' else name}", _format(number), "", about
 
 
-def _chance_level(details: Mapping[str, Any], conclusion: Conclusion) -> Iterator[tuple[str, str, str, str]]:
-    """Table cells for the chance level, if known: mean and 95 % of the null distribution, p-value, conclusion.
-
-    There is no p-value where chance is the mean of few trainings, with the interval of that mean.
-    """
-    if "null_mean" not in details:
+def _chance_level(score: Score, conclusion: Conclusion) -> Iterator[tuple[str, str, str, str]]:
+    """Table cells for the chance level, if known: its mean and 95 %, p-value and what that is from, conclusion."""
+    chance, value = score.chance, score.value
+    if chance is None or value is None:
         return
-    about = []
-    if "p_value" in details:
-        of = f" of {details['null_rows']:,} messages" if "null_rows" in details else ""
-        about.append(f"p {details['p_value']:.3f}, {details['permutations']} shuffles{of}")
-    if "null_value" in details:
-        about.append(f"unshuffled {_format(details['null_value'])}")
-    corrected = "" if conclusion.p_holm is None else f" (two-sided, Holm: p {conclusion.p_holm:.3f})"
-    interval = _range(details["null_low"], details["null_high"])
+    p_value, basis = chance.p_value(value)
+    about = [] if p_value is None else [f"p {p_value:.3f}{BASES[basis]}"]
+    if chance.draws:
+        number, of_all = len(chance.defined), len(chance.draws)
+        of = "" if number == of_all else f" of {of_all}"
+        rows = "" if chance.num_rows is None else f" of {chance.num_rows:,} messages"
+        about.append(f"{number}{of} shuffles{rows}")
+    if chance.compared is not None:
+        about.append(f"unshuffled {_format(chance.compared)}")
+    corrected = "" if conclusion.p_holm is None else f" (Holm: p {conclusion.p_holm:.3f})"
     yield (
         "  chance level",
-        _format(details["null_mean"]),
-        interval,
+        _format(chance.level),
+        _range(chance.low, chance.high),
         "; ".join([*about, conclusion.word + corrected]),
     )
 

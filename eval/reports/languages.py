@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.reports.samples import with_file
-from ecsuite.eval.statistics.counting import Ints
+from ecsuite.eval.statistics.counting import Ints, num_labels
+from ecsuite.eval.statistics.message_labels import message_labels
 
 MAX_GRID = 12
 """Most values of an attribute in a grid."""
@@ -27,6 +28,9 @@ MANY = 10
 """and, if it is used less often than this, more than half of its uses have it."""
 GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it, without their whole part, are spread evenly for any number of them."""
+
+MOST_MESSAGES = 100_000
+"""Messages that are looked at one by one; ten million would take minutes and gigabytes."""
 
 Message = tuple[int, ...]
 """Content symbols."""
@@ -63,19 +67,22 @@ class Grid:
 
 
 class Language:
-    """A corpus as people look at it.
+    """A corpus as people look at it; of a large one, messages that are spread evenly.
 
     Args:
         corpus: Its messages, with meanings and concepts where they are known.
     """
 
     def __init__(self, corpus: Corpus) -> None:
+        self.whole = corpus
+        if (number := len(corpus.messages)) > MOST_MESSAGES:
+            corpus = corpus.take(np.linspace(0, number - 1, MOST_MESSAGES).astype(np.int64))
         self.corpus = corpus
         content = corpus.content()
         self.messages: list[Message] = [tuple(content[index].tolist()) for index in range(len(content))]
 
     def __len__(self) -> int:
-        """Number of messages."""
+        """Number of messages that are looked at."""
         return len(self.messages)
 
     @cached_property
@@ -224,13 +231,15 @@ def heading(language: Language, path: Path) -> tuple[str, list[str]]:
     if all(kinds.values()):
         seed = _mapping(config.get("training")).get("seed")
         lines.append("{task} game, world {world}, channel {channel}".format(**kinds) + f", seed {seed}")
-    lengths = [len(message) for message in language.messages]
-    mean = sum(lengths) / len(lengths) if lengths else 0.0
+    content = language.whole.content()
+    mean = float(content.lengths.mean()) if len(content) else 0.0
+    num_symbols = len(np.unique(content.values))
     sizes = (
-        f"{len(language):,} messages, {len(set(language.messages)):,} distinct; "
-        f"{len(language.symbols):,} symbol{'s' * (len(language.symbols) != 1)}; mean length {mean:.1f}"
+        f"{len(content):,} messages, {num_labels(message_labels(language.whole)):,} distinct; "
+        f"{num_symbols:,} symbol{'s' * (num_symbols != 1)}; mean length {mean:.1f}"
     )
-    return title, [*lines, sizes]
+    some = f"; below: of {len(language):,} of them" if len(language) < len(content) else ""
+    return title, [*lines, sizes + some]
 
 
 def phrase(names: Sequence[str]) -> str:

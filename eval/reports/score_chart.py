@@ -39,7 +39,7 @@ def draw_scores(scores: Sequence[Score], conclusions: Sequence[Conclusion], titl
     lines = [
         (score, conclusion)
         for score, conclusion in zip(scores, conclusions, strict=True)
-        if score.value is not None and (score.ci95 is not None or "null_mean" in score.details)
+        if score.value is not None and (score.ci95 is not None or score.chance is not None)
     ]
     drawn = [line for line in lines if all(LEAST <= value <= MOST for value in _values(line[0]))]
     left_out = [score.name for score, _ in lines if (score, _) not in drawn]
@@ -91,10 +91,9 @@ def _draw_line(axes: Any, line: Line, row: int) -> None:
     colour = GREY if conclusion.relation == "equal" else COLOURS[0]
     axes.text(-0.03, row, _name(line), ha="right", color="black", **beside)
     axes.text(1.03, row, _reading(line), ha="left", color=colour, **beside)
-    details = score.details
-    if "null_mean" in details:
-        axes.plot([details["null_low"], details["null_high"]], [row + 0.2] * 2, color=GREY, linewidth=1.2)
-        axes.plot([details["null_mean"]], [row + 0.2], "D", color=GREY, mfc="white", ms=4)
+    if (chance := score.chance) is not None:
+        axes.plot([chance.low, chance.high], [row + 0.2] * 2, color=GREY, linewidth=1.2)
+        axes.plot([chance.level], [row + 0.2], "D", color=GREY, mfc="white", ms=4)
     if score.ci95 is not None:
         axes.plot(score.ci95, [row - 0.1] * 2, color=colour, linewidth=1.8)
     axes.plot([score.value], [row - 0.1], "o", color=colour, ms=5)
@@ -112,6 +111,6 @@ def _reading(line: Line) -> str:
 
 def _values(score: Score) -> list[float]:
     """All that is drawn of a score."""
-    details = score.details
-    chance = [details[key] for key in ("null_mean", "null_low", "null_high") if key in details]
-    return [float(each) for each in (score.value, *(score.ci95 or ()), *chance) if each is not None]
+    chance = score.chance
+    levels = () if chance is None else (chance.level, chance.low, chance.high)
+    return [float(each) for each in (score.value, *(score.ci95 or ()), *levels) if each is not None]

@@ -117,13 +117,16 @@ class Scorecard(Mapping[str, Score]):
         ]
         return as_frame(rows)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, *, is_kept: bool = False) -> dict[str, Any]:
         """The scorecard as JSON-ready data, without NaN.
 
         With XferBench, it also has the keys of the authors' results: `score`, `by_target` and, with ELCC, `analysis`.
+
+        Args:
+            is_kept: See `Score.to_json`.
         """
         pairs = zip(self.scores, self.conclusions, strict=True)
-        scores = [score.to_json() | conclusion.to_json() for score, conclusion in pairs]
+        scores = [score.to_json(is_kept=is_kept) | conclusion.to_json() for score, conclusion in pairs]
         samples = [sample.to_json() for sample in self.samples]
         data = with_format("scores", {"corpus": self.corpus, "samples": samples, "scores": scores})
         by_name = {score.name: score for score in self.scores if score.value is not None}

@@ -220,7 +220,7 @@ def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
     if conclusion.question == "sizes":
         return [Text(f"{set_cell_size(f'  {score.name}', _SIZE_NAME)}{shown(score.value):>{_VALUE}}")]
     interval = "" if score.ci95 is None else " … ".join(map(shown, score.ci95))
-    chance = score.details.get("null_mean")
+    chance = None if score.chance is None else score.chance.level
     style = "dim" if conclusion.relation == "equal" else ""
     cells = (interval, "" if chance is None else shown(chance), conclusion.word)
     return [_row(f"  {score.name}", shown(score.value), arrow, *cells, style)]

@@ -11,7 +11,7 @@ from rich.table import Table
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.heat_map import draw_table
 from ecsuite.eval.run_metrics.pairings import Pairings
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.crossed_means import CrossedMean
 
 GROUPS = {
     "met": "pairs that met in training",
@@ -27,10 +27,10 @@ def report(pairings: Pairings) -> Report:
     for name in GROUPS:
         mask = pairings.where(name)
         if mask.any():
-            groups[name] = {"pairs": int(mask.sum())} | _mean(pairings.accuracy[mask])
+            groups[name] = {"pairs": int(mask.sum())} | _mean(pairings.mean(name))
     across = pairings.where("across") & ~np.isnan(pairings.relabelled)
     if across.any():
-        groups["relabelled"] = {"pairs": int(across.sum())} | _mean(pairings.relabelled[across])
+        groups["relabelled"] = {"pairs": int(across.sum())} | _mean(pairings.mean("across", relabelled=True))
     data = {
         "senders": [agent.name for agent in pairings.senders],
         "receivers": [agent.name for agent in pairings.receivers],
@@ -53,9 +53,8 @@ def report(pairings: Pairings) -> Report:
     return Report(tables=tables, notes=tuple(notes), data=data, draw=partial(_draw, pairings))
 
 
-def _mean(values: Any) -> dict[str, Any]:
-    mean, half_width = mean_and_half_width(values.tolist())
-    return {"accuracy": mean, "half_width": half_width}
+def _mean(found: CrossedMean) -> dict[str, Any]:
+    return {"accuracy": found.mean, "half_width": found.half_width}
 
 
 def _line(about: str, found: dict[str, Any]) -> str:

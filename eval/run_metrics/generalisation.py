@@ -5,15 +5,17 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.run_metrics.rounds import HELD_OUT, TRAINED, Rounds, played
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.chance import of_guesses
+from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
 from ecsuite.games.runs import Run
 from ecsuite.games.worlds.attributes import RARE, AttributeWorld
 
 VERSION = 1
 
 
+@versioned(VERSION)
 def generalisation(run: Run, options: Options) -> list[Score]:
     """Accuracy on combinations of values that were held out of training.
 
@@ -41,28 +43,25 @@ def generalisation(run: Run, options: Options) -> list[Score]:
     is_held_out, is_trained = rounds.split == HELD_OUT, rounds.split == TRAINED
     if not is_held_out.any():
         return [score(value=None, reason="nothing was held out of training: set world.held_out")]
-    value, half_width, number = _by_meaning(rounds, is_held_out)
-    chance = run.players.chance()["accuracy"]
+    of_meanings = _by_meaning(rounds, is_held_out)
+    value, half_width = mean_and_half_width(of_meanings)
     details: dict[str, object] = {
-        "null_mean": chance,
-        "null_low": chance,
-        "null_high": chance,
-        "held_out_meanings": number,
+        "held_out_meanings": len(of_meanings),
         "held_out_rounds": int(is_held_out.sum()),
     }
     if is_trained.any():
-        seen, _, _ = _by_meaning(rounds, is_trained)
+        seen, _ = mean_and_half_width(_by_meaning(rounds, is_trained))
         details |= {"seen": seen, "gap": seen - value}
     if (is_rare := rounds.split == RARE).any():
-        details["rare"], _, _ = _by_meaning(rounds, is_rare)
+        details["rare"], _ = mean_and_half_width(_by_meaning(rounds, is_rare))
     if isinstance(world := run.game.world, AttributeWorld):
         unseen = unseen_pairs(world.attributes(world.objects_of_split["train"]), rounds.meanings)
         details["by_unseen_pairs"] = {
-            str(count): _by_meaning(rounds, is_held_out & (unseen == count))[0]
+            str(count): mean_and_half_width(_by_meaning(rounds, is_held_out & (unseen == count)))[0]
             for count in np.unique(unseen[is_held_out]).tolist()
         }
-    ci95 = None if half_width is None else (max(0.0, value - half_width), min(1.0, value + half_width))
-    return [score(value=value, ci95=ci95, details=details)]
+    chance = of_guesses(run.players.chance()["accuracy"], of_meanings)
+    return [score(value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details)]
 
 
 def unseen_pairs(trained: NDArray[np.int64], meanings: NDArray[np.generic]) -> NDArray[np.int64]:
@@ -83,9 +82,9 @@ def unseen_pairs(trained: NDArray[np.int64], meanings: NDArray[np.generic]) -> N
     return unseen
 
 
-def _by_meaning(rounds: Rounds, chosen: NDArray[np.bool_]) -> tuple[float, float | None, int]:
-    """Mean accuracy over the meanings of some rounds, its half-width, and the number of meanings."""
+def _by_meaning(rounds: Rounds, chosen: NDArray[np.bool_]) -> list[float]:
+    """The accuracy in some rounds about each of their meanings."""
     _, meaning = np.unique(rounds.meanings[chosen], axis=0, return_inverse=True)
     meaning = meaning.ravel()
-    means = np.bincount(meaning, rounds.accuracy[chosen]) / np.bincount(meaning)
-    return *mean_and_half_width(means.tolist()), len(means)
+    means: list[float] = (np.bincount(meaning, rounds.accuracy[chosen]) / np.bincount(meaning)).tolist()
+    return means

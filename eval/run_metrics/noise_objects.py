@@ -1,8 +1,9 @@
 """A control: do agents understand each other about objects of noise, which are like nothing that they know?"""
 
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.run_metrics.rounds import played
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.chance import of_guesses
+from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
 from ecsuite.games.noise_objects import with_noise_objects
 from ecsuite.games.runs import Run
 from ecsuite.runtime.errors import ConfigError
@@ -10,6 +11,7 @@ from ecsuite.runtime.errors import ConfigError
 VERSION = 1
 
 
+@versioned(VERSION)
 def noise_objects(run: Run, options: Options) -> list[Score]:
     """Accuracy in rounds of evaluation about images or vectors of noise, in the place of the objects of the world.
 
@@ -35,13 +37,8 @@ def noise_objects(run: Run, options: Options) -> list[Score]:
         return [
             score(value=None, reason="the objects of this world are attribute values, no images or features")
         ]
-    value, half_width = mean_and_half_width(played(run, [(noisy, "valid")]).accuracy.tolist())
-    chance = run.players.chance()["accuracy"]
-    details = {
-        "null_mean": chance,
-        "null_low": chance,
-        "null_high": chance,
-        "accuracy": float(played(run, [(world, "valid")]).accuracy.mean()),
-    }
-    ci95 = None if half_width is None else (max(0.0, value - half_width), min(1.0, value + half_width))
-    return [score(value=value, ci95=ci95, details=details)]
+    rounds = played(run, [(noisy, "valid")]).accuracy.tolist()
+    value, half_width = mean_and_half_width(rounds)
+    chance = of_guesses(run.players.chance()["accuracy"], rounds)
+    details = {"accuracy": float(played(run, [(world, "valid")]).accuracy.mean())}
+    return [score(value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details)]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.eval.statistics.crossed_means import CrossedMean, crossed_mean
 from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.runs import Run
@@ -73,6 +74,21 @@ class Pairings:
             "across": ~same,
         }
         return found[which]
+
+    def mean(self, which: str, *, relabelled: bool = False) -> CrossedMean:
+        """The mean accuracy of some pairs, with its standard error over agents, or over runs between runs.
+
+        Args:
+            which: See `where`.
+            relabelled: Whether symbols are renamed.
+        """
+        values = self.relabelled if relabelled else self.accuracy
+        is_by_run = which == "across"  # the agents of a run learnt together
+        first, second = (
+            [each.run if is_by_run else (each.run, each.number, each.does_both or role) for each in side]
+            for role, side in zip(ROLES, (self.senders, self.receivers), strict=True)
+        )
+        return crossed_mean(values, self.where(which) & ~np.isnan(values), first, second)
 
 
 def require_same_game(runs: Sequence[Run]) -> None:

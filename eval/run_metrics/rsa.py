@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from scipy.stats import rankdata
 
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.run_metrics.representations import Vectors, inputs, objects_of, of_receiver, of_sender
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
@@ -22,6 +22,7 @@ SCORES = {
 """What is compared in each score, and its meaning."""
 
 
+@versioned(VERSION)
 def rsa(run: Run, options: Options) -> list[Score]:
     """Spearman's correlation between the similarities of objects for the sender, for the receiver, and in the input.
 
@@ -77,7 +78,7 @@ def _compared(score: partial[Score], one: Floats, other: Floats, options: Option
     (found,) = resample(
         statistic, [value], num_rows=len(one), seed=options.seed, work=len(one) ** 2, bounds=(-1.0, 1.0)
     )
-    return score(value=value, ci95=found.ci95, details=found.details)
+    return score(value=value, ci95=found.ci95, chance=found.chance, details=found.details)
 
 
 def _standard_ranks(vectors: Vectors) -> Floats | None:

@@ -1,6 +1,7 @@
 """Transfer: what the agents of a run know of attributes, read from their vectors by linear models."""
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -10,18 +11,21 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.run_metrics.representations import Vectors, after_messages, objects_of, of_sender
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.chance import Chance, of_draws
+from ecsuite.eval.statistics.t_intervals import clipped, resampled_mean
 from ecsuite.games.game import Game
 from ecsuite.games.runs import Run
 from ecsuite.games.society.society import make_players
 
-VERSION = 1
+VERSION = 2
 MAX_OBJECTS = 1_000
 """Of more objects, so many are used, drawn at random."""
 NUM_HALVES = 5
 """Random halves of the objects in which a linear model is trained; the other half tests it."""
+NUM_SHUFFLES = 20
+"""Shuffles of the attribute values over the objects, each with models of its own."""
 MAX_UPDATES = 200
 """Iterations of the solver."""
 SCORES = {
@@ -31,6 +35,7 @@ SCORES = {
 """What vectors are read in each score, and its meaning."""
 
 
+@versioned(VERSION)
 def transfer(run: Run, options: Options) -> list[Score]:
     """Accuracy of linear models that read the attributes of objects from the vectors of frozen agents.
 
@@ -38,10 +43,12 @@ def transfer(run: Run, options: Options) -> list[Score]:
     another task. The other task is here to name each attribute of an object: multinomial logistic regression (L2, C =
     1, standardised vectors) is trained on half of the objects and tested on the other half. `transfer` reads the
     receiver's state after the sender's most likely message, `transfer_sender` the output of the sender's perception.
-    The score is the mean over attributes and over 5 random halves, with Student's 95 % interval over the halves, which
-    share objects.
+    The score is the mean over attributes and over 5 random halves. As halves share objects, its 95 % interval is that
+    of the corrected resampled t: Nadeau and Bengio (2003, "Inference for the generalization error", Machine Learning
+    52, section 3.3.1).
 
-    Chance is the share of each attribute's most frequent value of the training half. `untrained` is the score of agents
+    Chance: the same with the attribute values shuffled over the objects, 20 times. `most_frequent` is the share of each
+    attribute's most frequent value of the training half. `untrained` is the score of agents
     of the same shape before training (their first weights). `by_attribute` has each attribute's own accuracy.
 
     Undefined where the world has no attribute values, or no attribute varies, for fewer than 10 objects, and where the
@@ -67,27 +74,59 @@ def transfer(run: Run, options: Options) -> list[Score]:
         if reason is not None or objects is None:
             scores.append(score(value=None, reason=reason))
             continue
-        accuracy, chance = _read(vectors_of(run.game, objects), codes, options.seed)
+        found = read_attributes(vectors_of(run.game, objects), codes, options.seed)
         untrained, _ = _read(vectors_of(_untrained(run), objects), codes, options.seed)
-        value, half_width = mean_and_half_width(accuracy.mean(1).tolist())
-        level, spread = mean_and_half_width(chance.mean(1).tolist())
-        assert half_width is not None and spread is not None
+        by_attribute = zip(map(str, np.flatnonzero(varies).tolist()), found.by_attribute, strict=True)
         scores.append(
             score(
-                value=value,
-                ci95=(max(0.0, value - half_width), min(1.0, value + half_width)),
+                value=found.value,
+                ci95=clipped(found.value, found.half_width, 0.0, 1.0),
+                chance=found.chance,
                 details={
-                    "null_mean": level,
-                    "null_low": level - spread,
-                    "null_high": level + spread,
+                    "most_frequent": found.most_frequent,
                     "untrained": float(untrained.mean()),
-                    "by_attribute": dict(
-                        zip(map(str, np.flatnonzero(varies).tolist()), accuracy.mean(0).tolist(), strict=True)
-                    ),
+                    "by_attribute": dict(by_attribute),
                 },
             )
         )
     return scores
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadAttributes:
+    """What linear models read from vectors."""
+
+    value: float
+    """Accuracy, the mean over attributes and halves."""
+    half_width: float
+    """Of its 95 % interval."""
+    chance: Chance | None
+    """The same of shuffled attributes."""
+    most_frequent: float
+    """Accuracy of each attribute's most frequent value."""
+    by_attribute: list[float]
+    """Accuracy of each attribute."""
+
+
+def read_attributes(vectors: Vectors, codes: NDArray[np.int64], seed: int) -> ReadAttributes:
+    """Train and test linear models that read attributes from vectors.
+
+    Args:
+        vectors: Shape (num_objects, width).
+        codes: Attribute values, (num_objects, num_attributes).
+        seed: Of the halves and shuffles.
+    """
+    accuracy, frequent = _read(vectors, codes, seed)
+    rng = np.random.default_rng([seed, *b"shuffled"])
+    shuffled = [float(_read(vectors, rng.permutation(codes), seed)[0].mean()) for _ in range(NUM_SHUFFLES)]
+    value, half_width = resampled_mean(accuracy.mean(1).tolist(), tested_per_trained=1.0)
+    return ReadAttributes(
+        value=value,
+        half_width=half_width,
+        chance=of_draws(shuffled, seed=seed, bounds=(0.0, 1.0)),
+        most_frequent=float(frequent.mean()),
+        by_attribute=accuracy.mean(0).tolist(),
+    )
 
 
 def _untrained(run: Run) -> Game:
@@ -100,7 +139,7 @@ def _untrained(run: Run) -> Game:
 def _read(
     vectors: Vectors, codes: NDArray[np.int64], seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Accuracy on the other half and chance, each (num_halves, num_attributes)."""
+    """Accuracy on the other half and that of the most frequent value, each (num_halves, num_attributes)."""
     accuracy, chance = np.zeros((2, NUM_HALVES, codes.shape[1]))
     for half in range(NUM_HALVES):
         order = np.random.default_rng([seed, half, *b"halves"]).permutation(len(codes))

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
+from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.differences import ALPHA
+from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
 
 Statistic = Callable[[Ints, Ints], Floats]
 """Maps (rows, partners), each (num_pairs,), to the figures of the metric, shape (num_figures,).
@@ -28,9 +29,9 @@ The message of `rows[k]` is paired with the meaning of `partners[k]`. A figure i
 ascending; if it has all rows, only the pairing differs from that of the corpus."""
 NullDraw = Callable[[np.random.Generator], Floats]
 """One draw of the figures (num_figures,) from a null distribution defined by the metric."""
-Tail = Literal["high", "low"]
-"""Side of the null distribution on which a score differs from the chance level."""
 
+VERSION = 1
+"""Raised whenever the same input gives another chance level or interval."""
 NUM_PERMUTATIONS = 100
 """Maximum number of draws from the null distribution."""
 NUM_SUBSAMPLES = 200
@@ -44,8 +45,6 @@ MAX_ROWS = 500_000
 MIN_ROWS = 10
 """Minimum number of messages for an interval."""
 _has_few_draws = ContextVar("has_few_draws", default=False)
-_TOLERANCE = 1e-9
-"""Figures with a difference below this are equal."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,10 +53,10 @@ class Uncertainty:
 
     ci95: tuple[float, float] | None
     """The interval; None for few messages, or if a half-sample is undefined."""
+    chance: Chance | None
+    """The chance level; None if no draw of the null distribution is defined."""
     details: dict[str, Any]
-    """`null_mean`, `null_low` and `null_high` (`prediction_interval`), `p_value`, the numbers of draws and the seed.
-    `null_value`: the value compared with the null distribution, if it is not the score; `null_rows`: messages per
-    draw, if not all."""
+    """The number of half-samples."""
 
 
 def resample(
@@ -67,7 +66,6 @@ def resample(
     num_rows: int,
     seed: int,
     work: int,
-    tail: Tail = "high",
     bounds: tuple[float, float] = (0.0, 1.0),
     null: NullDraw | None = None,
     reference_values: Sequence[float] | None = None,
@@ -78,14 +76,14 @@ def resample(
     """Draw a null distribution and half-samples, shared by all figures of a statistic.
 
     **Null distribution.** Meanings are shuffled over messages, which keeps both and removes their association; a metric
-    without meanings defines its own. The p-value is (1 + number of draws at least as extreme) / (1 + number of draws).
+    without meanings defines its own. See `Chance.p_value` for how a score is compared with it.
 
     **Interval.** Samples of half of the rows, drawn without replacement, give the standard error of the score: see
     `jackknife_interval`. A half-sample without replacement varies around the corpus as the corpus varies around the
     language (Wu, 1990; Politis and Romano, 1994), and unlike a bootstrap sample it repeats no row. Plug-in estimates
     count repeated rows as information, so the usual bootstrap interval of mutual information is entirely above the
     estimated value. As it is centred, the interval shows how the score varies between corpora of the same size; the
-    effect of the size itself shows in `null_mean`. Rows are treated as independent draws: enumerated meanings vary
+    effect of the size itself shows in the chance level. Rows are treated as independent draws: enumerated meanings vary
     less.
 
     Args:
@@ -94,7 +92,6 @@ def resample(
         num_rows: Number of messages.
         seed: Seed of all draws.
         work: Table entries counted by one call of the statistic; determines the number of draws.
-        tail: Side of the null distribution on which the figures differ from the chance level.
         bounds: Range of the figures; intervals are clipped to it.
         null: Null distribution defined by the metric.
         reference_values: Values of the statistic for the corpus itself, if it is a faster approximation of the
@@ -138,10 +135,16 @@ def resample(
     return [
         Uncertainty(
             ci95=jackknife_interval(value, parts[:, figure], num_rows, bounds, size, drawn_from),
-            details=describe_null(reference, nulls[:, figure], tail, bounds)
-            | ({"null_value": float(reference)} if abs(reference - value) > _TOLERANCE else {})  # not if NaN
-            | ({"null_rows": size} if is_sampled else {})
-            | {"permutations": len(nulls), "subsamples": len(parts), "seed": seed},
+            chance=of_draws(
+                nulls[:, figure],
+                seed=seed,
+                bounds=bounds,
+                compared=float(reference) if abs(reference - value) > NO_SPREAD else None,
+                num_rows=size if is_sampled else None,
+            )
+            if np.isfinite(reference)
+            else None,
+            details={"subsamples": len(parts)},
         )
         for figure, (value, reference) in enumerate(zip(values, references, strict=True))
     ]
@@ -173,37 +176,6 @@ def few_draws() -> Iterator[None]:
         yield
     finally:
         _has_few_draws.reset(before)
-
-
-def describe_null(value: float, draws: Floats, tail: Tail, bounds: tuple[float, float]) -> dict[str, float]:
-    """Details of a null distribution: its mean, its central 95 %, and the p-value of a score within bounds.
-
-    Draws, (num_draws,), that are NaN are left out.
-    """
-    draws = draws[~np.isnan(draws)]
-    if not len(draws) or np.isnan(value):
-        return {}
-    is_extreme = draws >= value - _TOLERANCE if tail == "high" else draws <= value + _TOLERANCE
-    p_value = (1 + int(is_extreme.sum())) / (1 + len(draws))
-    low, high = prediction_interval(draws, bounds)
-    return {"null_mean": float(draws.mean()), "null_low": low, "null_high": high, "p_value": p_value}
-
-
-def prediction_interval(draws: Floats, bounds: tuple[float, float]) -> tuple[float, float]:
-    """The interval that contains a further draw of the same distribution with probability 95 %.
-
-    From 39 draws on, its bounds are order statistics, which is exact for every continuous distribution: with 39 draws
-    the lowest and the highest, with more draws interpolated. With fewer draws it is Student's prediction interval,
-    which is exact for normal draws; a single draw is both bounds.
-    """
-    number, tail = len(draws), ALPHA / 2
-    if round(tail * (number + 1), 9) >= 1:  # rounded: with 39 draws it is 1
-        low, high = np.quantile(draws, [tail, 1 - tail], method="weibull").tolist()
-        return low, high
-    mean, half_width = float(draws.mean()), 0.0
-    if number > 1:
-        half_width = _student(number) * float(draws.std(ddof=1)) * math.sqrt(1 + 1 / number)
-    return max(bounds[0], mean - half_width), min(bounds[1], mean + half_width)
 
 
 def jackknife_interval(

@@ -18,10 +18,41 @@ def mean_and_half_width(values: Sequence[float], *, published: bool = False) -> 
     mean = math.fsum(values) / count
     if count == 1:
         return mean, None
-    squares = math.fsum((value - mean) ** 2 for value in values)
     if published:
+        squares = math.fsum((value - mean) ** 2 for value in values)
         return mean, 1.96 * math.sqrt(squares / count / count)
-    return mean, float(student.ppf(0.975, count - 1)) * math.sqrt(squares / (count - 1) / count)
+    error = standard_error(values)
+    assert error is not None
+    return mean, float(student.ppf(0.975, count - 1)) * error
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """The standard error of the mean of independent values; None for a single one."""
+    count = len(values)
+    if count == 1:
+        return None
+    mean = math.fsum(values) / count
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count)
+
+
+def resampled_mean(values: Sequence[float], *, tested_per_trained: float) -> tuple[float, float]:
+    """The mean over random splits of one data set, and the half-width of its 95 % interval.
+
+    The corrected resampled t of Nadeau and Bengio (2003, "Inference for the generalization error", Machine Learning 52,
+    section 3.3.1): splits share data, so the variance of the mean over J of them is (1/J + n2/n1) of that of one.
+
+    Args:
+        values: One per split, at least two.
+        tested_per_trained: n2/n1, the size of the tested part by that of the part for training.
+    """
+    mean, half_width = mean_and_half_width(values)
+    assert half_width is not None
+    return mean, half_width * math.sqrt(1 + len(values) * tested_per_trained)
+
+
+def clipped(mean: float, half_width: float | None, low: float, high: float) -> tuple[float, float] | None:
+    """The interval of a mean within the range of its values; None without a half-width."""
+    return None if half_width is None else (max(low, mean - half_width), min(high, mean + half_width))
 
 
 def seeds_text(seeds: Sequence[int]) -> str:

@@ -1,6 +1,5 @@
 """The jobs of a sweep: each run is trained once, and each metric of its corpus is computed once."""
 
-import inspect
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from safetensors.numpy import load_file, save
 from ecsuite.eval.metrics import asks_agents, load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.statistics import resampling
 from ecsuite.eval.sweeps.study import Study, Variant
 from ecsuite.formats import read_corpus
 from ecsuite.games.runs import load_run
@@ -89,8 +89,8 @@ class Metric:
                 "part": kind.partition(":")[2],
                 "options": options,
             }
-        version = getattr(inspect.getmodule(load_metric(self.name)), "VERSION", None)
-        return {"name": self.name, "version": version}
+        version = getattr(load_metric(self.name), "version")  # noqa: B009  # a trait of all metrics of ours
+        return {"name": self.name, "version": version, "draws": resampling.VERSION}
 
 
 def _label_of_score(*, metric: Metric, game: str, **_: Any) -> str:
@@ -108,7 +108,7 @@ def score_run(*, run: Result, game: str, metric: Metric, context: Context) -> li
         context: See `Context`.
 
     Returns:
-        Its scores, as in the JSON of `ecsuite score`.
+        Its scores, see `Score.to_json`.
     """
     assert run.arrays is not None
     with tempfile.TemporaryDirectory() as folder:
@@ -116,7 +116,7 @@ def score_run(*, run: Result, game: str, metric: Metric, context: Context) -> li
         of_agents = load_run(folder, trust_code=True) if metric.asks_agents else None
         corpus = read_corpus(Path(folder))
         scores = score_corpus(corpus, [metric.name], Options(), run=of_agents).scores
-    return [score.to_json() for score in scores]
+    return [score.to_json(is_kept=True) for score in scores]
 
 
 def packed(folder: Path, keeps_weights: bool = False) -> dict[str, np.ndarray[Any, Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.reports.frames import as_frame
 from ecsuite.eval.reports.scorecard import read_scores
 from ecsuite.files.checksums import require_unchanged_text
@@ -222,9 +223,9 @@ def _measures(training: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _asked(scores: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> dict[str, float | None]:
-    """Scores by name; of metrics that give one of their own name, that one only."""
+    """Scores by name; of our metrics that give one of their own name, that one only, and all of users' metrics."""
     values = {str(score["name"]): score["value"] for score in scores}
-    return {name: values[name] for name in metrics if name in values} or values
+    return {name: value for name, value in values.items() if name in metrics or name not in SCORES} or values
 
 
 def _with_varying_settings(records: list[Record]) -> list[Record]:

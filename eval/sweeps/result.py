@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.reports.scorecard import describe, save_scores
 from ecsuite.eval.sweeps.grids import Settings
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
@@ -54,7 +55,7 @@ class SweptRun:
             "seed": self.seed,
             "folder": path_text(self.folder),
             "training": dict(self.training),
-            "scores": [dict(score) for score in self.scores],
+            "scores": [Score.of_json(score).to_json() for score in self.scores],
             "failure": self.failure,
         }
 

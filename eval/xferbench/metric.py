@@ -1,7 +1,8 @@
 """XferBench as a metric of a corpus, and as the score of a source that draws a corpus for each seed."""
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.score import Options, Score, versioned
+from ecsuite.eval.xferbench.jobs import VERSION
 from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.eval.xferbench.report import report
 from ecsuite.eval.xferbench.result import measure
@@ -10,6 +11,7 @@ from ecsuite.eval.xferbench.texts import choose_texts
 from ecsuite.runtime.errors import DivergedError, look_up
 
 
+@versioned(VERSION)
 def xferbench(corpus: Corpus, options: Options) -> list[Score]:
     """Score a corpus by XferBench at a preset.
 

@@ -5,6 +5,7 @@ import fcntl
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +48,11 @@ def test_a_file_system_without_locks_is_told_of_and_used(tmp_path, monkeypatch, 
     (note,) = notes
     assert note.startswith(f"{tmp_path}: its file system has no locks") and "start no second process" in note
     lock.release(removes=True)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc")
+def test_what_the_system_refuses_is_no_lock_of_another_process():
+    """`--out /proc/x` waited for ever for the end of another process."""
+    for waits in (False, True):
+        with pytest.raises(OSError, match="/proc/x"):
+            Lock(Path("/proc/x.lock")).acquire(waits=waits)

@@ -71,13 +71,13 @@ def test_no_chance_level_and_no_interval_is_drawn(small, monkeypatch):
     """Their draws would take most of the time."""
     import ecsuite.eval.statistics.resampling as resampling
 
-    drawn, describe = [], resampling.describe_null
+    drawn, describe = [], resampling.of_draws
 
-    def counted(value, draws, *rest):
+    def counted(draws, **rest):
         drawn.append(len(draws))
-        return describe(value, draws, *rest)
+        return describe(draws, **rest)
 
-    monkeypatch.setattr(resampling, "describe_null", counted)
+    monkeypatch.setattr(resampling, "of_draws", counted)
     experiment = small("evaluation.metrics=posdis")
     torch.manual_seed(0)
     game = Game(experiment, make_world(experiment))

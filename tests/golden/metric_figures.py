@@ -34,7 +34,7 @@ def scores(folder: Path, corpus: str) -> dict[str, Any]:
     found = as_json("score", path, "--metrics", ",".join(metrics), folder=folder)["scores"]
     figures: dict[str, Any] = {}
     for score in found:
-        kept = {key: score[key] for key in ("value", "ci95", "details")}
+        kept = {key: score[key] for key in ("value", "ci95", "chance", "details")}
         figures[score["name"]] = {"version": score["signature"].rpartition("|v:")[2], **kept}
     return figures
 

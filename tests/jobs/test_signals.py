@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from ecsuite.jobs.signals import exit_at_sigterm, stop_signals
+from ecsuite.jobs.signals import ending_at_once, exit_at_sigterm, stop_signals
 
 
 @pytest.fixture
@@ -72,3 +72,14 @@ def test_exit_at_sigterm_and_never_again():
     with pytest.raises(SystemExit) as ended, exit_at_sigterm():
         signal.raise_signal(signal.SIGTERM)
     assert ended.value.code == 75 and signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(("number", "expected"), [("SIGINT", KeyboardInterrupt), ("SIGTERM", SystemExit)])
+def test_what_keeps_nothing_ends_at_once(number, expected):
+    with stop_signals() as should_stop, pytest.raises(expected) as raised, ending_at_once():
+        signal.raise_signal(getattr(signal, number))
+    assert should_stop() == ("interrupt" if number == "SIGINT" else "preempted")
+    assert expected is KeyboardInterrupt or raised.value.code == 75
+    with stop_signals() as should_stop:
+        signal.raise_signal(getattr(signal, number))
+        assert should_stop() is not None

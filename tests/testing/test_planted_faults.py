@@ -189,16 +189,18 @@ class Metric:
     "a chance level that is not that of shuffles": (
         """
 from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.statistics.chance import Chance
 def metric(corpus):
     if corpus.meanings is None:
         return None
     rows = [corpus.messages[index] for index in range(len(corpus.messages))]
     first = [row[0] if len(row) else 0 for row in rows]
-    null = {"null_mean": 0.25, "null_low": 0.0, "null_high": 0.5, "p_value": 0.01}
+    draws = (0.0, 0.5)
+    chance = Chance(kind="shuffle", level=0.25, draws=draws, bounds=(0.0, max(draws)))
     return Score(name="metric", value=len(set(zip(first, corpus.meanings[:, 0].tolist()))) / 100, about="pairs",
-                 signature="metric|v:1", details=null)
+                 signature="metric|v:1", chance=chance)
 """,
-        ('"null_low": 0.0, "null_high": 0.5', '"null_low": 0.0, "null_high": 0.01'),
+        ("(0.0, 0.5)", "(0.0, 0.01)"),
         "shuffled meanings",
     ),
     "a metric that depends on ids": (

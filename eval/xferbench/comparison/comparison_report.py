@@ -129,8 +129,10 @@ def _add_difference_columns(table: Table) -> None:
 
 
 def _difference_cells(each: Difference) -> list[str | Text]:
-    style = {"better": "green", "worse": "red"}.get(each.conclusion, "dim")
-    return [_short(each.mean), _interval(each.ci95), Text(each.conclusion, style)]
+    words, style = str(each.conclusion), {"better": "green", "worse": "red"}.get(each.conclusion, "dim")
+    if style != "dim" and each.seed_error is None:
+        words, style = f"{words} (these models)", "dim"
+    return [_short(each.mean), _interval(each.ci95), Text(words, style)]
 
 
 def _writing_table(matrix: WritingMatrix, what: str) -> Table:

@@ -4,7 +4,8 @@ A difference can be due to two kinds of chance. Other languages would give anoth
 over languages of the paired differences, which removes the difficulty of each language. Another seed would give another
 model: this is measured by the standard deviation over seeds. Intervals over languages do not include seed noise, as all
 languages share one pretrained model. A source is better or worse only if the difference exceeds both, if known, and if
-its p-value is below 5 % after Holm's correction for all differences that are shown.
+its p-value is below 5 % after Holm's correction for all differences that are shown. Where seed noise is not known, the
+difference is one of two models, and not of their sources: tables say so.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -158,4 +159,5 @@ def judge(mean: float, ci95: Interval | None, threshold: float | None) -> tuple[
     if ci95 is None and threshold is None:
         return "unknown", f"one seed per source and fewer than {FEWEST} targets"
     exceeded = ["the spread over languages"] * (ci95 is not None) + ["seed noise"] * (threshold is not None)
-    return "better" if mean < 0 else "worse", f"exceeds {' and '.join(exceeded)}"
+    of_models = "" if threshold is not None else "; one seed each, so it is one of these models"
+    return "better" if mean < 0 else "worse", f"exceeds {' and '.join(exceeded)}{of_models}"

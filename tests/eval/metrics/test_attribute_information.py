@@ -56,7 +56,7 @@ def test_names_and_order_do_not_matter():
 
 def test_messages_that_occur_once_tell_everything_and_so_does_chance():
     result = score(np.arange(16)[:, None], ALL)
-    assert result.value == pytest.approx(1) == result.details["null_mean"]
+    assert result.value == pytest.approx(1) == result.chance.level
 
 
 @pytest.mark.parametrize(

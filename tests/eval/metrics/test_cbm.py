@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import corpus_of, score_of
 
+from ecsuite.eval.metrics import matching, phrase_counts
 from ecsuite.eval.metrics.cbm import cbm, cbm_types, paired_score
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import resampling
 from ecsuite.formats import read_corpus
@@ -96,9 +99,10 @@ def test_authors_sample_with_words_as_sets(sample):
 
 def test_the_authors_sample_is_above_chance(all_draws, sample):
     messages, concepts, _ = sample
-    details = score(messages, concepts, eos=0).details
-    assert details["null_low"] <= details["null_mean"] <= details["null_high"] < 0.06
-    assert details["p_value"] == 1 / 101
+    result = score(messages, concepts, eos=0)
+    chance = result.chance
+    assert chance.low <= chance.level <= chance.high < 0.06
+    assert p_value(result) < 1e-6
 
 
 def test_pairs_have_their_purity():
@@ -112,8 +116,8 @@ def test_pairs_have_their_purity():
 @pytest.mark.parametrize("metric", [cbm, cbm_types])
 def test_one_sample_is_no_better_than_chance(metric):
     result = score([[1, 2]], [[0, 1]], metric=metric)
-    chance = [result.details[key] for key in ("null_mean", "null_low", "null_high", "p_value")]
-    assert (result.value, chance) == (1, [1, 1, 1, 1])
+    chance = result.chance
+    assert (result.value, chance.level, chance.low, chance.high, p_value(result)) == (1, 1, 1, 1, 1)
 
 
 def test_empty_message_is_all_loss():
@@ -182,9 +186,7 @@ def test_chance_where_phrases_differ_in_length():
 def test_a_random_language_is_at_chance():
     """Over many random languages the p-value is about uniform: one in ten below a tenth."""
     rng = np.random.default_rng(0)
-    p_values = [
-        score(rng.integers(0, 8, (40, 2)), rng.integers(0, 5, (40, 1))).details["p_value"] for _ in range(40)
-    ]
+    p_values = [p_value(score(rng.integers(0, 8, (40, 2)), rng.integers(0, 5, (40, 1)))) for _ in range(40)]
     assert 0.35 < np.mean(p_values) < 0.7
     assert np.mean(np.array(p_values) <= 0.1) < 0.25
 
@@ -194,8 +196,8 @@ def test_a_large_corpus_gets_fewer_permutations(all_draws, monkeypatch):
     assert resampling.WORK == 60_000_000
     monkeypatch.setattr(resampling, "WORK", 600_000)
     rows = np.arange(500)[:, None]
-    assert score(rows, rows % 30).details["permutations"] == 39
-    assert score(rows % 30, rows % 30).details["permutations"] == 100
+    assert len(score(rows, rows % 30).chance.draws) == 39
+    assert len(score(rows % 30, rows % 30).chance.draws) == 100
 
 
 def noisy_corpus(rng, num_rows, noise, num_concepts=10):
@@ -203,6 +205,29 @@ def noisy_corpus(rng, num_rows, noise, num_concepts=10):
     concepts = rng.integers(0, num_concepts, num_rows)
     words = np.where(rng.random(num_rows) < noise, rng.integers(0, num_concepts, num_rows), concepts)
     return corpus_of(words[:, None], None, concepts[:, None])
+
+
+def test_many_words_and_concepts_are_scored_as_few_are(monkeypatch):
+    """A table of words and concepts of which nearly all entries are 0, as of a table with a column of trial numbers."""
+    rng = np.random.default_rng(1)
+    concepts = np.stack([rng.integers(0, 4, 60), 4 + rng.permutation(60)], axis=1)
+    messages = [rng.integers(0, 40, rng.integers(1, 5)).tolist() for _ in range(60)]
+    few = score(messages, concepts)
+    for module in (matching, phrase_counts):
+        monkeypatch.setattr(module, "MAX_TABLE", 0)
+    many = score(messages, concepts)
+    assert many.value == few.value
+    assert many.chance.draws == pytest.approx(few.chance.draws)
+    assert many.ci95 == pytest.approx(few.ci95)
+
+
+def test_a_table_with_a_column_of_trial_numbers_takes_seconds():
+    """900 words and 2,700 concepts: with dense tables it took a minute."""
+    rows = np.arange(1300)
+    concepts = np.stack([rows % 24, 24 + rows, 1324 + rows % 900], axis=1)
+    start = time.process_time()
+    score((rows % 900)[:, None], concepts)
+    assert time.process_time() - start < 5
 
 
 def test_a_part_of_a_corpus_is_matched_anew():

@@ -1,18 +1,26 @@
 """Conclusions: what differs from chance, what does not, and what cannot be told."""
 
+import numpy as np
 import pytest
 from languages import corpus_of, grid
+from scipy.stats import norm
 
 from ecsuite.eval.metrics import ASKED_FOR, METRICS, QUESTIONS, SCORES, load_metric, metric_names
 from ecsuite.eval.metrics.conclusions import conclusions, p_value, place_of
 from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.statistics.chance import Chance, of_draws
 
-NULL = {"null_mean": 0.1, "null_low": 0.0, "null_high": 0.2, "permutations": 100}
+NORMAL = norm.ppf(np.arange(1, 101) / 101)
+"""100 draws as of a normal distribution."""
 
 
-def score(value=0.5, name="topsim", p=1 / 101, **more):
-    details = NULL | {"p_value": p} | more
-    return Score(name=name, value=value, about="a figure", signature=f"{name}|v:1", details=details)
+def chance(level=0.1, half_width=0.1, **more):
+    return of_draws(level + half_width / 1.96 * NORMAL, seed=0, bounds=(-1, 1), **more)
+
+
+def score(value=0.5, name="topsim", **more):
+    more = {"chance": chance()} | more
+    return Score(name=name, value=value, about="a figure", signature=f"{name}|v:1", **more)
 
 
 def word(*scores, num_messages=500):
@@ -21,25 +29,28 @@ def word(*scores, num_messages=500):
 
 def test_words():
     assert word(score()) == "above chance"
-    assert word(score(-0.5, p=1.0)) == "below chance"
-    assert word(score(0.15, p=0.3)) == "as by chance"
-    assert word(score(0.15, p=0.3), num_messages=16) == "can't tell: 16 messages"
+    assert word(score(-0.5)) == "below chance"
+    assert word(score(0.15)) == "as by chance"
+    assert word(score(0.15), num_messages=16) == "can't tell: 16 messages"
     assert word(score(), num_messages=16) == "above chance"
-    assert word(score(0.1, p=1.0), num_messages=16) == "as by chance"  # equal by construction
+    assert word(score(0.1), num_messages=16) == "as by chance"  # equal by construction
     assert word(score(-0.5, "synonymy")) == "below chance (good)"
-    assert word(score(0.5, "synonymy", p=1.0)) == "above chance (bad)"
-    assert word(score(0.15, p=0.3), num_messages=199) == "can't tell: 199 messages"
-    assert word(score(0.15, "ami", p=0.3), num_messages=4000) == "can't tell: 4,000 messages"
-    assert word(score(0.15, "ami", p=0.3), num_messages=5000) == "as by chance"
-    assert word(score(null_mean=0.0, null_low=0.0, null_high=0.0)) == "can't tell: no spread"
-    assert word(score(), score(0.1, null_value=0.1)) == "above chance"
-    assert word(score(0.9, null_value=0.1)) == "as by chance"  # what was compared is another value
+    assert word(score(0.5, "synonymy")) == "above chance (bad)"
+    assert word(score(0.15), num_messages=199) == "can't tell: 199 messages"
+    assert word(score(0.15, "ami"), num_messages=4000) == "can't tell: 4,000 messages"
+    assert word(score(0.15, "ami"), num_messages=5000) == "as by chance"
+    assert word(score(chance=chance(0.0, 0.0))) == "can't tell: no spread"
+    assert word(score(), score(0.1)) == "above chance"
+    assert (
+        word(score(0.9, chance=chance(compared=0.1))) == "as by chance"
+    )  # what was compared is another value
 
 
-def of_agents(value, half_width, name="generalisation", chance=0.25):
-    known = {"null_mean": chance, "null_low": chance, "null_high": chance}
+def of_agents(value, half_width, name="generalisation", level=0.25):
     ci95 = None if half_width is None else (value - half_width, value + half_width)
-    return Score(name=name, value=value, about="a figure", signature=f"{name}|v:1", ci95=ci95, details=known)
+    error = None if half_width is None else half_width / 2
+    known = Chance(kind="constant", level=level, error=error, freedom=60)
+    return Score(name=name, value=value, about="a figure", signature=f"{name}|v:1", ci95=ci95, chance=known)
 
 
 @pytest.mark.parametrize("num_messages", [16, 5000, None])
@@ -53,33 +64,35 @@ def test_scores_of_agents_do_not_depend_on_the_size_of_the_corpus(num_messages):
 
 
 def test_morphemes_have_a_test_of_their_own():
-    none = {"null_mean": 0.0, "null_low": 0.0, "null_high": 0.0}
-    assert word(score(0.5, "morphemes", p=1e-5, **none)) == "above chance"
-    assert word(score(0.0, "morphemes", p=1.0, **none)) == "as by chance"
-    assert word(score(0.0, "morphemes", p=1.0, **none), num_messages=16) == "can't tell: 16 messages"
-    assert word(of_agents(0.5, 0.1, "morphemes", chance=0.0)) == "above chance"  # of several speakers
+    def none(p_value):
+        return Chance(kind="theory", level=0.0, p_of_theory=p_value)
+
+    assert word(score(0.5, "morphemes", chance=none(1e-5))) == "above chance"
+    assert word(score(0.0, "morphemes", chance=none(1.0))) == "as by chance"
+    assert word(score(0.0, "morphemes", chance=none(1.0)), num_messages=16) == "can't tell: 16 messages"
+    assert word(of_agents(0.5, 0.1, "morphemes", level=0.0)) == "above chance"  # of several speakers
 
 
-def test_shuffles_that_are_all_equal():
-    """As of `tre7` of a compositional language: every shuffle has the worst score."""
-    worst = {"null_mean": 2.0, "null_low": 2.0, "null_high": 2.0}
-    assert word(score(0.0, "tre7", **worst)) == "below chance (good)"
-    assert word(score(1.99, "tre7", p=1.0, **worst)) == "as by chance"  # less than can be judged
-    assert word(score(2.0, "tre7", p=1.0, **worst)) == "as by chance"
+def test_an_interval_that_contains_the_chance_level_is_no_difference():
+    """As of two speakers whose languages are far apart: the mean of others may be as by chance."""
+    assert word(score(0.5, ci95=(0.05, 0.95))) == "can't tell: wide interval"
+    assert word(score(0.5, ci95=(0.15, 0.85))) == "above chance"
+    compared = chance(compared=0.3)  # 0.2 above chance, so chance is 0.3 in the units of the score
+    assert word(score(0.5, ci95=(0.25, 0.75), chance=compared)) == "can't tell: wide interval"
+
+
+def test_shuffles_without_a_score():
+    """Three of a hundred have one: these say nothing of the others."""
+    known = of_draws([*[np.nan] * 97, 0.1, 0.11, 0.12], seed=0, bounds=(-1, 1))
+    assert word(score(-0.6, "zla_messages", chance=known)) == "can't tell: 3 of 100 shuffles"
 
 
 def test_all_scores_of_a_table_are_corrected_together():
     """A score that is above chance alone, at p = .02, is not among ten others."""
-    single = score(0.22, p=0.01)
-    assert p_value(single) == pytest.approx(0.0187, abs=1e-3)
+    single = score(0.22)
+    assert p_value(single) == pytest.approx(2 / 101, abs=2e-3)
     assert word(single) == "above chance"
-    assert word(single, *[score(0.1, p=0.5) for _ in range(10)]) == "as by chance"
-
-
-def test_shuffles_that_reach_the_score_count():
-    """The tail of the shuffles is heavier than that of a normal distribution."""
-    assert p_value(score(p=0.03)) == 0.06
-    assert p_value(score(p=1 / 101)) < 1e-9
+    assert word(single, *[score(0.1) for _ in range(10)]) == "as by chance"
 
 
 def test_every_score_has_a_question_and_a_direction_is_known():

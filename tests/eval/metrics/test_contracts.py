@@ -5,6 +5,7 @@ import pytest
 from languages import corpus_of, grid
 
 from ecsuite.eval.metrics import ASKED_FOR, METRICS, load_metric
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 
 MEANINGS = np.tile(grid(4, 4), (6, 1))
@@ -70,12 +71,12 @@ def test_perfect_code():
     found = answers_to(PERFECT)
     check(found, 1)
     for name in ("topsim", "posdis", "bosdis", "ami", "ncnpmi", "context_independence", "hce"):
-        assert found[name].details["null_high"] < 0.9
-        assert found[name].details["p_value"] == 0.1  # nine draws
+        assert found[name].chance.high < 0.9
+        assert p_value(found[name]) < 0.05
         assert found[name].ci95[1] == pytest.approx(1)
     for name in ("synonymy", "polysemy", "conflict_count"):
-        assert found[name].details["null_low"] > 0.5
-        assert found[name].details["p_value"] == 0.1
+        assert found[name].chance.low > 0.5
+        assert p_value(found[name]) < 0.05
         assert found[name].ci95[0] == 0
 
 
@@ -96,7 +97,7 @@ def test_constant_message():
     found = answers_to([[7, 7]] * len(MEANINGS))
     check(found, 2)
     for score in found.values():
-        assert score.value is UNDEFINED or score.details["p_value"] == 1
+        assert score.value is UNDEFINED or p_value(score) == 1
 
 
 def test_random_code(all_draws):
@@ -104,9 +105,9 @@ def test_random_code(all_draws):
     rng = np.random.default_rng(1)
     for name, score in answers_to(rng.integers(0, 4, PERFECT.shape)).items():
         if score.value is not UNDEFINED:
-            assert score.details["p_value"] > 0.01, name
-            spread = max(0.01, score.details["null_high"] - score.details["null_low"])
-            assert abs(score.value - score.details["null_mean"]) < 1.5 * spread, name
+            assert p_value(score) > 0.01, name
+            spread = max(0.01, score.chance.high - score.chance.low)
+            assert abs(score.value - score.chance.level) < 1.5 * spread, name
             assert score.ci95[0] <= score.value <= score.ci95[1], name
 
 
@@ -285,3 +286,13 @@ def test_undefined(rows, reasons):
         for name in names.split():
             for score in load_metric(name)(corpus, Options()):
                 assert (score.name, score.value, score.reason) == (score.name, None, reason)
+
+
+@pytest.mark.parametrize("name", OF_CORPORA)
+def test_the_version_of_a_metric_is_that_of_its_signatures(name):
+    """Also of one that shares its file, as `csar`: its kept results had the version of `morphemes`."""
+    metric = load_metric(name)
+    scores = metric(corpus_of([[1], [2], [2]], [[0], [1], [1]]), Options())
+    assert {score.signature.partition("|v:")[2].partition("|")[0] for score in scores} == {
+        str(metric.version)
+    }

@@ -40,9 +40,26 @@ def test_words_of_values_are_easier_than_random_messages(few):
     receiver, sender = ease_of_learning(corpus_of("concat", num_attributes=3), Options())
     for score in (receiver, sender):
         assert score.details["anchors"]["concat"] > score.details["anchors"]["hol"]
-        assert score.value > score.details["null_mean"]
+        assert score.value > score.chance.level
         assert 0 <= score.value <= 1
+        assert len(score.chance.draws) == len(score.details["by_seed"]) == 2
+        assert score.ci95 is None  # one over seeds would be taken for one over corpora
         assert len(score.details["curves"]["corpus"]) == len(score.details["updates"]) == 4
+
+
+def test_chance_is_paired_by_seed(few, monkeypatch):
+    """What agents of a seed have in common with all they learn does not widen the chance level."""
+
+    def curves(learner, languages, meanings, training, seeds):
+        of_seed = np.array([0.3, 0.5])
+        of_shuffle = np.array([0.1, 0.12])
+        area = np.stack([of_seed + 0.2, of_seed + of_shuffle, of_seed, of_seed])
+        return fresh_agents.Curves(updates=np.array([0]), accuracy=area[..., None])
+
+    monkeypatch.setattr(fresh_agents, "learning_curves", curves)
+    score, _ = ease_of_learning(corpus_of("concat"), Options())
+    assert score.value == pytest.approx(0.6)
+    assert score.chance.draws == pytest.approx((0.6 - 0.1, 0.6 - 0.08))
 
 
 def test_neither_names_of_symbols_nor_the_order_of_messages_matter(few):

@@ -8,6 +8,7 @@ import pytest
 from languages import score_of
 
 from ecsuite.corpus import Ragged
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.has import has, shuffle_symbols
 
 score = partial(score_of, has)
@@ -25,8 +26,8 @@ def test_words():
     assert result.ci95 == (2, 2)
     assert result.details["segments"] == 4
     assert result.details["segment_length"] == pytest.approx(11 / 4, abs=0.1)
-    assert result.details["null_high"] < 1
-    assert result.details["p_value"] == 0.1
+    assert result.chance.high < 1
+    assert p_value(result) < 0.05
     assert result.details["shuffled"]["segments"] > 100
     assert [bits for bits, _ in result.details["by_threshold"]] == [0.0, 0.4, 1.2]
     assert result.signature == "has|threshold:0.8|starts:all|eos:strip|v:2"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.language_similarity import joined, language_similarity
 from ecsuite.eval.metrics.score import Options
 from ecsuite.runtime.errors import CorpusError
@@ -27,14 +28,23 @@ def test_the_same_language_is_alike():
     assert similarity.value == topsim.value == pytest.approx(1)
     assert ami.value is None  # no message recurs
     assert set(similarity.details["by_pair"]) == {"0-1", "0-2", "1-2"}
-    assert similarity.details["null_mean"] < 0.5
-    assert similarity.details["p_value"] == topsim.details["p_value"] == 1 / 101
+    assert similarity.chance.level < 0.5
+    assert max(p_value(similarity), p_value(topsim)) < 1e-6
 
 
 def test_other_symbols_for_the_same_are_alike_in_structure_only():
     similarity, _, topsim = scores_of(WORDS, [[90 - each for each in row] for row in WORDS])
     assert similarity.value == 0
     assert topsim.value == pytest.approx(1)
+
+
+@pytest.mark.parametrize("first", [0x110000, 2**31 - 60])
+def test_symbols_beyond_the_characters_of_a_text(first):
+    """Symbols are numbers: those from 1,114,112 on are no Unicode characters."""
+    small, large = (scores_of(WORDS, [[symbol + add for symbol in row] for row in WORDS]) for add in (0, 7))
+    moved = scores_of(*([[symbol + first for symbol in row] for row in WORDS] for _ in range(2)))
+    assert [each.value for each in moved] == [each.value for each in small]
+    assert large[0].value < small[0].value
 
 
 def test_speakers_who_merge_the_same_meanings():
@@ -48,8 +58,8 @@ def test_speakers_who_merge_the_same_meanings():
 def test_random_messages_are_at_chance():
     rng = np.random.default_rng(0)
     for score in scores_of(rng.integers(0, 5, (16, 2)).tolist(), rng.integers(0, 5, (16, 2)).tolist()):
-        assert score.details["p_value"] > 0.01
-        assert abs(score.value - score.details["null_mean"]) < 0.3
+        assert p_value(score) > 0.01
+        assert abs(score.value - score.chance.level) < 0.3
 
 
 def test_the_most_used_message_is_compared():

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
+from ecsuite.eval.metrics import matching
 from ecsuite.eval.metrics.matching import best_match, tied_pairs
 
 
@@ -20,13 +22,22 @@ def pairings(weights):
             yield sum(int(weights[pair]) for pair in pairs), pairs
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 6), st.integers(0, 2**32 - 1))
-def test_best_match_and_ties_against_exhaustive_search(num_words, num_concepts, highest, seed):
+@settings(max_examples=200, deadline=None)
+@given(
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0, matching.MAX_TABLE]),
+)
+def test_best_match_and_ties_against_exhaustive_search(num_words, num_concepts, highest, seed, max_table):
+    """Also as a sparse table, which large ones are."""
     weights = np.random.default_rng(seed).integers(0, highest, (num_words, num_concepts), endpoint=True)
     best = max(total for total, _ in pairings(weights))
     optima = [pairs for total, pairs in pairings(weights) if total == best]
-    word, concept = best_match(weights)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching, "MAX_TABLE", max_table)
+        word, concept = best_match(csr_array(weights) if not max_table else weights)
     found = list(zip(word.tolist(), concept.tolist(), strict=True))
     assert set(found) in optima
     missing = [any(pair not in pairs for pairs in optima) for pair in found]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import grid, score_of
 
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.npmi import ncnpmi
 
 GRID = np.tile(grid(3, 3), (4, 1))
@@ -35,8 +36,8 @@ def test_a_half_is_not_above_half():
 def test_messages_that_never_recur_score_high_and_the_null_says_so():
     result = score(np.arange(36)[:, None], GRID)
     assert result.value == pytest.approx(np.log(9) / np.log(36))
-    assert result.details["null_mean"] == pytest.approx(result.value)
-    assert result.details["p_value"] == 1
+    assert result.chance.level == pytest.approx(result.value)
+    assert p_value(result) == 1
 
 
 @settings(max_examples=60, deadline=None)

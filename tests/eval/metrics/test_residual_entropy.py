@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from languages import grid, plain_entropy, score_of
 
 from ecsuite.eval.metrics import residual_entropy as module
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.residual_entropy import (
     Entropies,
     exact_search,
@@ -113,8 +114,8 @@ def test_concatenation():
         "residual_bits": 0.0,
     }
     assert {key: compositional.details[key] for key in explained} == explained
-    assert compositional.details["null_mean"] < 0.7
-    assert compositional.details["p_value"] <= 0.1
+    assert compositional.chance.level < 0.7
+    assert p_value(compositional) <= 0.1
 
 
 def test_running_sums_have_no_information_in_single_positions():
@@ -171,7 +172,7 @@ def test_the_null_of_hce_is_high_for_long_messages():
     rng = np.random.default_rng(0)
     result, _ = scores(rng.integers(0, 8, (100, 6)), rng.integers(0, 4, (100, 2)))
     assert result.value > 0.8
-    assert result.details["null_mean"] > 0.6
+    assert result.chance.level > 0.6
     assert result.ci95[0] <= result.value <= result.ci95[1]
 
 
@@ -187,24 +188,24 @@ def noisy_language(num_rows, num_positions):
 
 def test_the_chance_level_is_lower_for_longer_messages():
     short, long = (scores(*noisy_language(60, positions))[1] for positions in (2, 5))
-    assert long.details["null_mean"] < short.details["null_mean"] - 0.1
+    assert long.chance.level < short.chance.level - 0.1
     for result in (short, long):
         assert result.details["null_search"] == "exact"
-        assert "null_value" not in result.details
-        assert result.value < result.details["null_low"]
-        assert result.details["p_value"] == 1 / (1 + result.details["permutations"])
+        assert result.chance.compared is None
+        assert result.value < result.chance.low
+        assert p_value(result) < 0.05
         assert result.ci95[0] <= result.value <= result.ci95[1]
 
 
 def test_draws_of_longer_messages_are_greedy(monkeypatch):
-    """The value is still exact; `null_value` is the value compared with the null distribution."""
+    """The value is still exact; another is compared with chance."""
     monkeypatch.setattr(module, "EXACT_WORK_RESAMPLED", 0)
     messages, meanings = noisy_language(40, 5)
     _, result = scores(messages, meanings)
     assert "|search:exact|" in result.signature
     assert result.details["null_search"] == "greedy"
-    assert result.details.get("null_value", result.value) >= result.value
-    assert result.details["p_value"] <= 0.1
+    assert result.chance.distance(result.value) + result.chance.level >= result.value
+    assert p_value(result) <= 0.1
 
 
 def test_of_many_rows_some_are_drawn(monkeypatch, all_draws):
@@ -214,10 +215,10 @@ def test_of_many_rows_some_are_drawn(monkeypatch, all_draws):
     monkeypatch.setattr(module, "MAX_ROWS_RESAMPLED", 200)
     _, all_attributes = scores(messages, meanings)
     assert some.value == all_attributes.value
-    assert some.details["null_rows"] == 100
-    assert "null_rows" not in all_attributes.details
-    assert some.details["null_mean"] < all_attributes.details["null_mean"]  # fewer rows tell more by chance
-    assert some.details["null_value"] < some.value
+    assert some.chance.num_rows == 100
+    assert all_attributes.chance.num_rows is None
+    assert some.chance.level < all_attributes.chance.level  # fewer rows tell more by chance
+    assert some.chance.compared < some.value
     widths = [score.ci95[1] - score.ci95[0] for score in (some, all_attributes)]
     assert widths[0] == pytest.approx(widths[1], rel=0.4)
 

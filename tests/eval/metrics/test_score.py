@@ -16,6 +16,7 @@ def test_json_in_reading_order():
         "name": "topsim",
         "value": 0.5,
         "ci95": [0.4, 0.6],
+        "chance": None,
         "about": "a test",
         "reason": None,
         "details": {"num_pairs": 3},

@@ -1,6 +1,7 @@
 """Metrics side by side: same scores, in the order of their names, and users' code in this process alone."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.side_by_side import computed
 from ecsuite.grammars.making import make_corpus
 from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.signals import stop_signals
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +84,24 @@ def test_products_have_one_thread_whatever_the_machine_has(corpus: Corpus) -> No
     with threadpool_limits(2, "blas"):
         [[score]] = computed({"a": threads}, corpus, Options())
     assert score.value == 1
+
+
+def test_a_metric_ends_at_the_first_signal():
+    """It keeps nothing that would be lost; `cbm` of a large table went on for a minute."""
+    ended = []
+
+    def slow(corpus, options):
+        signal.raise_signal(signal.SIGTERM)
+        ended.append(True)
+        return []
+
+    with stop_signals() as should_stop, pytest.raises(SystemExit) as raised:
+        options = Options(runner=Runner(should_stop=should_stop))
+        list(
+            computed(
+                {"slow": slow},
+                make_corpus("concat", num_attributes=2, num_values=2, word_length=1, vocab_size=2),
+                options,
+            )
+        )
+    assert (raised.value.code, ended) == (75, [])

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from languages import grid, scores_of
 
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.synonymy import synonymy
 
 GRID = grid(3, 4)
@@ -69,7 +70,7 @@ def test_constant_message():
     results = scores([[7]] * 12, GRID)
     assert [score.value for score in results] == pytest.approx([0, 1 + np.log2(3) / 2 + np.log2(4) / 2])
     assert [score.details["normalised"] for score in results] == [None, pytest.approx(1)]
-    assert [score.details["p_value"] for score in results] == [1, 1]
+    assert [p_value(score) for score in results] == [1, 1]
 
 
 @settings(max_examples=60, deadline=None)

@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist
 from scipy.stats import spearmanr
 
 from ecsuite.eval.metrics import topsim as module
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.topsim import topsim
 
 GRID = grid(3, 3)
@@ -116,10 +117,10 @@ def test_null_of_a_compositional_and_of_a_scrambled_language(all_draws):
     meanings = rng.integers(0, 4, (60, 3))
     clear, scrambled = np.add(meanings, [0, 4, 8]), rng.permutation(np.add(meanings, [0, 4, 8]))
     result = score(clear, meanings)
-    assert result.details["null_mean"] == pytest.approx(0, abs=0.02)
-    assert result.details["null_low"] < 0 < result.details["null_high"] < 0.2
-    assert result.details["p_value"] == 1 / 101
-    assert score(scrambled, meanings).details["p_value"] > 0.05
+    assert result.chance.level == pytest.approx(0, abs=0.02)
+    assert result.chance.low < 0 < result.chance.high < 0.2
+    assert p_value(result) < 1e-6
+    assert p_value(score(scrambled, meanings)) > 0.05
 
 
 def test_the_null_is_that_of_shuffled_meanings():
@@ -131,11 +132,9 @@ def test_the_null_is_that_of_shuffled_meanings():
         spearmanr(pdist(messages, "hamming"), pdist(rng.permutation(meanings), "hamming")).statistic
         for _ in range(300)
     ]
-    nulls = [score(messages, meanings, seed=seed).details for seed in range(30)]
-    assert np.mean([null["null_mean"] for null in nulls]) == pytest.approx(np.mean(draws), abs=0.02)
-    assert np.mean([null["null_high"] for null in nulls]) == pytest.approx(
-        np.quantile(draws, 0.975), abs=0.05
-    )
+    nulls = [score(messages, meanings, seed=seed).chance for seed in range(30)]
+    assert np.mean([null.level for null in nulls]) == pytest.approx(np.mean(draws), abs=0.02)
+    assert np.mean([null.high for null in nulls]) == pytest.approx(np.quantile(draws, 0.975), abs=0.05)
 
 
 def test_the_null_of_many_messages_is_drawn_on_a_thousand(monkeypatch):
@@ -145,5 +144,5 @@ def test_the_null_of_many_messages_is_drawn_on_a_thousand(monkeypatch):
     meanings = rng.integers(0, 4, (1_200, 3))
     result = score(np.add(meanings, [0, 4, 8]), meanings)
     assert result.value == pytest.approx(1)
-    assert abs(result.details["null_mean"]) < 0.005
+    assert abs(result.chance.level) < 0.005
     assert result.details["num_pairs"] == 100_000

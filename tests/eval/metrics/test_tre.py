@@ -10,6 +10,7 @@ from languages import corpus_of, grid, score_of
 from scipy.optimize import linprog
 
 from ecsuite.eval.metrics import tre
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.tre import NUM_OBJECTS, free_indicators, least_absolute_errors, plain_tre7, tre7
 from ecsuite.jobs.graph import Runner
@@ -47,8 +48,8 @@ def test_concatenation():
     result = score(CONCATENATION, GRID)
     assert result.value == 0
     assert result.details.items() >= {"num_objects": 12, "share": 0.0}.items()
-    assert result.details["p_value"] <= 0.2
-    assert result.details["null_low"] > 1
+    assert p_value(result) <= 0.2
+    assert result.chance.low > 1
     assert result.signature == (
         "tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|objects:all|v:2"
     )
@@ -94,11 +95,11 @@ def test_noise_scores_about_as_chance_does(all_draws):
     rng = np.random.default_rng(1)
     result = score(rng.integers(0, 2, (40, 2)), rng.integers(0, 3, (40, 2)))
     assert result.details["share"] < 0.95
-    assert result.value == pytest.approx(result.details["null_mean"], rel=0.1)
-    assert result.details["null_high"] < result.value / result.details["share"]
+    assert result.value == pytest.approx(result.chance.level, rel=0.1)
+    assert result.chance.high < result.value / result.details["share"]
     assert result.ci95[0] < result.value < result.ci95[1]
-    assert result.details["permutations"] == result.details["subsamples"] == 20
-    assert not {"null_value", "null_columns"} & set(result.details)
+    assert len(result.chance.draws) == result.details["subsamples"] == 20
+    assert result.chance.compared is None and "null_columns" not in result.details
 
 
 def test_null_of_many_columns_is_drawn():
@@ -107,9 +108,9 @@ def test_null_of_many_columns_is_drawn():
     messages = np.where(rng.random((60, 2)) < 0.3, rng.integers(0, 12, (60, 2)), meanings)
     result = score(messages, meanings)
     assert result.details["null_columns"] <= 16
-    assert result.details["p_value"] == 1 / (1 + result.details["permutations"])
-    assert result.details["null_value"] == pytest.approx(result.value, rel=0.2)
-    assert result.details["null_value"] < result.details["null_low"]
+    assert p_value(result) < 0.05
+    assert result.chance.compared == pytest.approx(result.value, rel=0.2)
+    assert result.chance.compared < result.chance.low
     assert result.value == plain_score(messages, meanings).value
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from languages import scores_of
 from scipy.stats import spearmanr
 
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.zla import zla
 
 scores = partial(scores_of, zla)
@@ -53,8 +54,8 @@ def test_random_symbols_follow_the_law_and_so_does_their_null():
     messages = [rng.integers(0, 2, rng.integers(1, 7)).tolist() for _ in range(300)]
     result = scores(messages)[1]
     assert result.value < -0.5
-    assert result.details["p_value"] > 0.1
-    assert result.details["null_mean"] == pytest.approx(result.value, abs=0.2)
+    assert p_value(result) > 0.1
+    assert result.chance.level == pytest.approx(result.value, abs=0.2)
 
 
 def test_a_constant_language():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.reports import languages
 from ecsuite.eval.reports.languages import Language, heading, phrase, sparkline, thinned
 
 NAMES = ("color=red", "color=blue", "shape=star", "shape=box", "shape=disc")
@@ -81,3 +82,14 @@ def test_phrases_and_lines_of_characters():
     assert phrase(["color=red", "shape=star"]) == "color=red shape=star" and phrase([]) == ""
     assert sparkline([0.0, 0.5, 1.0, float("nan")], "abc") == "abc"
     assert list(thinned(range(100), 3)) == [0, 50, 99] and list(thinned([7], 3)) == [7]
+
+
+def test_of_a_large_corpus_messages_are_spread_evenly(monkeypatch, tmp_path):
+    """Of ten million, each as a Python tuple, the page took gigabytes."""
+    monkeypatch.setattr(languages, "MOST_MESSAGES", 10)
+    meanings = [[number % 3] for number in range(100)]
+    language = Language(Corpus([[number % 7, number] for number in range(100)], meanings=meanings))
+    assert [message[1] for message in language.messages] == [0, 11, 22, 33, 44, 55, 66, 77, 88, 99]
+    assert language.meaning(1) == "attribute0=2"
+    _, lines = heading(language, tmp_path)
+    assert lines[-1] == "100 messages, 100 distinct; 100 symbols; mean length 2.0; below: of 10 of them"

@@ -18,6 +18,7 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import ASKED_FOR, METRICS, load_metric, topsim, tre
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import save_scores, score_corpus
+from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.jobs.graph import Runner
 
 CORPUS_METRICS = [name for name in METRICS.parts if name not in ASKED_FOR]
@@ -103,34 +104,27 @@ def test_table_folds_long_signatures():
 
 def test_table_shows_the_chance_level_in_a_row():
     card = score_corpus(small_corpus(), ["posdis"])
-    details = card.scores[0].details
+    chance = card.scores[0].chance
     rows = [line for line in text(card, 100).splitlines() if "chance" in line]
-    figures = [f"{details[key]:.4f}" for key in ("null_mean", "null_low", "null_high")]
-    number = details["permutations"]
-    expected = "chance level {} {} … {}".format(*figures) + f" p {1 / (1 + number):.3f}, {number} shuffles;"
+    figures = [f"{each:.4f}" for each in (chance.level, chance.low, chance.high)]
+    number = len(chance.draws)
+    expected = "chance level {} {} … {}".format(*figures) + f" p 0.000 by the tail; {number} shuffles;"
     assert [row.split()[: len(expected.split())] for row in rows] == [expected.split()]
-    assert not {"null_mean", "null_low", "p_value"} & set(text(card, 100).split())
-    assert card.to_json()["scores"][0]["details"]["null_mean"] == details["null_mean"]
+    assert card.to_json()["scores"][0]["chance"]["level"] == chance.level
 
 
 def test_table_shows_the_draws_of_the_chance_level():
-    found = {"null_mean": 0.5, "null_low": 0.4, "null_high": 0.6, "p_value": 0.05, "permutations": 20}
-    score = Score(
-        name="some",
-        value=0.1,
-        about="a figure",
-        signature="some|v:1",
-        details=found | {"null_rows": 1_000, "null_value": 0.25},
-    )
+    found = of_draws([0.2, *[0.5] * 18, np.nan], seed=0, bounds=(0, 1), num_rows=1_000, compared=0.25)
+    score = Score(name="some", value=0.1, about="a figure", signature="some|v:1", chance=found)
     shown = text(replace(score_corpus(small_corpus(), []), scores=(score,)), 120)
-    assert "p 0.050, 20 shuffles of 1,000 messages; unshuffled 0.2500" in shown
+    assert "p 0.200 by ranks; 19 of 20 shuffles of 1,000 messages; unshuffled 0.2500" in shown
 
 
 def test_table_shows_a_chance_level_without_a_p_value():
-    found = {"null_mean": 0.5, "null_low": 0.4, "null_high": 0.6}
-    score = Score(name="some", value=0.1, about="a figure", signature="some|v:1", details=found)
+    found = Chance(kind="constant", level=0.5)
+    score = Score(name="some", value=0.1, about="a figure", signature="some|v:1", chance=found)
     rows = text(replace(score_corpus(small_corpus(), []), scores=(score,)), 120).splitlines()
-    assert ["chance", "level", "0.5000", "0.4000", "…", "0.6000"] in [row.split()[:6] for row in rows]
+    assert ["chance", "level", "0.5000", "0.5000", "…", "0.5000"] in [row.split()[:6] for row in rows]
 
 
 def test_square_brackets_in_a_path_are_no_markup():

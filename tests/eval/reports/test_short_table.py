@@ -17,6 +17,7 @@ from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.reports.detail_words import WORDS
 from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import row_labels
 from ecsuite.formats import read_corpus
 
@@ -96,7 +97,7 @@ def test_a_terminal_without_arrows(cards, encoding):
 def test_what_is_as_by_chance_is_grey(cards):
     found = Score(
         name="topsim", value=0.1, about="x", signature="topsim|v:1",
-        details={"null_mean": 0.1, "null_low": 0.0, "null_high": 0.2},
+        chance=of_draws([0.0, 0.05, 0.1, 0.15, 0.2], seed=0, bounds=(-1, 1)),
     )  # fmt: skip
     stream = io.StringIO()
     console = Console(file=stream, width=80, force_terminal=True, color_system="standard")
@@ -160,7 +161,6 @@ def test_every_detail_has_a_word_of_explanation(cards):
         for score in cards["grammar"].scores
         for key, value in score.details.items()
         if (isinstance(value, float) or (isinstance(value, dict) and value))
-        and not key.startswith(("null_", "p_value"))
         and not (isinstance(value, dict) and not all(isinstance(each, float) for each in value.values()))
     }
     assert details and all(key in WORDS or f"{name}.{key}" in WORDS for name, key in details)

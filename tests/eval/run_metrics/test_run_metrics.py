@@ -9,6 +9,7 @@ import torch
 import ecsuite
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, OF_RUNS, load_metric
+from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.run_metrics import generalisation as generalisations
@@ -17,7 +18,7 @@ from ecsuite.eval.run_metrics.cross_play_report import report
 from ecsuite.eval.run_metrics.generalisation import unseen_pairs
 from ecsuite.eval.run_metrics.pairings import best_names, every_pairing
 from ecsuite.eval.run_metrics.rounds import Rounds
-from ecsuite.eval.run_metrics.transfer import _read
+from ecsuite.eval.run_metrics.transfer import _read, read_attributes
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.runs import Run, load_run
 from ecsuite.games.training import train
@@ -77,7 +78,7 @@ def test_trained_agents_understand_new_combinations_better_than_untrained_ones(r
     trained, untrained = (
         scores(runs[name], "generalisation")["generalisation"] for name in ("trained", "untrained")
     )
-    assert trained.value > untrained.value and trained.details["null_mean"] == 0.25
+    assert trained.value > untrained.value and trained.chance.level == 0.25
     assert untrained.value == pytest.approx(0.25, abs=0.2)
     assert trained.details["held_out_meanings"] == 5 and trained.details["by_unseen_pairs"].keys() == {"1"}
     assert trained.details["gap"] == pytest.approx(trained.details["seen"] - trained.value)
@@ -121,8 +122,8 @@ def test_similarities_of_vectors_with_a_known_answer(runs, monkeypatch):
         monkeypatch.setattr(similarities, name, lambda game, objects, vectors=vectors: vectors)
     monkeypatch.setattr(similarities, "inputs", lambda objects: noise)
     found = scores(runs["trained"], "rsa")
-    assert found["rsa"].value == pytest.approx(1) and found["rsa"].details["p_value"] <= 0.1
-    low, high = (found["rsa_sender"].details[key] for key in ("null_low", "null_high"))
+    assert found["rsa"].value == pytest.approx(1) and p_value(found["rsa"]) <= 0.1
+    low, high = found["rsa_sender"].chance.low, found["rsa_sender"].chance.high
     assert low < found["rsa_sender"].value < high
     monkeypatch.setattr(similarities, "of_sender", lambda game, objects: np.ones((25, 3)))
     assert scores(runs["trained"], "rsa")["rsa"].reason == "all objects are equally similar for the sender"
@@ -148,9 +149,25 @@ def test_what_vectors_know_is_read_from_them_however_they_are_turned():
     assert (accuracy == chance).all()  # an attribute that does not vary
 
 
+def test_vectors_without_attributes_are_as_by_chance(monkeypatch):
+    """Halves share objects: with Student's interval over them, 30 % of random vectors differed from chance."""
+    monkeypatch.setattr("ecsuite.eval.run_metrics.transfer.NUM_SHUFFLES", 20)
+    hits, values, half_widths = 0, [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        codes, vectors = rng.integers(3, size=(60, 1)), rng.normal(size=(60, 4))
+        found = read_attributes(vectors, codes, seed)
+        hits += found.chance.p_value(found.value)[0] < 0.05
+        values.append(found.value)
+        half_widths.append(found.half_width)
+    assert hits <= 6
+    covered = np.abs(np.array(values) - np.mean(values)) <= half_widths
+    assert covered.mean() >= 0.88
+
+
 def test_attributes_are_read_from_trained_receivers(runs):
     trained, untrained = (scores(runs[name], "transfer") for name in ("trained", "untrained"))
-    assert trained["transfer"].value > trained["transfer"].details["null_mean"] + 0.1
+    assert trained["transfer"].value > trained["transfer"].chance.level + 0.1
     assert trained["transfer"].value > trained["transfer"].details["untrained"]
     assert trained["transfer_sender"].value > 0.9  # its perception of one-hot values loses nothing
     assert untrained["transfer"].value == pytest.approx(untrained["transfer"].details["untrained"], abs=0.15)
@@ -227,6 +244,6 @@ def test_noise_is_understood_by_chance_if_agents_know_nothing(runs, tmp_path):
         note=ignore,
     )
     score = scores(load_run(tmp_path), "noise_objects")["noise_objects"]
-    assert score.details["null_mean"] == 0.25
+    assert score.chance.level == 0.25
     assert abs(score.value - 0.25) < 0.1 and abs(score.details["accuracy"] - 0.25) < 0.1
     assert score.ci95[0] < score.value < score.ci95[1]

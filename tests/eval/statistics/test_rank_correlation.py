@@ -53,7 +53,18 @@ def test_a_common_cause_explains_a_correlation():
     assert abs(partial.value) < 0.15 and not partial.is_clear and partial.p_value > 0.05
     share = explained(first, size[None])
     assert share.share == pytest.approx(stats.spearmanr(first, size).statistic ** 2)
-    assert share.ci95[0] < share.share < share.ci95[1] and share.p_value < 0.001
+    assert share.adjusted == pytest.approx(1 - (1 - share.share) * 299 / 298) and share.p_value < 0.001
+
+
+@pytest.mark.parametrize("num_given", [1, 2, 4])
+def test_independent_variables_explain_nothing(num_given):
+    """A bootstrap interval of R² contained 0 in none of 450 cases."""
+    rng, found = np.random.default_rng(3), []
+    for _ in range(200):
+        found.append(explained(rng.normal(size=20), rng.normal(size=(num_given, 20))))
+    assert np.mean([each.adjusted for each in found]) == pytest.approx(0, abs=0.03)
+    assert np.mean([each.share for each in found]) == pytest.approx(found[0].chance, abs=0.03)
+    assert 2 <= sum(each.p_value < 0.05 for each in found) <= 20
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import yaml
 import ecsuite as ec
 from ecsuite.eval.sweeps import jobs
 from ecsuite.eval.sweeps.jobs import plan
-from ecsuite.eval.sweeps.records import STORE
+from ecsuite.eval.sweeps.records import STORE, read_records
 from ecsuite.eval.sweeps.result import measure
 from ecsuite.eval.sweeps.study import load_study
 from ecsuite.jobs.graph import Runner
@@ -122,6 +122,24 @@ def test_a_metric_of_a_users_file_is_known_by_its_content(small, tmp_path):
         study = load_study({**small, "score": [f"{file}:mine"]}, device="cpu")
         keys.append(next(iter(plan(study, tmp_path)[0].scores.values())).digest)
     assert keys[0] == keys[2] != keys[1]
+
+
+def test_a_metric_of_a_users_file_is_in_tables_and_results(ecsuite, small, tmp_path, monkeypatch):
+    """It was computed, and shown nowhere: it was looked for by its path, and its score has its name."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        "def zipratio(corpus):\n    '''Mine.'''\n    return len(corpus.messages) / 7\n"
+    )
+    tree = {**small, "vary": {"channel.vocab_size": [3]}, "score": ["topsim", "ami", "./mine.py:zipratio"]}
+    Path("study.yaml").write_text(yaml.safe_dump(tree))
+    assert ecsuite("sweep", "study.yaml", "--out", "runs/mine", "--device", "cpu")[0] == 0
+    for options in ((), ("--metrics", "zipratio"), ("--latex",), ("--csv",)):
+        code, out, err = ecsuite("table", "runs/mine", *options)
+        assert code == 0 and "zipratio" in out, err
+    record, _ = read_records(["runs/mine"])
+    assert record.scores.keys() == {"topsim", "ami", "zipratio"}  # ami_arithmetic is for the page of a run
+    assert "zipratio" in ec.results("runs/mine").columns
+    assert "zipratio" in read_records([record.name])[0].scores
 
 
 def test_nothing_is_written_where_the_place_is_unknown(tmp_path, small):

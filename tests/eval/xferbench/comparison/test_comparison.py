@@ -98,7 +98,7 @@ def test_without_a_baseline_each_is_compared_with_each():
     assert pairs == [("words", "like_nothing"), ("words", LONG), ("like_nothing", LONG)]
     text = printed(*comparison_report.tables(comparison))
     assert "difference" not in text.split("All pairs")[0]
-    assert row(text, "words - like_nothing")[-2:] == ["better", "<.001"]
+    assert row(text, "words - like_nothing")[-4:] == ["better", "(these", "models)", "<.001"]
 
 
 def test_the_order_of_sources_does_not_matter():

@@ -1,0 +1,292 @@
+"""Error rates, measured: how often a random language differs from chance, and how often intervals cover.
+
+    python benchmarks/error_rates.py                          # an hour on one core
+    python benchmarks/error_rates.py --repetitions 100 --scores topsim,ami --parts chance
+
+**False positives**: messages that are independent of their meanings; the share of corpora with p < .05 (two-sided,
+`Chance.p_value`) by score, and the share of corpora of which any score is called above or below chance after Holm's
+correction. **Coverage**: a grammar of which half of the symbols are noise; the share of 95 % intervals that contain the
+mean score of corpora of this size, and the score of the language (100,000 messages). Scores that depend on the number
+of messages cover the former only.
+
+Each share has Wilson's 95 % interval. It is `off` if that lies outside 3 to 7 % of false positives, 92 to 98 % of
+coverage. There are 1,000 repetitions, and 200 of what takes over half a second a corpus.
+"""
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from rows import Row, add_json_option, publish
+from scipy.stats import binomtest
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics import ASKED_FOR, METRICS, load_metric
+from ecsuite.eval.metrics.by_speaker import by_speaker
+from ecsuite.eval.metrics.conclusions import conclusions, p_value
+from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.run_metrics.transfer import read_attributes
+from ecsuite.eval.statistics.crossed_means import crossed_mean
+from ecsuite.eval.statistics.differences import difference_of_estimates
+from ecsuite.eval.statistics.rank_correlation import explained, relation
+from ecsuite.eval.statistics.resampling import few_draws
+
+NUM_MESSAGES, NUM_ATTRIBUTES, NUM_VALUES, NUM_SPEAKERS = 200, 3, 4, 4
+REPETITIONS, OF_SLOW, SLOW = 1000, 200, 0.5
+NUM_LARGE = 100_000
+"""Messages of the corpus that stands for the language."""
+FALSE_POSITIVES, COVERAGE = (0.03, 0.07), (0.92, 0.98)
+"""What the Wilson interval of a share has to overlap."""
+ALSO = ("morphemes", "attribute_information", "language_similarity")
+"""Scores that are asked for by name, and quick."""
+NOT_MEASURED = ("ease_of_learning", "xferbench", "generalisation", "rsa", "noise_objects")
+"""They train models for minutes, or ask agents that were trained."""
+FIXED = "conflict_count"
+"""It is defined for messages of as many symbols as attributes."""
+PARTS = ("any", "chance", "speakers", "coverage", "differences", "agents", "correlations")
+
+Draw = Callable[[int], dict[str, bool | None]]
+"""One repetition: by name whether it happened, None where it is not defined."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Share:
+    """How often something happened."""
+
+    name: str
+    hits: int
+    number: int
+    bounds: tuple[float, float] | None
+    """Where it should be; None: it is only told."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval (Wilson 1927, Journal of the American Statistical Association 22)."""
+        found = binomtest(self.hits, self.number).proportion_ci(method="wilson")
+        return found.low, found.high
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the interval does not overlap the bounds."""
+        low, high = self.interval
+        return self.bounds is not None and not (low <= self.bounds[1] and high >= self.bounds[0])
+
+
+def random_corpus(rng: np.random.Generator, num_speakers: int = 1, is_short: bool = True) -> Corpus:
+    """Messages of 1 to 6 symbols, or of as many as attributes, that say nothing of their meanings."""
+    meanings = rng.integers(0, NUM_VALUES, (NUM_MESSAGES, NUM_ATTRIBUTES))
+    symbols = rng.integers(0, 8, (NUM_MESSAGES, 6))
+    lengths = rng.integers(1, 7, NUM_MESSAGES) if is_short else np.full(NUM_MESSAGES, NUM_ATTRIBUTES)
+    speakers = {"speaker": rng.integers(0, num_speakers, NUM_MESSAGES)} if num_speakers > 1 else {}
+    return corpus_of(symbols, lengths, meanings, speakers)
+
+
+def noisy_corpus(rng: np.random.Generator, num_messages: int = NUM_MESSAGES, is_short: bool = True) -> Corpus:
+    """A language with a synonym, shared symbols and noise in half of the symbols; a fifth of the messages is short."""
+    meanings = rng.integers(0, NUM_VALUES, (num_messages, NUM_ATTRIBUTES))
+    symbols = meanings + np.array([0, 0, NUM_VALUES])
+    symbols[:, 2] += NUM_VALUES * (rng.random(num_messages) < 0.3)
+    symbols = np.where(
+        rng.random(symbols.shape) < 0.5, rng.integers(0, 3 * NUM_VALUES, symbols.shape), symbols
+    )
+    lengths = np.where(rng.random(num_messages) < 0.2 * is_short, 2, 3)
+    return corpus_of(symbols, lengths, meanings, {})
+
+
+def corpus_of(symbols: np.ndarray, lengths: np.ndarray, meanings: np.ndarray, columns: dict) -> Corpus:
+    """A corpus whose concepts are the attribute values."""
+    is_said = np.arange(symbols.shape[1]) < lengths[:, None]
+    concepts = (meanings + NUM_VALUES * np.arange(NUM_ATTRIBUTES)).astype(np.int32)
+    width = np.full(len(meanings), NUM_ATTRIBUTES)
+    return Corpus(
+        Ragged.from_lengths(symbols[is_said].astype(np.int32), lengths),
+        meanings=meanings,
+        concepts=Ragged.from_lengths(concepts.ravel(), width),
+        columns=columns,
+    )
+
+
+def scored(name: str, corpus: Corpus, seed: int) -> list[Score]:
+    """The scores of a metric."""
+    return by_speaker(name, load_metric(name))(corpus, Options(seed=seed))
+
+
+def differs(metrics: Sequence[str], num_speakers: int, seed: int) -> dict[str, bool | None]:
+    """Whether scores of a random language differ from chance, each for itself."""
+    is_short = list(metrics) != [FIXED]  # it is defined for messages of one length only
+    corpus = random_corpus(np.random.default_rng([1, num_speakers, seed]), num_speakers, is_short)
+    scores = [score for name in metrics for score in scored(name, corpus, seed)]
+    found: dict[str, bool | None] = {}
+    for score in scores:
+        if score.chance is not None:
+            p = p_value(score)
+            found[score.name] = None if p is None else p < 0.05
+    return found
+
+
+def any_differs(metrics: Sequence[str], seed: int) -> dict[str, bool | None]:
+    """Whether any score of a random language is said to differ from chance."""
+    corpus = random_corpus(np.random.default_rng([8, seed]))
+    scores = [score for name in metrics for score in scored(name, corpus, seed)]
+    relations = [each.relation for each in conclusions(scores, NUM_MESSAGES)]
+    return {"after Holm's correction": any(each in ("above", "below") for each in relations)}
+
+
+def equal_languages_differ(name: str, seed: int) -> dict[str, bool | None]:
+    """Whether two corpora of one language differ by their intervals, as `ecsuite compare` has it."""
+    both = [
+        scored(name, noisy_corpus(np.random.default_rng([2, seed, place]), is_short=name != FIXED), seed)
+        for place in (0, 1)
+    ]
+    found: dict[str, bool | None] = {}
+    for one, other in zip(*both, strict=True):
+        if (
+            one.ci95 is not None
+            and other.ci95 is not None
+            and one.value is not None
+            and other.value is not None
+        ):
+            p = difference_of_estimates(one.value, one.ci95, other.value, other.ci95).p_value
+            found[one.name] = p is not None and p < 0.05
+    return found
+
+
+def vectors_differ(seed: int) -> dict[str, bool | None]:
+    """Whether attributes are read from vectors that are independent of them."""
+    rng = np.random.default_rng([3, seed])
+    found = read_attributes(rng.normal(size=(100, 8)), rng.integers(0, 3, (100, 2)), seed)
+    assert found.chance is not None
+    p, _ = found.chance.p_value(found.value)
+    covers = abs(found.value - 1 / 3) <= found.half_width
+    return {"transfer: false positives": p is not None and p < 0.05, "transfer: coverage of 1/3": covers}
+
+
+def agents_are_covered(number: int, share: float, seed: int) -> dict[str, bool | None]:
+    """Whether the interval of strangers of a society contains the mean of all agents."""
+    rng = np.random.default_rng([4, number, seed])
+    senders, receivers = rng.normal(0, 0.05, (2, number))
+    values = 0.7 + senders[:, None] + receivers + rng.normal(0, 0.01 + 0.05 * (1 - share), (number, number))
+    sides = list(range(number)), list(range(number, 2 * number))
+    found = crossed_mean(values, ~np.eye(number, dtype=bool), *sides)
+    assert found.half_width is not None
+    return {f"cross_play, {number} x {number}": abs(found.mean - 0.7) <= found.half_width}
+
+
+def variables_are_related(number: int, seed: int) -> dict[str, bool | None]:
+    """Whether independent variables correlate, or explain each other."""
+    values = np.random.default_rng([5, number, seed]).normal(size=(3, number))
+    plain, share = relation(values[0], values[1], values[2:]), explained(values[0], values[1:])
+    return {
+        f"rho given another, {number} sources": plain.p_value is not None and plain.p_value < 0.05,
+        f"explained by two, {number} sources": share.p_value is not None and share.p_value < 0.05,
+    }
+
+
+def repeated(draw: Draw, repetitions: int) -> dict[str, list[bool]]:
+    """What happened in each repetition, by name."""
+    found: dict[str, list[bool]] = {}
+    began = time.perf_counter()
+    seed = 0
+    while seed < repetitions:
+        for name, happened in draw(seed).items():
+            if happened is not None:
+                found.setdefault(name, []).append(happened)
+        seed += 1
+        if seed == 2 and (time.perf_counter() - began) / 2 > SLOW:
+            repetitions = min(repetitions, OF_SLOW)
+    return found
+
+
+def shares(part: str, draw: Draw, repetitions: int) -> Iterator[Share]:
+    """How often each thing of a repetition happened."""
+    for name, happened in repeated(draw, repetitions).items():
+        whole = f"{part}: {name}"
+        bounds = COVERAGE if "coverage" in whole else FALSE_POSITIVES
+        yield Share(name=whole, hits=sum(happened), number=len(happened), bounds=bounds)
+
+
+def covered(name: str, repetitions: int) -> Iterator[Share]:
+    """How often the intervals of a metric contain the mean at this size, and the score of the language."""
+    is_short = name != FIXED
+    intervals: dict[str, list[tuple[float, float, float]]] = {}
+
+    def draw(seed: int) -> dict[str, bool | None]:
+        for score in scored(name, noisy_corpus(np.random.default_rng([6, seed]), is_short=is_short), seed):
+            if score.ci95 is not None and score.value is not None:
+                intervals.setdefault(score.name, []).append((score.value, *score.ci95))
+        return {}
+
+    repeated(draw, repetitions)
+    with few_draws():
+        large = noisy_corpus(np.random.default_rng(7), NUM_LARGE, is_short)
+        truth = {score.name: score.value for score in scored(name, large, 0)}
+    for of, found in intervals.items():
+        values, low, high = np.array(found).T
+        for what, level, bounds in (
+            ("mean at this size", values.mean(), COVERAGE),
+            ("language", truth.get(of), None),
+        ):
+            if level is not None:
+                hits = int(((low <= level) & (level <= high)).sum())
+                yield Share(name=f"coverage of the {what}: {of}", hits=hits, number=len(found), bounds=bounds)
+
+
+def measured(parts: Sequence[str], metrics: Sequence[str], repetitions: int) -> Iterator[Share]:
+    """All shares that are asked for."""
+    rates = partial(shares, repetitions=repetitions)
+    alone = [name for name in metrics if name != "language_similarity"]
+    if "chance" in parts:
+        for name in alone:
+            yield from rates("false positives", partial(differs, [name], 1))
+    if "any" in parts:
+        yield from shares("any score differs", partial(any_differs, alone), min(repetitions, OF_SLOW))
+    if "speakers" in parts:
+        for name in metrics:
+            yield from rates(
+                f"false positives, {NUM_SPEAKERS} speakers", partial(differs, [name], NUM_SPEAKERS)
+            )
+    if "coverage" in parts:
+        for name in alone:
+            yield from covered(name, repetitions)
+    if "differences" in parts:
+        for name in alone:
+            yield from rates("two corpora of a language differ", partial(equal_languages_differ, name))
+    if "agents" in parts:
+        yield from rates("agents", vectors_differ)
+        for number in (3, 8):
+            yield from rates("agents, coverage", partial(agents_are_covered, number, 0.5))
+    if "correlations" in parts:
+        for number in (8, 20):
+            yield from rates("false positives", partial(variables_are_related, number))
+
+
+def main() -> None:
+    """Print the shares as they are measured."""
+    warnings.simplefilter("ignore")
+    usual = [name for name in METRICS.parts if name not in ASKED_FOR and name != "elcc"]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--parts", default=",".join(PARTS), help="parts, with commas")
+    parser.add_argument("--scores", default=",".join([*usual, *ALSO]), help="names of metrics, with commas")
+    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    add_json_option(parser)
+    arguments = parser.parse_args()
+    found = []
+    for share in measured(arguments.parts.split(","), arguments.scores.split(","), arguments.repetitions):
+        found.append(share)
+        if not arguments.json:
+            low, high = share.interval
+            text = f"{share.hits / share.number:6.1%} [{low:.1%}, {high:.1%}] of {share.number}"
+            print(f"{share.name:70} {text}{'  off' if share.is_off else ''}", flush=True)
+    if arguments.json:
+        rows = [Row(name=each.name, unit="%", values=(100 * each.hits / each.number,)) for each in found]
+        publish(rows, as_json=True)
+    else:
+        print(f"not measured (they train, or ask trained agents): {', '.join(NOT_MEASURED)}")
+
+
+if __name__ == "__main__":
+    main()

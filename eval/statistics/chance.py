@@ -1,0 +1,291 @@
+"""Chance: what a score is without structure, and how probable a score is by chance.
+
+A chance level is made here and read here. It is that of shuffles, whose scores are kept one by one: means over speakers
+or agents are then means of each draw, which have the right spread and the right shape, whatever those of the parts are.
+Or it is one number without a spread: that of the best constant answer, or of theory. Then the error of the score itself
+decides.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy import stats
+
+from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
+from ecsuite.eval.statistics.t_intervals import standard_error
+
+Kind = Literal["shuffle", "constant", "theory"]
+"""Where a chance level is from: scores of shuffles; the best answer that reads no message; a formula."""
+Basis = Literal["ranks", "tail", "error", "theory"]
+"""What a p-value is computed from, see `Chance.p_value`."""
+LEAST_SPREAD = 0.01
+"""If all shuffles have the same score, a difference counts as if their half interval were this share of it: the true
+spread is not 0, but too small to be seen in 100 shuffles."""
+LEAST_DEFINED = 0.5
+"""Share of shuffles that must have a score: a level of fewer is that of unusual shuffles."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chance:
+    """The chance level of a score.
+
+    Example:
+        >>> chance = Chance(kind="shuffle", level=0.2, draws=(0.1, 0.2, 0.3), num_drawn=3, seed=0)
+        >>> chance.low < 0.2 < chance.high
+        True
+    """
+
+    kind: Kind
+    """Where it is from."""
+    level: float
+    """The score that is expected by chance."""
+    draws: tuple[float | None, ...] = ()
+    """The scores of shuffles, None where a shuffle has none."""
+    seed: int | None = None
+    """Seed of the shuffles."""
+    bounds: tuple[float, float] | None = None
+    """Range of the score; None where it has no ends."""
+    compared: float | None = None
+    """The value that is compared with the level, where it is not the score: the score of fewer messages, or that of a
+    faster search."""
+    num_rows: int | None = None
+    """Messages of a shuffle, where they are not all."""
+    error: float | None = None
+    """Standard error of the score, where the level has no spread."""
+    freedom: float | None = None
+    """Degrees of freedom of `error`."""
+    p_of_theory: float | None = None
+    """Probability of so high a score by chance, where theory gives it."""
+
+    @property
+    def defined(self) -> Floats:
+        """The draws that have a score, (num_defined,)."""
+        return np.array([each for each in self.draws if each is not None])
+
+    @property
+    def low(self) -> float:
+        """Lower end of the range of a further draw, see `prediction_interval`; the level where it has no spread."""
+        return self._range()[0]
+
+    @property
+    def high(self) -> float:
+        """Upper end of that range."""
+        return self._range()[1]
+
+    def distance(self, value: float) -> float:
+        """How far above the level a score is."""
+        return (value if self.compared is None else self.compared) - self.level
+
+    def p_value(self, value: float) -> tuple[float | None, Basis]:
+        """Two-sided p-value of no difference from chance, and what it is from.
+
+        - `ranks`: 2 (1 + k) / (1 + n), where k of n shuffles are at least as far on the side of the score, at most 1
+          (Phipson and Smyth 2010, "Permutation p-values should never be zero", Statistical Applications in Genetics
+          and Molecular Biology 9, section 3, two-sided). It is exact.
+        - `tail`: if no shuffle is as far, their ranks say no more than 2 / (1 + n), which for 100 shuffles no
+          correction for 16 scores leaves below 5 %. The p-value is then that of Student's t with n - 1 degrees of
+          freedom, of the distance in units of the half-width of `prediction_interval` on this side, if that is less.
+        - `error`: that of Student's t, of the distance in standard errors of the score, where the level has no spread.
+        - `theory`: `p_of_theory`.
+
+        Returns:
+            No p-value if all shuffles have the score 0, which says nothing about the spread, if fewer than half of the
+            shuffles have a score, or if a level without spread meets a score without error.
+        """
+        distance = self.distance(value)
+        if not self.draws:
+            return self._p_of_level(distance)
+        draws = self.defined
+        if len(draws) < max(2, LEAST_DEFINED * len(self.draws)):
+            return None, "ranks"
+        at = self.level + distance
+        reached = min(int((draws >= at - NO_SPREAD).sum()), int((draws <= at + NO_SPREAD).sum()))
+        p_value = min(1.0, 2 * (1 + reached) / (1 + len(draws)))
+        if reached:
+            return p_value, "ranks"
+        freedom, (low, high) = len(draws) - 1, prediction_interval(draws)
+        if np.ptp(draws) < NO_SPREAD:
+            half_width = LEAST_SPREAD * abs(self.level)
+        else:  # where nearly all draws are equal, the range of these is no measure of the spread
+            half_width = max(high - self.level if distance > 0 else self.level - low, _half_width(draws))
+        if half_width < NO_SPREAD:
+            return None, "ranks"
+        tail = float(2 * stats.t.sf(abs(distance) / half_width * _student(freedom), freedom))
+        return (tail, "tail") if tail < p_value else (p_value, "ranks")
+
+    def to_json(self, value: float | None) -> dict[str, Any]:
+        """The level as it is printed: JSON-ready data without the draws."""
+        p_value, basis = (None, None) if value is None else self.p_value(value)
+        return {
+            "kind": self.kind,
+            "level": self.level,
+            "low": self.low,
+            "high": self.high,
+            "p_value": p_value,
+            "basis": basis,
+            "compared": self.compared,
+            "shuffles": len(self.draws),
+            "defined": len(self.defined),
+            "num_rows": self.num_rows,
+            "seed": self.seed,
+        }
+
+    def kept(self) -> dict[str, Any]:
+        """What is kept beside `to_json`, from which both make the level again: the draws, and what else is needed."""
+        return {
+            "draws": list(self.draws),
+            "bounds": None if self.bounds is None else list(self.bounds),
+            "error": self.error,
+            "freedom": self.freedom,
+            "p_of_theory": self.p_of_theory,
+        }
+
+    @classmethod
+    def of_json(cls, data: Mapping[str, Any]) -> Self:
+        """The level of the JSON that is kept of it, see `kept`."""
+        values = {field.name: data[field.name] for field in fields(cls)}
+        bounds = data["bounds"]
+        return cls(
+            **values
+            | {"draws": tuple(data["draws"]), "bounds": None if bounds is None else (bounds[0], bounds[1])}
+        )
+
+    def _range(self) -> tuple[float, float]:
+        draws = self.defined
+        if not len(draws):
+            return self.level, self.level
+        low, high = prediction_interval(draws)
+        least, most = (low, high) if self.bounds is None else self.bounds
+        return min(max(least, low), self.level), max(min(most, high), self.level)
+
+    def _p_of_level(self, distance: float) -> tuple[float | None, Basis]:
+        if abs(distance) < NO_SPREAD:
+            return 1.0, "theory"
+        if self.p_of_theory is not None:
+            return self.p_of_theory, "theory"
+        if self.error is None or not self.freedom:
+            return None, "error"
+        error = max(self.error, LEAST_SPREAD * abs(self.level))
+        if error < NO_SPREAD:
+            return None, "error"
+        return float(2 * stats.t.sf(abs(distance) / error, self.freedom)), "error"
+
+
+def of_draws(
+    draws: Sequence[float] | Floats,
+    *,
+    seed: int | None,
+    bounds: tuple[float, float] | None,
+    compared: float | None = None,
+    num_rows: int | None = None,
+) -> Chance | None:
+    """The chance level of shuffles, their mean score; None if no shuffle has a score.
+
+    Args:
+        draws: The score of each shuffle, NaN where it has none, (num_draws,).
+        seed: Seed of the shuffles.
+        bounds: Range of the score.
+        compared: The value that is compared with the level, if it is not the score.
+        num_rows: Messages of a shuffle, if they are not all.
+    """
+    values = np.asarray(draws, float)
+    if np.isnan(values).all():
+        return None
+    return Chance(
+        kind="shuffle",
+        level=float(np.nanmean(values)),
+        draws=tuple(None if math.isnan(each) else each for each in values.tolist()),
+        seed=seed,
+        bounds=bounds,
+        compared=compared,
+        num_rows=num_rows,
+    )
+
+
+def of_guesses(level: float, values: Sequence[float]) -> Chance:
+    """A chance level without spread, that of the best constant answer, for the mean of independent values.
+
+    Args:
+        level: The level.
+        values: What the score is the mean of.
+    """
+    return Chance(kind="constant", level=level, error=standard_error(values), freedom=len(values) - 1)
+
+
+def of_mean(
+    parts: Sequence[Chance | None], values: Sequence[float], error: float | None, freedom: float
+) -> Chance | None:
+    """The chance level of a mean of scores, such as those of speakers: the mean of each draw.
+
+    The mean of a draw is over the parts that have a score in it. Of parts with different numbers of draws, as many are
+    used as each has.
+
+    Args:
+        parts: Chance level of each score.
+        values: The scores.
+        error: Standard error of their mean; None for one.
+        freedom: Degrees of freedom of `error`.
+
+    Returns:
+        None if a part has no chance level, or no draw has a score.
+    """
+    if not parts or any(part is None for part in parts):
+        return None
+    known = [part for part in parts if part is not None]
+    first = known[0]
+    if not all(part.draws for part in known):
+        level = float(np.mean([part.level for part in known]))
+        return Chance(kind=first.kind, level=level, bounds=first.bounds, error=error, freedom=freedom)
+    number = min(len(part.draws) for part in known)
+    table = np.array([part.draws[:number] for part in known], float)
+    has_score = ~np.isnan(table)
+    means = np.full(number, np.nan)
+    np.divide(np.where(has_score, table, 0).sum(0), has_score.sum(0), where=has_score.any(0), out=means)
+    compared = [part.level + part.distance(value) for part, value in zip(known, values, strict=True)]
+    return of_draws(
+        means,
+        seed=first.seed,
+        bounds=_mean_bounds([part.bounds for part in known]),
+        compared=float(np.mean(compared)) if any(part.compared is not None for part in known) else None,
+    )
+
+
+def _mean_bounds(bounds: Sequence[tuple[float, float] | None]) -> tuple[float, float] | None:
+    ends = [each for each in bounds if each is not None]
+    if len(ends) < len(bounds):
+        return None
+    low, high = np.mean(ends, axis=0).tolist()
+    return low, high
+
+
+def prediction_interval(draws: Floats) -> tuple[float, float]:
+    """The interval that contains a further draw of the same distribution with probability 95 %.
+
+    From 39 draws on, its bounds are order statistics, which is exact for every continuous distribution: with 39 draws
+    the lowest and the highest, with more draws interpolated. With fewer draws it is Student's prediction interval,
+    which is exact for normal draws; a single draw is both bounds.
+
+    Args:
+        draws: Shape (num_draws,), without NaN.
+    """
+    number, tail = len(draws), ALPHA / 2
+    if round(tail * (number + 1), 9) >= 1:  # rounded: with 39 draws it is 1
+        low, high = np.quantile(draws, [tail, 1 - tail], method="weibull").tolist()
+        return low, high
+    mean, half_width = float(draws.mean()), _half_width(draws) if number > 1 else 0.0
+    return mean - half_width, mean + half_width
+
+
+def _half_width(draws: Floats) -> float:
+    """The half-width of Student's prediction interval of at least two draws."""
+    number = len(draws)
+    return _student(number - 1) * float(draws.std(ddof=1)) * math.sqrt(1 + 1 / number)
+
+
+def _student(freedom: int) -> float:
+    """The quantile of Student's t for an interval."""
+    return float(stats.t.ppf(1 - ALPHA / 2, freedom))

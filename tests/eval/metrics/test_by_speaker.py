@@ -1,0 +1,57 @@
+"""Corpora with several speakers: means of their scores, chance levels, signatures."""
+
+import numpy as np
+import pytest
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics.by_speaker import by_speaker
+from ecsuite.eval.metrics.conclusions import conclusions, p_value
+from ecsuite.eval.metrics.score import Options
+
+
+def scored(name, corpus):
+    return by_speaker(name, load_metric(name))(corpus, Options())
+
+
+def random_corpus(seed, num_messages=120, num_speakers=4):
+    rng = np.random.default_rng([77, seed])
+    return Corpus(
+        [rng.integers(0, 6, rng.integers(1, 7)).tolist() for _ in range(num_messages)],
+        meanings=rng.integers(0, 4, (num_messages, 3)),
+        columns={"speaker": rng.integers(0, num_speakers, num_messages)},
+    )
+
+
+@pytest.mark.parametrize("name", ["ami", "hce", "cbm", "zla"])
+def test_random_languages_of_speakers_are_as_by_chance(name):
+    """With the ends of each speaker's skewed level, 69 % of `ami` were below chance."""
+    cards = [scored(name, random_corpus(seed)) for seed in range(12)]
+    differing = [each.relation in ("above", "below") for card in cards for each in conclusions(card, 120)]
+    assert sum(differing) <= 1
+
+
+def test_a_draw_is_the_mean_over_speakers():
+    corpus = random_corpus(0)
+    (score,) = scored("topsim", corpus)
+    alone = [load_metric("topsim")(corpus.where("speaker", speaker), Options())[0] for speaker in range(4)]
+    assert score.value == pytest.approx(np.mean([each.value for each in alone]))
+    assert score.chance.draws == pytest.approx(np.mean([each.chance.draws for each in alone], axis=0))
+    assert 0 < p_value(score) <= 1
+
+
+def test_sizes_of_all_speakers_are_in_the_signature():
+    rng = np.random.default_rng(0)
+    corpus = Corpus(
+        rng.integers(0, 5, (480, 3)).tolist(),
+        meanings=rng.integers(0, 4, (480, 2)),
+        columns={"speaker": np.repeat([0, 1, 2], [60, 120, 300])},
+    )
+    (score,) = scored("topsim", corpus)
+    assert (
+        score.signature
+        == "topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|n:60+120+300|v:2|speakers:3"
+    )
+    equal = corpus.where("speaker", 2)
+    halves = Corpus(equal.messages, meanings=equal.meanings, columns={"speaker": np.arange(300) % 2})
+    assert "|n:150|" in scored("topsim", halves)[0].signature

@@ -1,0 +1,149 @@
+"""Chance levels: p-values of shuffles and of levels without spread, and means of them."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ecsuite.eval.statistics.chance import Chance, of_draws, of_guesses, of_mean, prediction_interval
+
+UNIT = (0.0, 1.0)
+
+
+def chance(draws, **options):
+    return of_draws(draws, seed=0, bounds=UNIT, **options)
+
+
+def test_hand_made_draws():
+    found = chance([0.0, 0.1, 0.2, 0.3])
+    assert found.level == pytest.approx(0.15)
+    assert found.p_value(0.2) == (min(1, 2 * (1 + 2) / 5), "ranks")
+    assert found.p_value(0.0) == (2 * (1 + 1) / 5, "ranks")
+    units = 0.25 / (np.std([0.0, 0.1, 0.2, 0.3], ddof=1) * np.sqrt(5 / 4))
+    assert found.p_value(0.4) == (pytest.approx(2 * stats.t.sf(units, 3)), "tail")
+
+
+def test_draws_that_differ_by_rounding_are_ties():
+    assert chance([0.1 + 0.2 - 1e-13] * 3).p_value(0.3) == (1, "ranks")
+
+
+def test_draws_without_a_value_are_left_out():
+    found = chance([np.nan, 0.1, 0.3, 0.2])
+    assert (found.level, len(found.defined)) == (pytest.approx(0.2), 3)
+    assert found.kept()["draws"] == [None, 0.1, 0.3, 0.2]
+    assert found.to_json(0.2)["defined"] == 3
+    assert "draws" not in found.to_json(0.2)
+    assert chance([np.nan]) is None
+
+
+def test_too_few_shuffles_with_a_score_say_nothing():
+    """Of 100 shuffles of some languages three have a score: unusual ones."""
+    assert chance([*[np.nan] * 97, 0.1, 0.2, 0.3]).p_value(0.9) == (None, "ranks")
+    assert chance([*[np.nan] * 50, *np.linspace(0, 0.1, 50)]).p_value(0.9)[0] < 1e-9
+
+
+def test_the_number_of_defined_shuffles_counts():
+    """With the number of all shuffles, 1 / 51 looked as if 0.98 of 100 were as far from chance as the score."""
+    half = [*[np.nan] * 50, *np.random.default_rng(0).normal(0.5, 0.01, 50)]
+    p_value, basis = chance(half).p_value(0.9)
+    assert p_value < 1e-9 and basis == "tail"
+
+
+def test_39_draws_are_bounded_by_the_lowest_and_the_highest():
+    draws = np.random.default_rng(0).random(39)
+    assert prediction_interval(draws) == pytest.approx((draws.min(), draws.max()))
+    assert prediction_interval(np.arange(1.0, 80)) == pytest.approx((2, 78))
+
+
+def test_fewer_draws_have_student_s_prediction_interval():
+    draws = np.array([1.0, 2.0, 3.0])
+    half_width = 4.302653 * np.sqrt(4 / 3)
+    assert prediction_interval(draws) == pytest.approx((2 - half_width, 2 + half_width))
+    found = of_draws(draws, seed=0, bounds=(0, 5))
+    assert (found.low, found.high) == (0, 5)
+    assert prediction_interval(np.full(3, 0.25)) == (0.25, 0.25)
+
+
+@pytest.mark.parametrize("number", [20, 38, 39, 60, 100])
+@pytest.mark.parametrize(
+    "shape",
+    [stats.norm(), stats.expon(), stats.chi2(5), stats.beta(8, 1)],
+    ids=["normal", "exponential", "chi2", "beta"],
+)
+def test_a_further_draw_is_inside_in_95_percent(number, shape):
+    """With quantiles of the draws it would be 86 % of 20 and 93 % of 100."""
+    draws = shape.rvs((400, number), random_state=0)
+    bounds = np.array([prediction_interval(row) for row in draws])
+    inside = (shape.cdf(bounds[:, 1]) - shape.cdf(bounds[:, 0])).mean()
+    assert 0.925 < inside < 0.96
+
+
+@pytest.mark.parametrize(
+    ("number", "shape"),
+    [(5, stats.norm()), (20, stats.norm()), (100, stats.norm()), (20, stats.expon()), (100, stats.expon())],
+)
+def test_a_further_draw_is_significant_in_5_percent(number, shape):
+    draws = shape.rvs((2000, number + 1), random_state=1)
+    found = np.mean([of_draws(row[1:], seed=0, bounds=(-99, 99)).p_value(row[0])[0] < 0.05 for row in draws])
+    assert 0.03 < found < 0.075
+
+
+@pytest.mark.parametrize("num_parts", [2, 4])
+def test_means_of_skewed_levels_are_taken_draw_by_draw(num_parts):
+    """Ends of skewed levels, averaged as if these were normal, called 69 % of random languages `below chance`."""
+    rng = np.random.default_rng(2)
+    hits = 0
+    for _ in range(1000):
+        values = rng.exponential(size=(num_parts, 101))
+        parts = [of_draws(row[1:], seed=0, bounds=(0, 99)) for row in values]
+        mean = of_mean(parts, values[:, 0].tolist(), 0.1, num_parts - 1)
+        assert mean.level == pytest.approx(values[:, 1:].mean())
+        assert mean.low <= mean.level <= mean.high
+        hits += mean.p_value(values[:, 0].mean())[0] < 0.05
+    assert 25 < hits < 65
+
+
+def test_a_draw_of_a_mean_is_over_the_parts_that_have_it():
+    parts = [chance([0.0, np.nan, np.nan]), chance([1.0, 0.5, np.nan, 0.7])]
+    found = of_mean(parts, [0.4, 0.6], 0.1, 1)
+    assert found.draws == (0.5, 0.5, None)
+    assert of_mean([*parts, None], [0.4, 0.6, 0.5], 0.1, 2) is None
+    compared = of_mean([chance([0.1], compared=0.3), chance([0.2])], [0.4, 0.6], 0.1, 1)
+    assert compared.compared == pytest.approx((0.3 + 0.6) / 2)
+
+
+def test_a_level_without_spread_is_compared_by_the_error_of_the_score():
+    values = [0.6, 0.7, 0.8]
+    expected = stats.ttest_1samp(values, 0.5).pvalue
+    assert of_guesses(0.5, values).p_value(0.7) == (pytest.approx(expected), "error")
+    assert of_guesses(0.5, [0.7]).p_value(0.7) == (None, "error")
+    assert of_guesses(0.5, values).p_value(0.5) == (1, "theory")
+    assert of_guesses(0.5, [1.0] * 5).p_value(1.0)[0] < 1e-6
+    theory = Chance(kind="theory", level=0.0, p_of_theory=0.03)
+    assert theory.p_value(0.4) == (0.03, "theory")
+    assert theory.p_value(0.0) == (1, "theory")
+
+
+def test_shuffles_that_are_all_equal():
+    """As of `tre7` of a compositional language: every shuffle has the worst score."""
+    worst = of_draws([2.0] * 100, seed=0, bounds=(0, 2))
+    assert worst.p_value(0.0)[0] < 1e-9
+    assert worst.p_value(1.99)[0] == pytest.approx(2 / 101)
+    assert chance([0.0] * 100).p_value(0.5) == (None, "ranks")
+
+
+def test_one_draw_that_differs_is_no_reason():
+    """The mean of the draws, 0.003, is outside the range of most of them, which is 0."""
+    found = chance([0.0] * 99 + [0.3])
+    assert found.low <= found.level <= found.high
+    assert found.p_value(0.0) == (1, "ranks")
+
+
+@pytest.mark.parametrize(
+    "level",
+    [chance([0.1, np.nan, 0.3], compared=0.2, num_rows=7), of_guesses(0.25, [0.5, 1.0])],
+    ids=["shuffles", "guesses"],
+)
+def test_what_is_kept_makes_the_level_again(level):
+    assert Chance.of_json(json.loads(json.dumps(level.to_json(0.5) | level.kept()))) == level
