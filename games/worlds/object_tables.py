@@ -17,13 +17,11 @@ from ecsuite.formats.roles import described, roles_of
 from ecsuite.formats.table import Table
 from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.hub_data import is_data_set, read_columns
+from ecsuite.games.worlds.own_data import PACKED, TABLES
 from ecsuite.games.worlds.world import FREE, Integers
 from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.printable import printable
 
-TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
-"""Endings of tables of objects, which may be packed."""
-PACKED = (".gz", ".xz")
 Numeric = Literal["bins", "features"]
 Floats = NDArray[np.float32]
 

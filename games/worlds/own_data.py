@@ -5,9 +5,12 @@ import os
 from pathlib import Path
 
 from ecsuite.games.worlds.hub_data import PREFIX, digest, has_images, is_data_set
-from ecsuite.games.worlds.object_tables import PACKED, TABLES
 from ecsuite.runtime.errors import ConfigError
 
+TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
+"""Endings of tables of objects, which may be packed."""
+PACKED = (".gz", ".xz")
+"""Endings of packed files."""
 ENDINGS = (*TABLES, *(ending + packed for ending in TABLES for packed in PACKED), ".npz")
 """Endings of files of objects."""
 OBJECTS, IMAGES = "objects", "images"

@@ -71,7 +71,7 @@ def test_odd_names_stay_on_their_line(figures, draw):
     draw(corpus_of(messages, concepts, symbol_names=names, concept_names=names))
     assert_readable(figures[0])
     shown, _ = texts(figures[0])
-    for name in ("$a_b$", "word word word word word wo…", "two lines", "(empty)", "?"):
+    for name in ("$a_b$", "word word word word word wo…", "two\\nlines", "(empty)", "?"):
         assert shown.count(name) == 2
     assert label("x" * MAX_LABEL) == "x" * MAX_LABEL and label("x" * 29) == "x" * 27 + "…"
 

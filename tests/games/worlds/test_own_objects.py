@@ -194,7 +194,7 @@ def test_tables_of_spreadsheets(tmp_path):
     """Quoted cells with line ends, empty rows, and the byte order mark of Excel."""
     text = '\ufeffname;kind\r\n"a\nb";x\r\n;\r\nc;y\r\n\r\n'
     (tmp_path / "a.csv").write_bytes(text.encode())
-    assert read_objects(str(tmp_path / "a.csv")).names == (("name=a\nb", "name=c"), ("kind=x", "kind=y"))
+    assert read_objects(str(tmp_path / "a.csv")).names == (("name=a\\nb", "name=c"), ("kind=x", "kind=y"))
     (tmp_path / "a.csv").write_bytes("a,b\né,1\n".encode("cp1252"))
     with pytest.raises(ConfigError, match=r"a\.csv:2: not UTF-8: byte 0xe9; save it as UTF-8"):
         read_objects(str(tmp_path / "a.csv"))
