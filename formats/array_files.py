@@ -1,5 +1,8 @@
 """Reads arrays as tables: NumPy's .npy and .npz, and safetensors, such as the fields of EGG's interactions."""
 
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,11 @@ LENGTHS = ("message_length", "lengths", "length")
 COPIES = 4.0
 """Bytes of memory for each byte of a file of arrays, and of what is made of it."""
 
+DAMAGE = (
+    ValueError, OSError, EOFError, KeyError, SyntaxError, TypeError, RuntimeError, MemoryError, SafetensorError,
+    tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What NumPy and safetensors raise where a file is damaged."""
 Array = NDArray[Any]
 
 
@@ -82,7 +90,7 @@ def _arrays(file: Path, name: str) -> tuple[str, dict[str, Array], str | None]:
         with safe_open(file, framework="numpy") as opened:
             eos = (opened.metadata() or {}).get("eos")
         return "a safetensors file", load_file(file), eos
-    except (ValueError, OSError, EOFError, KeyError, SafetensorError) as error:
+    except DAMAGE as error:
         said = str(error)
         hint = (
             "Python objects, which can run code: save numbers" if "allow_pickle" in said else f"{said:.120}"
