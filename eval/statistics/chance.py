@@ -83,10 +83,10 @@ class Chance:
     def p_value(self, value: float) -> tuple[float | None, Basis]:
         """Two-sided p-value of no difference from chance, and what it is from.
 
-        - `ranks`: 2 (1 + k) / (1 + n), where k of n shuffles are at least as far on the side of the score, at most 1
+        - `ranks`: (1 + k) / (1 + n), where k of n shuffles are at least as far from the mean of all, with the score
           (Phipson and Smyth 2010, "Permutation p-values should never be zero", Statistical Applications in Genetics
-          and Molecular Biology 9, section 3, two-sided). It is exact.
-        - `tail`: if no shuffle is as far, their ranks say no more than 2 / (1 + n), which for 100 shuffles no
+          and Molecular Biology 9, equation 2). It is exact, also for a level that is skewed or has few values.
+        - `tail`: if no shuffle is as far, their ranks say no more than 1 / (1 + n), which for 100 shuffles no
           correction for 16 scores leaves below 5 %. The p-value is then that of Student's t with n - 1 degrees of
           freedom, of the distance in units of the half-width of `prediction_interval` on this side, if that is less.
         - `error`: that of Student's t, of the distance in standard errors of the score, where the level has no spread.
@@ -102,9 +102,10 @@ class Chance:
         draws = self.defined
         if len(draws) < max(2, LEAST_DEFINED * len(self.draws)):
             return None, "ranks"
-        at = self.level + distance
-        reached = min(int((draws >= at - NO_SPREAD).sum()), int((draws <= at + NO_SPREAD).sum()))
-        p_value = min(1.0, 2 * (1 + reached) / (1 + len(draws)))
+        middle = self.level + distance / (1 + len(draws))  # the mean of the draws and of what is compared
+        is_as_far = np.abs(draws - middle) >= abs(self.level + distance - middle) - NO_SPREAD
+        reached = int(is_as_far.sum())
+        p_value = (1 + reached) / (1 + len(draws))
         if reached:
             return p_value, "ranks"
         freedom, (low, high) = len(draws) - 1, prediction_interval(draws)

@@ -196,7 +196,7 @@ def metric(corpus):
     rows = [corpus.messages[index] for index in range(len(corpus.messages))]
     first = [row[0] if len(row) else 0 for row in rows]
     draws = (0.0, 0.5)
-    chance = Chance(kind="shuffle", level=0.25, draws=draws, bounds=(0.0, max(draws)))
+    chance = Chance(kind="shuffle", level=max(draws) / 2, draws=draws, bounds=(0.0, max(draws)))
     return Score(name="metric", value=len(set(zip(first, corpus.meanings[:, 0].tolist()))) / 100, about="pairs",
                  signature="metric|v:1", chance=chance)
 """,

@@ -117,7 +117,7 @@ def test_table_shows_the_draws_of_the_chance_level():
     found = of_draws([0.2, *[0.5] * 18, np.nan], seed=0, bounds=(0, 1), num_rows=1_000, compared=0.25)
     score = Score(name="some", value=0.1, about="a figure", signature="some|v:1", chance=found)
     shown = text(replace(score_corpus(small_corpus(), []), scores=(score,)), 120)
-    assert "p 0.200 by ranks; 19 of 20 shuffles of 1,000 messages; unshuffled 0.2500" in shown
+    assert "p 0.100 by ranks; 19 of 20 shuffles of 1,000 messages; unshuffled 0.2500" in shown
 
 
 def test_table_shows_a_chance_level_without_a_p_value():

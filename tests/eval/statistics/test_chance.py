@@ -18,10 +18,10 @@ def chance(draws, **options):
 def test_hand_made_draws():
     found = chance([0.0, 0.1, 0.2, 0.3])
     assert found.level == pytest.approx(0.15)
-    assert found.p_value(0.2) == (min(1, 2 * (1 + 2) / 5), "ranks")
-    assert found.p_value(0.0) == (2 * (1 + 1) / 5, "ranks")
-    units = 0.25 / (np.std([0.0, 0.1, 0.2, 0.3], ddof=1) * np.sqrt(5 / 4))
-    assert found.p_value(0.4) == (pytest.approx(2 * stats.t.sf(units, 3)), "tail")
+    assert found.p_value(0.2) == (1, "ranks")  # 0.16 is the mean of all five, and 0.2 the nearest to it
+    assert found.p_value(0.0) == (pytest.approx((1 + 2) / 5), "ranks")  # 0 and 0.3 are as far from 0.12
+    units = 0.35 / (np.std([0.0, 0.1, 0.2, 0.3], ddof=1) * np.sqrt(5 / 4))
+    assert found.p_value(0.5) == (pytest.approx(2 * stats.t.sf(units, 3)), "tail")
 
 
 def test_draws_that_differ_by_rounding_are_ties():
@@ -129,8 +129,17 @@ def test_shuffles_that_are_all_equal():
     """As of `tre7` of a compositional language: every shuffle has the worst score."""
     worst = of_draws([2.0] * 100, seed=0, bounds=(0, 2))
     assert worst.p_value(0.0)[0] < 1e-9
-    assert worst.p_value(1.99)[0] == pytest.approx(2 / 101)
+    assert worst.p_value(1.99)[0] == pytest.approx(1 / 101)
     assert chance([0.0] * 100).p_value(0.5) == (None, "ranks")
+
+
+def test_a_skewed_level_of_few_values_is_reached_in_5_percent():
+    """As of `ami` of short messages: nothing is below the most frequent value, so that the double of the smaller tail
+    was at most 5 % in 1.3 % of random languages."""
+    draws = np.random.default_rng(5).poisson(0.4, (2000, 101)).astype(float)
+    hits = [of_draws(row[1:], seed=0, bounds=(0, 99)).p_value(row[0])[0] < 0.05 for row in draws]
+    exact = [row[0] >= np.sort(row)[-5] and (row >= row[0]).sum() <= 5 for row in draws]
+    assert abs(np.mean(hits) - np.mean(exact)) < 0.01
 
 
 def test_one_draw_that_differs_is_no_reason():
