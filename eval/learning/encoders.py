@@ -19,6 +19,7 @@ from ecsuite.eval.learning.vocabulary import SubWords, published_subwords
 from ecsuite.runtime.devices import sent
 from ecsuite.runtime.errors import ConfigError, missing_extra
 from ecsuite.runtime.memory import require_weights_fit
+from ecsuite.runtime.randomness import initial_weights
 
 PREDICTED_SHARE = 0.15
 """Share of the symbols that an encoder predicts (Devlin et al. 2019, section 3.1)."""
@@ -137,8 +138,7 @@ class Encoder(TrainableBackbone):
             attention_probs_dropout_prob=sizes.dropout,
             pad_token_id=0,
         )
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))
+        with initial_weights(int(torch.randint(2**31, (), generator=generator))):
             self.model = transformers.BertModel(config, add_pooling_layer=False)
 
     def last_states(self, ids: Tensor, mask: Tensor) -> Tensor:

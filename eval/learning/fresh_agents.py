@@ -23,6 +23,7 @@ from ecsuite.agents.senders import MessageBuilder
 from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.games.message_builders import SymbolOptions
 from ecsuite.games.society.learning import GivenMessages, as_message
+from ecsuite.runtime.randomness import initial_weights
 
 Learner = Literal["receiver", "sender"]
 
@@ -91,11 +92,10 @@ def learning_curves(
     num_languages, num_seeds, num_messages, max_len = languages.shape
     vocab_size, num_values = int(languages.max()), int(meanings.max()) + 1
     modules: list[nn.Module] = []
-    with torch.random.fork_rng(devices=[]):
-        for _ in range(num_languages):  # agents of a seed begin alike, whatever they learn
-            for seed in seeds:
-                torch.manual_seed(seed)
-                made = _Receiver if learner == "receiver" else _Sender
+    for _ in range(num_languages):  # agents of a seed begin alike, whatever they learn
+        for seed in seeds:
+            made = _Receiver if learner == "receiver" else _Sender
+            with initial_weights(seed):
                 modules.append(made(meanings.shape[1], num_values, vocab_size, max_len, training))
     trained = Replicas(modules, lr=training.lr, clip=None, device=torch.device("cpu"))
     form = modules[0]

@@ -4,7 +4,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -131,9 +130,7 @@ def read_attributes(vectors: Vectors, codes: NDArray[np.int64], seed: int) -> Re
 
 def _untrained(run: Run) -> Game:
     """The game with the weights that it began with."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(run.experiment.training.seed)
-        return make_players(run.experiment, run.game.world).eval().games()[0][1]
+    return make_players(run.experiment, run.game.world).eval().games()[0][1]
 
 
 def _read(
