@@ -1,8 +1,8 @@
-"""Corpus file formats: all reading and writing of corpora.
+"""All reading and writing of corpora: a file becomes a `Table` of columns, these get roles, a corpus is made of them.
 
-`blocks`, `strict_json` and `plain` parse bytes; `lines`, `tables` and `directory` implement one kind of format each,
-`directory` with `meanings`; `reading` selects the format, `converting` writes those of other tools; `line_errors`
-collects the errors of a file.
+`reading` is the door: it finds out what a file is. `text_tables` and `json_tables` read texts, `frames` and
+`array_files` what is no text; `roles` says what columns are, `cells` what cells are, `corpora` makes a corpus.
+`directory`, `meanings` and `columns` are our own folder; `converting` writes the forms of other tools.
 """
 
 from ecsuite.formats.directory import write_corpus

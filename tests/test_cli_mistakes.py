@@ -126,7 +126,7 @@ MISTAKES = {
     "baseline human": "human needs a text: give --text FILE",
     "compare nowhere.json": "nowhere.json: ",
     "data wikipedia --pairs 3": "--pairs: not read by wikipedia; read by wmt14",
-    "score good.jsonl --metrics elcc --out a_file/scores.json": "[Errno ",
+    "score good.jsonl --metrics elcc --out a_file/scores.json": "a_file",
 }
 
 

@@ -70,7 +70,7 @@ class Score:
     reason: str | None = None
     """Why the value is None."""
     chance: Chance | None = None
-    """What the score would be by chance, where that is known."""
+    """The chance level of the score, where that is known."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further figures and tables, JSON-ready."""
     direction: Direction | None = None
