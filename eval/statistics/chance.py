@@ -1,4 +1,4 @@
-"""Chance: what a score is without structure, and how probable a score is by chance.
+"""Chance: what a score is without structure, and how probable a score is without it.
 
 A chance level is made here and read here. It is that of shuffles, whose scores are kept one by one: means over speakers
 or agents are then means of each draw, which have the right spread and the right shape, whatever those of the parts are.
@@ -42,7 +42,7 @@ class Chance:
     kind: Kind
     """Where it is from."""
     level: float
-    """The score that is expected by chance."""
+    """The score that is expected without structure."""
     draws: tuple[float | None, ...] = ()
     """The scores of shuffles, None where a shuffle has none."""
     seed: int | None = None
@@ -59,7 +59,7 @@ class Chance:
     freedom: float | None = None
     """Degrees of freedom of `error`."""
     p_of_theory: float | None = None
-    """Probability of so high a score by chance, where theory gives it."""
+    """Probability of so high a score without structure, where theory gives it."""
 
     @property
     def defined(self) -> Floats:
