@@ -118,7 +118,7 @@ def relation(first: Floats, second: Floats, given: Floats, groups: Ints | None =
 def explained(variable: Floats, given: Floats, groups: Ints | None = None) -> Explained:
     """How much of the variance of a variable's ranks others explain.
 
-    R² is above 0 without any relation, and no bootstrap of it contains 0. So it is adjusted: 1 - (1 - R²) (n - 1) / (n - 1 -
+    R² is above 0 for unrelated ones, and no bootstrap contains 0. So it is adjusted: 1 - (1 - R²) (n - 1) / (n - 1 -
     k), where k variables explain (Ezekiel 1930, "Methods of Correlation Analysis", chapter 12; Olkin and Pratt 1958,
     "Unbiased estimation of certain correlation coefficients", Annals of Mathematical Statistics 29, on its bias). It
     has no interval: those that assume normal variables cover 80 to 99 % with ranks.
