@@ -461,9 +461,19 @@ def _note_numbers(
     table: Table, attributes: Mapping[str, Sequence[Any]], reading: Reading, notes: list[str]
 ) -> None:
     """Say where numbers are taken as values of attributes that are hardly such."""
+    commas = [name for name in attributes if _has_decimal_commas(table, name)]
+    if commas:
+        notes.append(f"{table.source}: {', '.join(commas)}: a comma is that of a decimal, so 2,5 is 2.5")
     odd = [name for name, cells in attributes.items() if _are_numbers(cells) and _is_measure(cells)]
     if odd and reading.numeric == "values":
         _note_different(table, odd, len(table.rows), notes)
+
+
+def _has_decimal_commas(table: Table, name: str) -> bool:
+    cells = table.columns.get(name, ())
+    if isinstance(cells, Ragged) or not table.has_decimal_comma:
+        return False
+    return any("," in str(cell) for cell in cells) and _are_numbers(table.values(name))
 
 
 def _note_different(table: Table, names: Sequence[str], number: int, notes: list[str]) -> None:

@@ -184,24 +184,21 @@ def _of_documents(file: Path, name: str) -> Table:
 
 
 def _of_columns(value: Any, name: str) -> Table | None:
-    """A mapping of columns: lists of one length, of which one is of messages."""
+    """A mapping of columns: lists of one length, of which one, that is called so if any is, is of messages."""
     if not isinstance(value, dict) or not all(isinstance(each, list) for each in value.values()):
         return None
     lengths = {len(each) for each in value.values()}
-    is_known = any(plain_name(key) in MESSAGE_NAMES for key in value)
-    if (
-        len(lengths) != 1
-        or not is_known
-        or not all(isinstance(each, list | str) for each in _messages(value))
+    are_messages = [
+        bool(cells) and all(isinstance(cell, list | str) for cell in cells) for cells in value.values()
+    ]
+    known = [plain_name(key) in MESSAGE_NAMES for key in value]
+    if len(lengths) != 1 or not any(
+        are if any(known) is of_name else False for are, of_name in zip(are_messages, known, strict=True)
     ):
         return None
     return Table(
         source=name, about="JSON of columns", columns=value, rows=range(1, lengths.pop() + 1), unit="item"
     )
-
-
-def _messages(value: dict[str, Any]) -> list[Any]:
-    return next((cells for key, cells in value.items() if plain_name(key) in MESSAGE_NAMES), [])
 
 
 def _of_items(items: Sequence[Any], name: str) -> Table:

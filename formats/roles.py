@@ -30,7 +30,9 @@ ROLES = {
     "kept": "none of these; kept beside the messages",
 }
 """The roles of columns, and what each means."""
-MESSAGE_NAMES = "input_ids messages message msg tokens text signal signals utterance utterances".split()
+MESSAGE_NAMES = (
+    "input_ids messages message msg tokens text signal signals utterance utterances sentence phrase word response"
+).split()
 """Names of columns of messages; the first that is there is read."""
 NAMES: Mapping[str, Sequence[str]] = {
     "meaning": ("meaning", "meanings", "sender_input"),
@@ -42,12 +44,14 @@ NAMES: Mapping[str, Sequence[str]] = {
         "participant", "participant_id", "subject", "subject_id", "worker", "worker_id", "chain", "chain_id", "dyad",
         "pair", "group",
     ),
-    "time": ("round", "turn", "step", "generation", "time", "timestamp", "date"),
+    "time": ("round", "turn", "step", "generation", "epoch", "iteration", "episode", "time", "timestamp", "date"),
     "split": ("split",),
     "success": ("success", "correct", "is_correct"),
     "kept": (
         "id", "index", "row", "trial", "trial_id", "trial_number", "block", "rt", "reaction_time", "response_time",
-        "message_length", "receiver_input", "receiver_output", "aux", "aux_input", "labels",
+        "condition", "experiment", "session", "session_id", "phase", "age", "gender", "sex", "education", "country",
+        "native_language", "browser", "accuracy", "acc", "score", "reward", "loss", "confidence", "feedback", "comment",
+        "comments", "message_length", "receiver_input", "receiver_output", "aux", "aux_input", "labels",
     ),
 }  # fmt: skip
 """Names of columns that have a role unless the user gives them another one, in lower case."""

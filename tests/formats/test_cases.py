@@ -492,3 +492,29 @@ def test_the_same_file_gives_the_same_objects_everywhere(tmp_path, ecsuite):
     assert code == 0 and {
         name.partition("=")[0] for name in ec.read_corpus(tmp_path / "other").concept_names
     } == {"colour", "note"}
+
+
+def test_what_populations_and_experiments_leave(tmp_path):
+    """A mapping of agents, phrases of three roles, and a typed language with coordinates."""
+    (tmp_path / "agents.json").write_text(
+        json.dumps({"agent_0": [[3, 5], [1, 9]], "agent_1": [[2, 5], [2, 9]]})
+    )
+    with pytest.raises(CorpusError, match="no column of messages among agent_0, agent_1"):
+        ec.read_corpus(tmp_path / "agents.json")
+    assert said(ec.read_corpus(tmp_path / "agents.json", columns={"agent_1": "message"})) == [[2, 5], [2, 9]]
+    phrases = [
+        f"{verb} {a} {b}\t{a} {verb} {b}{' mk' * (n % 2)}"
+        for n, (verb, a, b) in enumerate(product(("love", "hate"), ("ann", "tom"), ("ann", "tom")))
+    ]
+    (tmp_path / "phrases.txt").write_text("\n".join(phrases) + "\n")
+    corpus = ec.read_corpus(tmp_path / "phrases.txt")
+    assert corpus.meanings.shape == (8, 3) and said(corpus)[1] == ["ann", "love", "tom", "mk"]
+    (tmp_path / "typed.txt").write_text("wod\t12,34\t5,5\nkika\t99,10\t6,5\nwod\t12,35\t7,5\n")
+    typed = ec.read_corpus(
+        tmp_path / "typed.txt", columns={"1": "message", "2": "feature", "3": "feature"}, split="letters"
+    )
+    assert said(typed)[1] == list("kika") and typed.meanings.tolist() == [
+        [12.34, 5.5],
+        [99.1, 6.5],
+        [12.35, 7.5],
+    ]
