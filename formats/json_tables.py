@@ -188,12 +188,11 @@ def _of_columns(value: Any, name: str) -> Table | None:
     if not isinstance(value, dict) or not all(isinstance(each, list) for each in value.values()):
         return None
     lengths = {len(each) for each in value.values()}
-    are_messages = [
-        bool(cells) and all(isinstance(cell, list | str) for cell in cells) for cells in value.values()
-    ]
-    known = [plain_name(key) in MESSAGE_NAMES for key in value]
+    named = [cells for key, cells in value.items() if plain_name(key) in MESSAGE_NAMES] or list(
+        value.values()
+    )
     if len(lengths) != 1 or not any(
-        are if any(known) is of_name else False for are, of_name in zip(are_messages, known, strict=True)
+        cells and all(isinstance(cell, list | str) for cell in cells) for cells in named
     ):
         return None
     return Table(

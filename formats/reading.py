@@ -262,35 +262,18 @@ def _with_meanings(table: Table, reading: Reading) -> Table:
         raise CorpusError(
             f"{path}: expected {len(table.rows):,} rows, one a message, got {len(other.rows):,}"
         )
-    names = {
-        name: "meaning" if role == "message" else name
-        for name, role in {**dict.fromkeys(other.columns), **other.roles}.items()
+    columns: dict[str, Cells] = {
+        name: cells if table.roles.get(name) == "message" else table.values(name)
+        for name, cells in table.columns.items()
     }
-    own: dict[str, Cells] = {
-        name: cells if isinstance(cells, Ragged) else list(cells) for name, cells in table.columns.items()
-    }
-    beside: dict[str, Cells] = {
-        names[name]: other.values(name) if name not in other.roles else _texts(other, name)
-        for name in other.columns
-    }
-    twice = next((name for name in beside if name in own), None)
-    if twice is not None:
-        raise CorpusError(f"{path}: column {twice} is in both files: expected other names")
-    roles = {**dict.fromkeys(own, None), **table.roles}
-    message = next((name for name, role in roles.items() if role == "message"), None)
-    return replace(
-        table, columns=own | beside, are_texts=False, is_header=True,
-        roles=table.roles if message else {}, about=f"{table.about}, meanings of {path.name}",
-    )  # fmt: skip
-
-
-def _texts(table: Table, name: str) -> list[Any]:
-    cells = table.columns[name]
-    return (
-        [row.tolist() for row in (cells[place] for place in range(len(cells)))]
-        if isinstance(cells, Ragged)
-        else list(cells)
-    )
+    for name in other.columns:
+        is_text = other.roles.get(name) == "message"  # of a file without a header
+        own = "meaning" if is_text else name
+        if own in columns:
+            raise CorpusError(f"{path}: column {own} is in both files: expected other names")
+        columns[own] = replace(other, are_texts=other.are_texts and not is_text).values(name)
+    about = f"{table.about}, meanings of {path.name}"
+    return replace(table, columns=columns, are_texts=False, is_header=True, about=about)
 
 
 def _with_eos(corpus: Corpus, reading: Reading, path: Path | None, of_file: str | None = None) -> Corpus:
