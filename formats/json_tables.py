@@ -191,8 +191,10 @@ def _of_columns(value: Any, name: str) -> Table | None:
     named = [cells for key, cells in value.items() if plain_name(key) in MESSAGE_NAMES] or list(
         value.values()
     )
+    # In a file of lines, a record may have a list of words as its message.
+    kinds = list | str if _is_document(name) else list
     if len(lengths) != 1 or not any(
-        cells and all(isinstance(cell, list | str) for cell in cells) for cells in named
+        cells and all(isinstance(cell, kinds) for cell in cells) for cells in named
     ):
         return None
     return Table(

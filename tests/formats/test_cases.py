@@ -518,3 +518,11 @@ def test_what_populations_and_experiments_leave(tmp_path):
         [99.1, 6.5],
         [12.35, 7.5],
     ]
+
+
+def test_a_file_of_one_record(tmp_path):
+    record = {"message": ["ne", "po"], "concepts": ["red", "star"]}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")
+    assert said(ec.read_corpus(tmp_path / "a.jsonl")) == [["ne", "po"]]
+    (tmp_path / "a.json").write_text(json.dumps({"messages": ["ne po", "lu wa"], "color": ["red", "blue"]}))
+    assert said(ec.read_corpus(tmp_path / "a.json")) == [["ne", "po"], ["lu", "wa"]]
