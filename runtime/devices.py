@@ -12,6 +12,7 @@ from torch import Tensor
 from ecsuite.runtime.allocator import kept_memory
 from ecsuite.runtime.errors import ConfigError, unknown_name
 from ecsuite.runtime.provenance import processor
+from ecsuite.runtime.randomness import GLOBAL_GENERATOR
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
@@ -183,7 +184,7 @@ def deterministic_kernels(device: torch.device, *, is_asked: bool) -> Iterator[N
 def computing(
     device: torch.device, precision: str = "fp32", *, seed: int, num_threads: int = 1
 ) -> Iterator[None]:
-    """Fix what a computation must not take from its surroundings, and restore it on exit.
+    """Fix what a computation must not take from its surroundings, and restore it on exit; other threads wait.
 
     Args:
         device: Device of the products.
@@ -193,6 +194,7 @@ def computing(
     """
     used = {"cuda": lambda: [torch.cuda.current_device()], "mps": lambda: [0]}.get(device.type, list)()
     with (
+        GLOBAL_GENERATOR,
         routed_products(device, precision),
         torch.random.fork_rng(devices=used, device_type=device.type if used else "cuda"),
         fixed_threads(num_threads),

@@ -46,7 +46,8 @@ def epoch_order(seed: int, epoch: int | str, num_examples: int) -> Integers:
     return np.random.default_rng([seed, *words]).permutation(num_examples)
 
 
-_GLOBAL_GENERATOR = threading.RLock()
+GLOBAL_GENERATOR = threading.RLock()
+"""Held by those who seed the generator of the whole process, and draw from it: one thread at a time."""
 
 
 @contextmanager
@@ -58,6 +59,6 @@ def initial_weights(seed: int) -> Iterator[None]:
     """
     import torch  # a second, for those who make modules
 
-    with _GLOBAL_GENERATOR, torch.random.fork_rng(devices=[]):
+    with GLOBAL_GENERATOR, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         yield

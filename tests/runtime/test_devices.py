@@ -1,6 +1,8 @@
 """The device and the precision are what they are called."""
 
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -19,6 +21,7 @@ from ecsuite.runtime.devices import (
     routed_products,
 )
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import initial_weights
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 
@@ -118,3 +121,27 @@ def test_icy_signs_the_precision_that_was_used(monkeypatch, has_amx, used):
     assert study.training.signature(20.0).split("|")[-2] == f"precision:{used}"
     note = "--precision bf16: this cpu device computed in fp32, which the signature says."
     assert precision_notes(study) == ([] if has_amx else [note])
+
+
+def test_what_computes_in_threads_draws_as_it_does_alone():
+    """Dropout draws from the generator of the whole process, which another thread seeds for the weights it makes."""
+
+    def drawn():
+        found = []
+        with devices.computing(torch.device("cpu"), seed=3):
+            for _ in range(20):
+                time.sleep(0.001)
+                found.append(torch.rand(1).item())
+        return found
+
+    def make_weights():
+        for seed in range(40):
+            with initial_weights(seed):
+                torch.nn.Linear(3, 3)
+            time.sleep(0.0005)
+
+    alone = drawn()
+    with ThreadPoolExecutor(3) as threads:
+        weights, *together = [threads.submit(make_weights), threads.submit(drawn), threads.submit(drawn)]
+        assert [each.result() for each in together] == [alone, alone]
+        weights.result()
