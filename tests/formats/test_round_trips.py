@@ -141,20 +141,35 @@ def check(corpus, form, folder):
     assert read == found, lost
 
 
-@pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(corpus=corpora())
-def test_what_is_written_is_read_back(form, corpus):
+def check_drawn(form, number):
+    """Check so many corpora, drawn the same each time."""
     if form == "hf":
         pytest.importorskip("datasets").disable_progress_bars()
-    folder = Path(tempfile.mkdtemp())
-    try:
-        check(corpus, form, folder)
-    finally:
-        shutil.rmtree(folder)
+
+    @settings(max_examples=number, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(corpus=corpora())
+    def each(corpus):
+        folder = Path(tempfile.mkdtemp())
+        try:
+            check(corpus, form, folder)
+        finally:
+            shutil.rmtree(folder)
+
+    each()
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_written_is_read_back(form):
+    check_drawn(form, 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_written_is_read_back_of_many(form):
+    check_drawn(form, 300 if form == "hf" else 1500)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(corpus=corpora())
 def test_a_folder_of_ours_is_read_back(corpus):
     folder = Path(tempfile.mkdtemp())
