@@ -1,4 +1,4 @@
-"""What an XferBench score can't tell: docs/mini.md has the figures."""
+"""What an XferBench score can't tell: docs/mini.md and docs/mini_size.md have the figures."""
 
 import re
 
@@ -12,7 +12,7 @@ R² = 0.99 between `danish` and all ten languages."""
 PASSES_RATIO = 1.02
 """How many times as often a model may read one corpus in an epoch as another, for their scores to be compared. Where
 repetition changes scores of `mini` most, uniform noise of 30,000 types read once and 1.25 times, this much changes them
-by .012: less than the resolution with three seeds, .017."""
+by .008: less than the resolution with three seeds, .017."""
 
 
 def limits_of(signature: str) -> str | None:
