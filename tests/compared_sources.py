@@ -12,7 +12,7 @@ MINI = "xferbench|preset:mini|targets:embedded|precision:fp32|v:1"
 FULL = "xferbench|preset:full|protocol:published-2024|targets:wikipedia|precision:fp32|v:2"
 
 
-def source(name, *rows, targets=TARGETS, signature=MINI, seeds=None, ci95=None):
+def source(name, *rows, targets=TARGETS, signature=MINI, seeds=None, ci95=None, passes=None):
     """A source with a row of scores, one for each target, for each seed."""
     return Result(
         name=name,
@@ -20,6 +20,7 @@ def source(name, *rows, targets=TARGETS, signature=MINI, seeds=None, ci95=None):
         seeds=tuple(range(len(rows)) if seeds is None else seeds),
         signature=signature,
         ci95=ci95,
+        passes=passes,
     )
 
 

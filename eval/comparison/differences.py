@@ -12,7 +12,7 @@ from itertools import combinations
 from textwrap import shorten
 from typing import Any, Literal
 
-from ecsuite.eval.comparison.results import UNSIGNED, Result, require_same_targets
+from ecsuite.eval.comparison.results import UNSIGNED, Result, repetition, require_same_targets
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import (
     ALPHA,
@@ -118,6 +118,9 @@ def holm_of_known(p_values: Iterable[float | None]) -> list[float | None]:
 def _difference(first: Result, second: Result) -> tuple[MeanDifference, str]:
     """The difference of two sources, and what it is computed from."""
     one, other = first.seed_scores, second.seed_scores
+    why = repetition((first, second))
+    if why is not None:
+        return MeanDifference(mean=first.score - second.score, ci95=None, p_value=None), why
     if len(one) > 1 and first.seeds == second.seeds:
         return paired_difference(one - other), f"paired by {len(one)} seeds"
     if len(one) > 1 and len(other) > 1:

@@ -4,11 +4,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
+from ecsuite.eval.metrics.preset_limits import are_read_alike
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import Interval
 from ecsuite.runtime.errors import ConfigError
@@ -17,6 +19,12 @@ UNSIGNED = "unsigned (another program)"
 """Signature of results without one: their settings are unknown."""
 XFERBENCH = "xferbench"
 """The metric that is compared unless another is named."""
+OF_A_SOURCE = ("seed", "seeds", "passes")
+"""Parts of a signature in which sources of one table may differ; passes that do allow no conclusion on a pair."""
+EQUAL_SIZES = (
+    "compare corpora of equally many symbols (games: evaluation.corpus_size, grammars: --num-symbols)"
+)
+"""What is to be done about unequal passes."""
 BASELINE_NAMES = ("nothing", "no_pretrain", "no_pretraining", "dev_null")
 """Names of the baseline without a corpus: a model without pretraining."""
 
@@ -37,13 +45,15 @@ class Result:
     seeds: tuple[int, ...]
     """Seeds, in the order of `by_target`: those of XferBench, or of the training of a game."""
     signature: str
-    """Signature of the score without the seed: results with equal signatures are comparable."""
+    """Signature of the score without the parts of `OF_A_SOURCE`: results with equal signatures are comparable."""
     source: str = ""
     """Path of the scored corpus, otherwise the name in the file, otherwise the file."""
     fingerprint: str = ""
     """Identity of the source, if known: the hash of the corpus, or the settings of the game without the seed."""
     ci95: Interval | None = None
     """The interval of the score, if there is one seed and the metric has an interval."""
+    passes: float | None = None
+    """XferBench: passes over the corpus per epoch of pretraining, at least 1; None if not known."""
 
     def __post_init__(self) -> None:
         """Check the invariants."""
@@ -96,6 +106,17 @@ class Result:
             "seed_scores": self.seed_scores.tolist(),
             "source": self.source,
         }
+
+
+def repetition(results: Sequence[Result]) -> str | None:
+    """Why no conclusion is drawn on some of these sources: models read one corpus more often than another.
+
+    None if they are read alike, see `are_read_alike`.
+    """
+    known = [result for result in results if result.passes is not None]
+    if all(are_read_alike(one.passes, other.passes) for one, other in combinations(known, 2)):
+        return None
+    return "passes per epoch differ: " + ", ".join(f"{each.name} {each.passes:.3g}" for each in known)
 
 
 def require_same_targets(expected: Iterable[str], found: Iterable[str], who: str, other: str) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path, PurePath
 from textwrap import shorten
 from typing import Any
 
-from ecsuite.eval.comparison.results import UNSIGNED, XFERBENCH, Result, source_name
+from ecsuite.eval.comparison.results import OF_A_SOURCE, UNSIGNED, XFERBENCH, Result, source_name
+from ecsuite.eval.metrics.preset_limits import passes_of
 from ecsuite.eval.statistics.differences import Interval
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
@@ -60,11 +61,11 @@ def gather_from(documents: Iterable[Document], metric: str, *, merges_seeds: boo
         metric: Name of the score.
         merges_seeds: Whether runs of one game with different seeds are one source; else each folder is one.
     """
-    merged: dict[tuple[str, str, str], list[tuple[Result, Path]]] = {}
+    merged: dict[tuple[object, ...], list[tuple[Result, Path]]] = {}
     for file, data in documents:
         for found in _read_file(file, data, metric):
             result = found if merges_seeds else replace(found, name=_folder_of(file), fingerprint=str(file))
-            key = (result.name, result.fingerprint or result.source, result.signature)
+            key = (result.name, result.fingerprint or result.source, result.signature, result.passes)
             merged.setdefault(key, []).append((result, file))
     results = [_merge(measured) for measured in merged.values()]
     return _with_different_names(_of_common_signature(results))
@@ -134,8 +135,8 @@ def _read_score(file: Path, data: Mapping[str, Any], score: Mapping[str, Any], m
     digests = corpus.get("sha256")
     identity = json.dumps(digests, sort_keys=True) if digests else ""
     parts = signature.split("|") if isinstance(signature, str) else []
-    rest = [part for part in parts if part.partition(":")[0] not in ("seed", "seeds")]
-    seeds = [_seed(part) for part in parts if part not in rest]
+    rest = [part for part in parts if part.partition(":")[0] not in OF_A_SOURCE]
+    seeds = [_seed(part) for part in parts if part.startswith(("seed:", "seeds:"))]
     if metric == XFERBENCH:
         rows, ci95 = _rows_of_xferbench(file, score, seeds), None
     else:
@@ -158,6 +159,7 @@ def _read_score(file: Path, data: Mapping[str, Any], score: Mapping[str, Any], m
         source=str(path or data.get("name") or file),
         fingerprint=identity,
         ci95=ci95,
+        passes=passes_of(str(signature)),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ecsuite.eval.metrics import direction_of, question_of
+from ecsuite.eval.metrics.preset_limits import are_read_alike, passes_of
 from ecsuite.eval.metrics.score import Direction, Question, Score
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
@@ -24,8 +25,6 @@ MORE_MESSAGES = {
 NARROW = 0.1
 """Scores of agents do not read the corpus, so its size says nothing: one that does not differ from chance is as by
 chance if its 95 % interval reaches at most so far to either side."""
-MOST_PASSES = 20
-"""XferBench: if a model reads the corpus more often in an epoch, it learns the corpus by heart."""
 
 Relation = Literal["above", "below", "equal", "unknown"]
 
@@ -140,12 +139,16 @@ def least_messages(name: str) -> int:
 
 
 def place_of(score: Score) -> str:
-    """Where an XferBench score lies between the reference scores of its preset; empty if there are none."""
-    passes, anchors = score.details.get("repeats", 0), anchors_of(score)
-    if passes > MOST_PASSES:
-        return f"too small for this measure (read {passes:.0f} times)"
+    """Where an XferBench score lies between the reference scores of its preset; empty if there are none.
+
+    The references are read once in an epoch. A corpus that is read more often is not placed, because repetition alone
+    moves a score past them (docs/mini_size.md).
+    """
+    passes, anchors = passes_of(score.signature), anchors_of(score)
     if score.value is None or not anchors:
         return ""
+    if not are_read_alike(passes, 1.0):
+        return f"too small to be placed (read {passes:.3g} times)"
     better = [name for name, level in anchors if level <= score.value]
     worse = [name for name, level in anchors if level > score.value]
     if better and worse:

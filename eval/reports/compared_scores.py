@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ecsuite.eval.comparison.all_scores import ComparedScore, ComparedScores
 from ecsuite.eval.comparison.differences import Difference
-from ecsuite.eval.comparison.results import XFERBENCH
+from ecsuite.eval.comparison.results import EQUAL_SIZES, XFERBENCH, repetition
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report
@@ -54,6 +54,8 @@ def notes(compared: ComparedScores) -> list[str]:
     if "intervals of the scores" in bases:
         lines.append("Noise between seeds is not in these intervals: train each source with several seeds.")
     lines += [f"{score.name}: {score.reason}" for score in compared.scores if score.reason]
+    unequal = [repetition(list(score.results.values())) for score in compared.scores]
+    lines += [f"{XFERBENCH}: {why}; {EQUAL_SIZES}." for why in unequal if why]
     signatures = [result.signature for score in compared.scores for result in score.results.values()]
     lines += [f"{XFERBENCH}: {limits}." for limits in dict.fromkeys(map(limits_of, signatures)) if limits]
     if compared.left_out:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ecsuite.eval.metrics import ASKED_FOR, QUESTIONS, SCORES
 from ecsuite.eval.metrics.conclusions import FEW_MESSAGES, Conclusion, anchors_of
-from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.metrics.preset_limits import are_read_alike, limits_of, passes_of
 from ecsuite.eval.metrics.score import Question, Score
 from ecsuite.eval.reports.samples import Sample
 
@@ -203,15 +203,14 @@ def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
     """The line of a score; XferBench has others with the scores of its preset's references and its limits."""
     arrow = ARROWS[conclusion.direction]
     if conclusion.question == "transfer":
-        is_too_small = conclusion.word.startswith("too small")
-        value = "" if is_too_small or score.value is None else shown(score.value)
+        value = "" if score.value is None else shown(score.value)
         about = conclusion.word or str(score.reason or "")
         line = Text(f"{set_cell_size(f'  {score.name}', _NAME)}{value:>{_VALUE}} {arrow} {about}")
         anchors, limits = anchors_of(score), limits_of(score.signature)
-        if is_too_small or score.value is None:
+        if score.value is None:
             return [line]
         lines = [line]
-        if anchors:
+        if anchors and are_read_alike(passes_of(score.signature), 1.0):
             (best, low), (worst, high) = anchors[0], anchors[-1]
             lines.append(Text(f"    for comparison: {best} {low:.3f} … {worst} {high:.3f}", "dim"))
         return [*lines, *([Text(f"    {limits}", "dim")] if limits else [])]

@@ -17,7 +17,7 @@ from ecsuite.eval.xferbench.texts import Text
 from ecsuite.eval.xferbench.training import cross_entropy, train
 from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
 
-VERSION = 3
+VERSION = 4
 """Increased whenever the same inputs would give another result."""
 BYTES_PER_UNIT = 20
 """Bytes of text that are tokenised in the time of a token of training; only for the time left."""

@@ -33,6 +33,7 @@ def report(study: Study, result: XferBenchResult | None, reason: str | None = No
         preset=preset.name,
         protocol=protocol.name,
         targets="embedded" if study.is_embedded else fingerprint(study.texts),
+        passes=_passes(study),
         seeds=_seeds(list(study.corpora if result is None else result.tuned)),
         precision=study.machine.precision,
     )
@@ -78,6 +79,13 @@ def _figures(study: Study, result: XferBenchResult) -> dict[str, Any]:
     details |= {"text_repeats": repeated} if repeated else {}
     details |= {"reference": dict(preset.reference)} if preset.reference and study.is_embedded else {}
     return details
+
+
+def _passes(study: Study) -> str:
+    """Passes over the shortest corpus per epoch: 2.27; 1 if no symbol is read twice, as without pretraining."""
+    whole = study.preset.pretrain_tokens
+    sizes = [len(corpus.messages.values) for corpus in study.corpora.values() if corpus is not None]
+    return f"{whole / max(1, min([whole, *sizes])):.2f}".rstrip("0").rstrip(".")
 
 
 def _seeds(seeds: Sequence[int]) -> str:

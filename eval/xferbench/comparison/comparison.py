@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ecsuite.eval.comparison.differences import choose_baseline, pairs_of, require_comparable
-from ecsuite.eval.comparison.results import UNSIGNED, Result
+from ecsuite.eval.comparison.results import EQUAL_SIZES, UNSIGNED, Result, repetition
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.statistics.bootstrap import FEWEST, NUM_RESAMPLES, SEED, expanded_level
 from ecsuite.eval.xferbench.comparison.anchors import (
@@ -91,6 +91,9 @@ class Comparison:
             notes.append(f"p: {test}; better or worse: below .05.")
         if self.baseline is not None and self.baseline.name == PUBLISHED_NAME:
             notes.append(f"{PUBLISHED_NAME}: the mean of three runs, treated as one run.")
+        unequal = repetition(self.results)
+        if unequal is not None:
+            notes.append(f"Unknown: {unequal}; {EQUAL_SIZES}.")
         limits = limits_of(self.signature)
         if limits is not None:
             notes.append(f"{limits[0].upper()}{limits[1:]}.")

@@ -4,8 +4,9 @@ A difference can be due to two kinds of chance. Other languages would give anoth
 over languages of the paired differences, which removes the difficulty of each language. Another seed would give another
 model: this is measured by the standard deviation over seeds. Intervals over languages do not include seed noise, as all
 languages share one pretrained model. A source is better or worse only if the difference exceeds both, if known, and if
-its p-value is below 5 % after Holm's correction for all differences that are shown. Where seed noise is not known, the
-difference is one of two models, and not of their sources: tables say so.
+its p-value is below 5 % after Holm's correction for all differences that are shown. Where seed
+noise is not known, the difference is one of two models, and not of their sources: tables say so. There is no conclusion
+between corpora that models read unequally often, since repetition alone changes scores (docs/mini_size.md).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from ecsuite.eval.comparison.differences import holm_of_known
-from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.comparison.results import Result, repetition
 from ecsuite.eval.statistics.bootstrap import FEWEST, mean_interval
 from ecsuite.eval.statistics.differences import ALPHA, Interval, paired_difference
 
@@ -71,7 +72,7 @@ class Difference:
     """Absolute value that the mean must exceed to be larger than seed noise."""
     p_value: float | None
     """p-value of no difference: the largest of the paired t test over languages and the t test of seed noise, as far as
-    these are known, since the difference must exceed both; None if neither is."""
+    these are known, since the difference must exceed both; None if neither is, or if passes differ."""
     conclusion: Conclusion
     why: str
     """Reason for the conclusion."""
@@ -111,7 +112,8 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
         None if ci95 is None else paired_difference(gaps).p_value,
         None if noise is None else noise.p_value(mean, *num_seeds),
     ]
-    conclusion, why = judge(mean, ci95, threshold)
+    unequal = repetition((result, baseline))
+    conclusion, why = judge(mean, ci95, threshold) if unequal is None else ("unknown", unequal)
     return Difference(
         source=result.name,
         baseline=baseline.name,
@@ -121,7 +123,9 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
         ci_reason=reason if ci95 is None else None,
         seed_error=error,
         seed_threshold=threshold,
-        p_value=max((p_value for p_value in p_values if p_value is not None), default=None),
+        p_value=None
+        if unequal is not None
+        else max((p_value for p_value in p_values if p_value is not None), default=None),
         conclusion=conclusion,
         why=why,
     )

@@ -106,6 +106,19 @@ def test_games_are_not_ranked_by_mini():
     assert not any("mini" in line for line in report(compare_scores([FIRST, SECOND])).notes)
 
 
+def test_corpora_that_mini_reads_unequally_often_are_not_ranked():
+    found = [document("a", xferbench=(5.0, 4.9, 5.1)), document("b", xferbench=(5.2, 5.1, 5.3))]
+    for (_, data), passes in zip(found, ("2.27", "1"), strict=True):
+        data["scores"][0]["details"] = {"by_target": {"one": 5.0, "two": 5.1}}
+        data["scores"][0]["signature"] = f"xferbench|preset:mini|passes:{passes}|seeds:0|v:4"
+    shown = report(compare_scores(found))
+    [line] = [line for line in shown.notes if "passes" in line]
+    assert line.startswith(
+        "xferbench: passes per epoch differ: a 2.27, b 1; compare corpora of equally many symbols"
+    )
+    assert [str(cell) for cell in shown.tables[0].columns[-1].cells] == ["unknown"]
+
+
 def test_commands(ecsuite, tmp_path):
     for name, grammar in (("one", "concat"), ("two", "hol")):
         arguments = ("--num-attributes", "2", "--num-values", "4", "--out", name)

@@ -42,6 +42,22 @@ def test_equal_seeds_are_paired():
     assert found.p_value == found.p_holm == pytest.approx(theirs.pvalue)
 
 
+@pytest.mark.parametrize(("passes", "is_alike"), [(1.0, True), (1.02, True), (1.25, False), (None, True)])
+def test_corpora_that_are_read_unequally_often_are_not_ranked(passes, is_alike):
+    """Noise was better than noise of more symbols."""
+    xferbench = [
+        source(name, *([value] for value in values), targets=["one"], passes=number)
+        for name, values, number in (("a", FIRST, passes), ("b", SECOND, 1.0))
+    ]
+    [found] = compare(xferbench, "xferbench").differences
+    assert found.mean == pytest.approx(0.8 / 3)
+    if is_alike:
+        assert (found.conclusion, found.basis) == ("higher", "paired by 3 seeds")
+    else:
+        assert (found.conclusion, found.ci95, found.p_value, found.p_holm) == ("unknown", None, None, None)
+        assert found.basis == "passes per epoch differ: a 1.25, b 1"
+
+
 def test_other_seeds_are_not_paired():
     found = only_difference(topsim("a", FIRST), topsim("b", SECOND, seeds=[1, 2, 3]))
     theirs = stats.ttest_ind(FIRST, SECOND, equal_var=False)

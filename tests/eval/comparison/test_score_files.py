@@ -78,6 +78,20 @@ def test_results_of_the_reference_program_are_unsigned(tmp_path):
     assert null.is_baseline and not small.is_baseline
 
 
+def test_passes_are_of_a_source_and_not_of_the_settings(tmp_path):
+    few, many = (
+        scorecard({"da": 4.0}, source=f"{passes}/corpus.jsonl", sha=passes)
+        | {"scores": [xferbench | {"signature": SIGNATURE.format(0) + f"|passes:{passes}"}]}
+        for passes in ("1", "20.5")
+        for xferbench in [scorecard({"da": 4.0})["scores"][1]]
+    )
+    files = [write(tmp_path / "few.json", few), write(tmp_path / "many.json", many)]
+    assert [(each.passes, each.signature) for each in gather(files)] == [
+        (1, WITHOUT_SEED),
+        (20.5, WITHOUT_SEED),
+    ]
+
+
 def by_seed(seeds):
     """A scorecard of several seeds."""
     rows = [{"seed": seed, "value": 1.0, "by_target": {"da": 4.0 + seed, "eu": 5.0}} for seed in seeds]

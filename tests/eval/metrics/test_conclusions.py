@@ -116,22 +116,23 @@ ANCHORS = {"text": 4.9, "nothing": 5.1, "noise": 5.2}
 
 
 @pytest.mark.parametrize(
-    ("value", "repeats", "expected"),
+    ("value", "passes", "expected"),
     [
-        (5.0, 2.0, "between text and nothing"),
-        (4.8, 2.0, "better than text"),
-        (5.3, 2.0, "worse than noise"),
-        (5.3, 20.0, "worse than noise"),
-        (5.3, 109.43, "too small for this measure (read 109 times)"),
+        (5.0, "1", "between text and nothing"),
+        (4.8, "1", "better than text"),
+        (5.3, "1.02", "worse than noise"),
+        (4.8, "1.1", "too small to be placed (read 1.1 times)"),
+        (5.3, "109.43", "too small to be placed (read 109 times)"),
     ],
 )
-def test_where_a_score_of_xferbench_lies(value, repeats, expected):
+def test_where_a_score_of_xferbench_lies(value, passes, expected):
+    """Uniform noise of 12,500 symbols was better than French text."""
     found = Score(
         name="xferbench",
         value=value,
         about="transfer",
-        signature="xferbench|v:1",
-        details={"repeats": repeats, "reference": ANCHORS},
+        signature=f"xferbench|passes:{passes}|v:1",
+        details={"reference": ANCHORS},
     )
     assert place_of(found) == word(found) == expected
     [conclusion] = conclusions([found], 500)

@@ -25,8 +25,8 @@ XFERBENCH = Score(
     name="xferbench",
     value=5.06,
     about="transfer",
-    signature="xferbench|v:1",
-    details={"repeats": 2.0, "note": "reduced", "reference": {"French text": 4.951, "uniform noise": 5.174}},
+    signature="xferbench|passes:1|v:1",
+    details={"note": "reduced", "reference": {"French text": 4.951, "uniform noise": 5.174}},
 )
 
 
@@ -112,10 +112,10 @@ def test_xferbench_is_shown_between_its_references(cards):
     assert lines[place].endswith("(not comparable with published scores)")
     assert lines[place + 1].split() == ("xferbench 5.060 ↓ between French text and uniform noise".split())
     assert "French text 4.951 … uniform noise 5.174" in lines[place + 2]
-    too_small = replace(XFERBENCH, details=dict(XFERBENCH.details) | {"repeats": 109.4})
+    too_small = replace(XFERBENCH, signature="xferbench|passes:109.4|v:1")
     shown = "\n".join(lines_of(replace(cards["grammar"], scores=(too_small,))))
-    assert re.search(r"xferbench +↓ too small for this measure \(read 109 times\)", shown)
-    assert "5.060" not in shown and "uniform noise" not in shown
+    assert re.search(r"xferbench +5\.060 ↓ too small to be placed \(read 109 times\)", shown)
+    assert "uniform noise" not in shown
 
 
 def test_mini_says_that_it_does_not_rank_games(cards):

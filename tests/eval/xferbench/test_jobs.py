@@ -209,7 +209,7 @@ def test_tiny_jobs_have_the_figures_of_their_version(study_of, texts, tmp_path, 
     data = b"".join(symbols[name].numpy().tobytes() for name in ("tune", "test"))
     weights = load((tmp_path / "results" / f"{pretraining.name}.safetensors").read_bytes())
     sum_of_squares = sum(float((weight.double() ** 2).sum()) for weight in weights.values())
-    assert {job.key["version"] for job in (pretraining, tuning, tuning.inputs["tokens"])} == {3}
+    assert {job.key["version"] for job in (pretraining, tuning, tuning.inputs["tokens"])} == {4}
     digest, squares, nats = FIGURES[protocol]
     found = (hashlib.sha256(data).hexdigest()[:16], sum_of_squares, results[tuning].value["cross_entropy"])
     assert found[0] == digest

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.preset_limits import passes_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.xferbench.metric import score_source, xferbench
@@ -39,8 +40,8 @@ def test_score_is_deterministic_and_says_what_it_is(corpus, kept):
     assert xferbench(corpus, kept) == [score]
     assert torch.equal(torch.get_rng_state(), state)
     assert (torch.get_float32_matmul_precision(), torch.get_num_threads()) == settings
-    parts = "preset:mini|protocol:strict|targets:embedded|seeds:0|precision:fp32"
-    assert score.signature == f"xferbench|{parts}|v:3"
+    parts = "preset:mini|protocol:strict|targets:embedded|passes:1.33|seeds:0|precision:fp32"
+    assert score.signature == f"xferbench|{parts}|v:4"
     assert score.value == pytest.approx(np.mean(list(score.details["by_target"].values())))
     assert score.details["repeats"] == 1.3337
     assert "not comparable" in score.details["note"]
@@ -71,6 +72,28 @@ def test_no_pretraining_on_a_short_text(tmp_path):
     assert "|targets:xx#" in score.signature and score.details["repeats"] == 0
     assert set(score.details["by_target"]) == {"xx"}
     assert score.details["text_repeats"]["xx"] > 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "passes"),
+    [
+        ([1_000], "4"),
+        ([3_000], "1.33"),
+        ([4_000], "1"),
+        ([20_000], "1"),
+        ([None], "1"),
+        ([20_000, 1_000], "4"),
+        ([7], "571.43"),
+    ],
+)
+def test_the_signature_has_the_passes_over_the_shortest_corpus(study_of, sizes, passes):
+    """Scores of 200,000 and of a million symbols of noise had equal signatures, and differed by their size alone."""
+    corpora = {
+        seed: None if size is None else Corpus(messages=Ragged.from_rows([[0] * size]))
+        for seed, size in enumerate(sizes)
+    }
+    line = report(study_of(corpora, seeds=range(len(sizes))), None, "not computed").signature
+    assert f"|passes:{passes}|" in line and passes_of(line) == float(passes)
 
 
 def test_an_empty_corpus_has_no_score():

@@ -2,6 +2,7 @@
 
 import functools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,6 +51,20 @@ def printed(*tables):
 
 def row(text, name):
     return next(line.split() for line in text.splitlines() if line.startswith(name))
+
+
+def test_a_note_says_which_corpora_are_read_more_often():
+    few, many, nothing = (
+        replace(of_gaps(name, GAPS[name], num_seeds=3, noise=0.002), passes=passes)
+        for name, passes in (("words", 20.0), ("like_nothing", 1.0), ("nothing", 1.0))
+    )
+    found = compare([few, many, nothing])
+    [note] = [note for note in found.notes if "passes" in note]
+    assert note.startswith(
+        "Unknown: passes per epoch differ: words 20, nothing 1, like_nothing 1; compare corpora of"
+    )
+    assert found.num_comparisons == 1
+    assert not any("passes" in note for note in compare([many, nothing]).notes)
 
 
 def test_the_table_of_scores():

@@ -30,6 +30,18 @@ def test_a_known_difference():
     assert difference(source("noise", LEVELS - GAPS), NOTHING, None).conclusion == "worse"
 
 
+def test_corpora_that_are_read_unequally_often_are_not_ranked():
+    """Noise of 200,000 symbols was better than no pretraining, and than a grammar of two million."""
+    rows = [LEVELS + GAPS, LEVELS + GAPS + 0.001]
+    words, more = source("words", *rows, passes=20.0), source("more", *rows, passes=1.0)
+    nothing = source("nothing", LEVELS, LEVELS + 0.001, passes=1.0)
+    noise = seed_noise([words, more, nothing])
+    apart, alike = corrected(difference(each, nothing, noise) for each in (words, more))
+    assert (apart.conclusion, apart.why) == ("unknown", "passes per epoch differ: words 20, nothing 1")
+    assert (apart.p_value, apart.p_holm) == (None, None) and apart.mean == alike.mean
+    assert alike.conclusion == "better" and alike.p_holm == alike.p_value
+
+
 def test_how_hard_languages_are_does_not_matter():
     shift = np.linspace(-3, 3, 8)
     before = difference(source("words", LEVELS + GAPS), NOTHING, None)
