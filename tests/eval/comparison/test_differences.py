@@ -1,6 +1,7 @@
 """Differences are paired by seed where they can be, p-values are corrected, and other settings are refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +72,16 @@ def test_single_scores_are_compared_by_their_intervals():
     assert (found.basis, found.conclusion) == ("intervals of the scores", "higher")
     assert found.ci95 == pytest.approx((0.4 - 0.1 * 2**0.5, 0.4 + 0.1 * 2**0.5))
     assert only_difference(high, low, baseline="a").conclusion == "lower"
+
+
+def test_nothing_is_concluded_from_intervals_that_cover_too_often():
+    high, low = (
+        replace(topsim(name, [value], ci95=(value - 0.1, value + 0.1)), signature="has|v:1")
+        for name, value in (("a", 0.7), ("b", 0.3))
+    )
+    [found] = compare([high, low], "has").differences
+    assert (found.conclusion, found.p_value, found.ci95) == ("unknown", None, None)
+    assert found.basis == "its intervals are too wide: train several seeds"
 
 
 def test_scores_without_an_interval_are_unknown():
