@@ -31,6 +31,23 @@ def is_missing(cell: Any) -> bool:
     return cell is None or cell == "" if not isinstance(cell, float) else math.isnan(cell)
 
 
+def are_numbers(cells: Sequence[Any]) -> bool:
+    """Whether the cells that have a value are numbers, and there are some."""
+    filled = [cell for cell in cells if cell is not None]
+    return bool(filled) and all(map(is_number, filled))
+
+
+def is_number(cell: Any) -> bool:
+    """Whether a cell is a number; a truth value is none."""
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def are_all(cells: Sequence[Any], kind: type) -> bool:
+    """Whether the cells that have a value are of a kind, and there are some."""
+    filled = [cell for cell in cells if cell is not None]
+    return bool(filled) and all(isinstance(cell, kind) for cell in filled)
+
+
 def looks_literal(text: str) -> bool:
     """Whether a text begins and ends as a list, a tuple, a mapping, a quoted text or an array does."""
     text = text.strip()

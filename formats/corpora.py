@@ -1,23 +1,22 @@
-"""A corpus of a table: messages as symbols, what was meant, and all that is kept beside them."""
+"""A corpus of a table: its messages, what was meant, and all that is kept beside them."""
 
-import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged, column_of, named_attributes, word_vectors
-from ecsuite.formats.cells import is_id, is_missing
-from ecsuite.formats.line_errors import ErrorList, LineError, show
+from ecsuite.formats.cells import are_all, are_numbers, is_id, is_missing, is_number
+from ecsuite.formats.line_errors import show
+from ecsuite.formats.messages import Split, messages_of
 from ecsuite.formats.roles import described, roles_of
-from ecsuite.formats.rows import ID_LIMIT, Rows
+from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.printable import printable
 
-Split = Literal["auto", "spaces", "commas", "hyphens", "letters"]
 Numeric = Literal["values", "features"]
 Missing = Literal["keep", "leave", "value"]
 SHARE_OF_DIFFERENT = 0.9
@@ -76,7 +75,7 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
     metadata: dict[str, Any] = {"source_format": table.about}
     meant = _meant(table, roles, reading, notes, metadata)
     message = next(name for name, role in roles.items() if role == "message")
-    messages, names = _messages(table, message, reading.split, notes)
+    messages, names = messages_of(table, message, reading.split, notes)
     columns = _kept(table, roles)
     if table.is_header:
         metadata["roles"] = roles
@@ -90,116 +89,6 @@ def _is_guessed(table: Table, roles: Mapping[str, str]) -> bool:
     return (table.is_header and not set(roles.values()) <= {"message", "meaning", "concept"}) or (
         not table.is_header and len(roles) > 1 and not table.about.startswith("json")
     )
-
-
-# Messages
-
-
-def _messages(
-    table: Table, column: str, split: Split, notes: list[str]
-) -> tuple[Ragged, tuple[str, ...] | None]:
-    """Messages as symbols, and their names unless all are whole numbers as one writes them."""
-    cells = table.columns[column]
-    if isinstance(cells, Ragged):
-        return cells, None
-    cells = _as_lists(table, column)
-    how = _separator(table, column, cells, notes) if split == "auto" else split
-    errors = ErrorList(
-        table.source, "a message as a list of integers or of strings, or as a text", table.unit
-    )
-    rows = [_parsed(errors, table, place, cell, how) for place, cell in enumerate(cells)]
-    errors.check()
-    are_listed = any(isinstance(cell, list) and any(map(is_text, cell)) for cell in cells)
-    if not are_listed and all(type(symbol) is int or is_id(symbol) for row in rows for symbol in row):
-        numbers = [[int(symbol) for symbol in row] for row in rows]
-        if max((symbol for row in numbers for symbol in row), default=0) < ID_LIMIT:
-            return Ragged.from_rows(numbers), None
-    named = Rows()
-    named.extend([[str(symbol) for symbol in row] for row in rows])
-    _note_spellings(table, list(named.names), notes)
-    return named.ragged(), tuple(named.names)
-
-
-def _as_lists(table: Table, column: str) -> Sequence[Any]:
-    """The cells of messages: lists that are written as texts are lists, and other texts stay as they are."""
-    from_texts = replace(table, are_texts=False)
-    return [
-        ("" if table.are_texts else []) if is_missing(cell) else cell for cell in from_texts.values(column)
-    ]
-
-
-def _parsed(errors: ErrorList, table: Table, place: int, cell: Any, how: str) -> list[Any]:
-    found = errors.parse([cell], table.rows[place], lambda each: _symbols(each, how))
-    return found[0] if found else []
-
-
-def _symbols(cell: Any, how: str) -> list[Any]:
-    """The symbols of a cell.
-
-    Raises:
-        LineError: If it is no message.
-    """
-    if isinstance(cell, str):
-        if how == "letters":
-            return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
-        separator = {"commas": ",", "hyphens": "-"}.get(how)
-        return (
-            cell.split()
-            if separator is None
-            else [each.strip() for each in cell.split(separator) if each.strip()]
-        )
-    items = cell if isinstance(cell, list) else [cell]
-    if any(type(item) is int and item >= ID_LIMIT for item in items):
-        raise LineError(show(max(item for item in items if type(item) is int)), f"integers below {ID_LIMIT}")
-    if any(isinstance(item, list) for item in items):
-        raise LineError(show(cell), "a list of symbols, not of lists")
-    is_words = bool(items) and is_text(items[0])
-    for item in items:
-        if not (is_text(item) if is_words else type(item) is int and item >= 0):
-            raise LineError(show(item))
-    return items
-
-
-def _separator(table: Table, column: str, cells: Sequence[Any], notes: list[str]) -> str:
-    """What stands between the symbols of texts: spaces, where any has one; commas or hyphens, where all have."""
-    texts = [cell for cell in cells if isinstance(cell, str) and cell]
-    if not texts:
-        return "spaces"
-    have_spaces = any(" " in text or "\t" in text or len(text.split()) > 1 for text in texts)
-    have_commas = sum("," in text.strip(",") for text in texts)
-    if have_commas and (
-        not have_spaces or all(text.count(",") == text.count(", ") for text in texts if "," in text)
-    ):
-        if have_commas > len(texts) / 2 or all(
-            part.strip().isdecimal() for text in texts for part in text.split(",")
-        ):
-            return "commas"
-    if have_spaces:
-        return "spaces"
-    parts = [text.split("-") for text in texts]
-    if all(len(each) > 1 and all(each) for each in parts) or (
-        any(len(each) > 1 for each in parts) and all(part.isdecimal() for each in parts for part in each)
-    ):
-        return "hyphens"
-    place = f"{table.source}: column {column}" if table.is_header else table.source
-    if any(len(each) > 1 for each in parts):
-        notes.append(f"{place}: some messages have hyphens; each is one symbol (--split hyphens splits them)")
-    elif sum(len(text) > 1 for text in texts) > len(texts) / 2 and len(set(texts)) > 1:
-        notes.append(f"{place}: each message is one symbol (--split letters takes its letters as symbols)")
-    return "spaces"
-
-
-def _note_spellings(table: Table, names: Sequence[str], notes: list[str]) -> None:
-    """Say where two symbols look the same and are written with other characters."""
-    forms: dict[str, str] = {}
-    for name in names:
-        other = forms.setdefault(unicodedata.normalize("NFC", name), name)
-        if other != name:
-            notes.append(
-                f"{table.source}: {name} is there in two spellings (composed and decomposed letters), which are two "
-                "symbols"
-            )
-            return
 
 
 # Meanings
@@ -240,7 +129,7 @@ def parts_of(
         name: [None if is_missing(cell) else cell for cell in table.values(name)]
         for name in (*meaning, *named)
     }
-    only = meaning or (named if len(named) == 1 and _are(values[named[0]], list) else [])
+    only = meaning or (named if len(named) == 1 and are_all(values[named[0]], list) else [])
     bare: list[Any] | None = None
     if only and not any(isinstance(cell, dict) for cell in values[only[0]]):
         bare = [_flat(cell) for cell in values.pop(only[0])]
@@ -250,11 +139,11 @@ def parts_of(
         prefix = "" if name in meaning else f"{name}."
         for key, inner in _expanded(table, name, cells, prefix).items():
             is_feature = roles.get(name) == "feature" or (
-                reading.numeric == "features" and _are_numbers(inner)
+                reading.numeric == "features" and are_numbers(inner)
             )
-            if is_feature and not _are_numbers(inner):
+            if is_feature and not are_numbers(inner):
                 bad = next(
-                    place for place, cell in enumerate(inner) if not _is_number(cell) and cell is not None
+                    place for place, cell in enumerate(inner) if not is_number(cell) and cell is not None
                 )
                 raise CorpusError(
                     f"{table.place(bad, name)}: expected a number of a feature, got {show(inner[bad])}"
@@ -310,8 +199,8 @@ def _flat(cell: Any) -> Any:
 def _are_features(rows: Sequence[Any], reading: Reading) -> bool:
     """Whether meanings without names are features: lists with decimals, or numbers that the user calls so."""
     items = [item for row in rows if row is not None for item in row]
-    are_numbers = bool(items) and all(map(_is_number, items))
-    return are_numbers and (reading.numeric == "features" or any(isinstance(item, float) for item in items))
+    all_numbers = bool(items) and all(map(is_number, items))
+    return all_numbers and (reading.numeric == "features" or any(isinstance(item, float) for item in items))
 
 
 def _vectors(table: Table, rows: Sequence[Any], notes: list[str]) -> dict[str, Any]:
@@ -344,7 +233,7 @@ def _require_alike(table: Table, rows: Sequence[Any], notes: list[str]) -> None:
     for place, row in enumerate(rows):
         items = [] if row is None else row
         if not all(
-            is_text(item) if is_words else _is_number(item) or isinstance(item, bool) for item in items
+            is_text(item) if is_words else is_number(item) or isinstance(item, bool) for item in items
         ):
             raise CorpusError(
                 f"{table.place(place)}: expected a meaning like the first, {show(first)}, got {show(row)}"
@@ -464,7 +353,7 @@ def _note_numbers(
     commas = [name for name in attributes if _has_decimal_commas(table, name)]
     if commas:
         notes.append(f"{table.source}: {', '.join(commas)}: a comma is that of a decimal, so 2,5 is 2.5")
-    odd = [name for name, cells in attributes.items() if _are_numbers(cells) and _is_measure(cells)]
+    odd = [name for name, cells in attributes.items() if are_numbers(cells) and _is_measure(cells)]
     if odd and reading.numeric == "values":
         _note_different(table, odd, len(table.rows), notes)
 
@@ -473,7 +362,7 @@ def _has_decimal_commas(table: Table, name: str) -> bool:
     cells = table.columns.get(name, ())
     if isinstance(cells, Ragged) or not table.has_decimal_comma:
         return False
-    return any("," in str(cell) for cell in cells) and _are_numbers(table.values(name))
+    return any("," in str(cell) for cell in cells) and are_numbers(table.values(name))
 
 
 def _note_different(table: Table, names: Sequence[str], number: int, notes: list[str]) -> None:
@@ -489,21 +378,6 @@ def _is_measure(cells: Sequence[Any]) -> bool:
     if any(isinstance(cell, float) for cell in cells):
         return True
     return len(cells) >= MANY and len(set(cells)) >= SHARE_OF_DIFFERENT * len(cells)
-
-
-def _are_numbers(cells: Sequence[Any]) -> bool:
-    filled = [cell for cell in cells if cell is not None]
-    return bool(filled) and all(map(_is_number, filled))
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float) and not isinstance(cell, bool)
-
-
-def _are(cells: Sequence[Any], kind: type) -> bool:
-    """Whether the cells that have a value are of a kind, and there are some."""
-    filled = [cell for cell in cells if cell is not None]
-    return bool(filled) and all(isinstance(cell, kind) for cell in filled)
 
 
 # What is kept

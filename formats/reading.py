@@ -14,7 +14,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.formats.array_files import read_arrays
-from ecsuite.formats.corpora import Missing, Numeric, Reading, Split, corpus_of
+from ecsuite.formats.corpora import Missing, Numeric, Reading, corpus_of
 from ecsuite.formats.directory import with_siblings
 from ecsuite.formats.frames import (
     FOLDER_CONTENTS,
@@ -25,6 +25,7 @@ from ecsuite.formats.frames import (
 )
 from ecsuite.formats.json_tables import read_json_table
 from ecsuite.formats.line_errors import LineError
+from ecsuite.formats.messages import Split
 from ecsuite.formats.stored_text import opened
 from ecsuite.formats.strict_json import decode
 from ecsuite.formats.table import NO_EOS, Cells, Table
