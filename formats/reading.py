@@ -34,6 +34,7 @@ from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.allocator import kept_memory
 from ecsuite.runtime.errors import ConfigError, CorpusError, look_up
 from ecsuite.runtime.memory import allowing
+from ecsuite.runtime.printable import printable
 
 JSON = (".json", ".jsonl", ".ndjson")
 """Endings of files of JSON."""
@@ -161,7 +162,10 @@ def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = Tru
     name = path.name or str(path)
     if path.is_dir():
         if not is_table_folder(path):
-            raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it")
+            files = sorted(each.name for each in path.glob("[!.]*.*") if each.is_file())
+            listed = ", ".join(map(printable, files[:3])) + (", ..." if len(files) > 3 else "")
+            choose = f"; name one of its files: {listed}" if files else ""
+            raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it{choose}")
         return read_arrow_table(path, str(path))
     with local_file(path) as file:
         try:
