@@ -13,7 +13,7 @@ import torch
 from rows import Row, add_json_option, publish
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.optimizers import Optimise
 from ecsuite.games.society.society import Society
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.devices import PRECISIONS, choose_device, choose_precision, routed_products
@@ -51,7 +51,7 @@ def main() -> None:
         society = Society(experiment, world, PRECISIONS[precision]).to(device)
         if name != "side by side":
             society.side_by_side.are_able = False
-        players[name] = society, WeightUpdates(experiment.optimizer, society)
+        players[name] = society, Optimise(experiment.optimizer, society)
     rates: dict[str, list[float]] = {name: [] for name in players}
     with routed_products(device, precision):
         for step in range(arguments.steps + 1):
@@ -60,7 +60,7 @@ def main() -> None:
                 updates.optimizer.zero_grad(set_to_none=True)
                 society.train_on(step, step, 0).objective.backward()
                 society.scale_gradients(step)
-                updates.step(1.0)
+                updates.step()
                 if device.type == "cuda":
                     torch.cuda.synchronize()
                 if step:  # the first one also imports and compiles

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from ecsuite.files.checksums import require_unchanged
 from ecsuite.files.tensor_files import read_tensors, write_tensors
@@ -27,7 +27,6 @@ class Best:
     Args:
         training: Which figure is watched, and for how many evaluations.
         figures: The figures of an evaluation by name, for messages and to check the name.
-        saved: What `to_json` returned for a checkpoint; None: no evaluation yet.
         lower_is_better: Figures of which a lower one is better, beside the loss.
 
     Raises:
@@ -38,7 +37,6 @@ class Best:
         self,
         training: TrainingOptions,
         figures: Collection[str],
-        saved: Mapping[str, Any] | None,
         lower_is_better: Collection[str] = (),
     ) -> None:
         assert training.keep_best is not None
@@ -47,12 +45,16 @@ class Best:
             raise ConfigError(f"training.keep_best: {unknown_name('figure', self.figure, figures)}")
         is_low = training.keep_best.startswith("-") or self.figure in (*LOWER_IS_BETTER, *lower_is_better)
         self.sign, self.patience = -1 if is_low else 1, training.patience
-        saved = saved or {"step": None, "value": None, "since": 0}
-        self.step: int | None = saved["step"]
+        self.step: int | None = None
         """Steps before the best evaluation; None before the first one."""
-        self.value: float | None = saved["value"]
-        self.num_since: int = saved["since"]
+        self.value: float | None = None
+        self.num_since = 0
         """Evaluations since the best one."""
+
+    def restore(self, saved: Mapping[str, Any] | None) -> None:
+        """Go on from what `to_json` returned for a checkpoint; None: there was no evaluation yet."""
+        if saved is not None:
+            self.step, self.value, self.num_since = saved["step"], saved["value"], saved["since"]
 
     def improves(self, figures: Mapping[str, float | None]) -> bool:
         """Whether an evaluation is better than the best so far; one that is not defined never is."""
@@ -77,9 +79,9 @@ class Best:
         return {"step": self.step, "value": self.value, "since": self.num_since}
 
 
-def save_best(folder: Path, step: int, model: nn.Module) -> None:
-    """Write the weights of the best state after `step` steps, then remove all but the newest two such files."""
-    write_tensors(_file(folder, step), model.state_dict(), {"step": step})
+def save_best(folder: Path, step: int, state: Mapping[str, Tensor]) -> None:
+    """Write the tensors of the best state after `step` steps, then remove all but the newest two such files."""
+    write_tensors(_file(folder, step), state, {"step": step})
     for old in sorted(folder.glob("best-*.safetensors"), reverse=True)[NUM_KEPT:]:
         old.unlink()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ecsuite.files.tensor_files import optimizer_tensors, read_tensors, restore_optimizer, write_tensors
 from ecsuite.runtime.errors import DamagedError
@@ -19,20 +19,24 @@ NUM_KEPT = 2
 
 
 def save_checkpoint(
-    folder: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer, **state: Any
+    folder: Path,
+    step: int,
+    state: Mapping[str, Tensor],
+    optimizer: torch.optim.Optimizer | None,
+    **values: Any,
 ) -> None:
-    """Write a checkpoint of model and optimizer after `step` steps, then remove all but the newest two.
+    """Write a checkpoint of a play and its optimizer after `step` steps, then remove all but the newest two.
 
     Args:
         folder: The run folder.
         step: Steps done.
-        model: Its parameters and buffers are saved.
-        optimizer: Its state is saved.
-        **state: Further values to save, JSON-serialisable.
+        state: The tensors of the play.
+        optimizer: Its state is saved; None: nothing is trained.
+        **values: Further values to save, JSON-serialisable.
     """
-    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
-    tensors |= optimizer_tensors(optimizer)
-    write_tensors(folder / f"checkpoint-{step:09d}.safetensors", tensors, {"step": step, **state})
+    tensors = {f"model.{name}": tensor for name, tensor in state.items()}
+    tensors |= {} if optimizer is None else optimizer_tensors(optimizer)
+    write_tensors(folder / f"checkpoint-{step:09d}.safetensors", tensors, {"step": step, **values})
     remove_old_checkpoints(folder)
 
 
@@ -54,9 +58,16 @@ def newest_step(folder: Path) -> int:
 
 
 def load_checkpoint(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, note: Callable[[str], None]
+    folder: Path, restore: Callable[[Mapping[str, Tensor]], object], note: Callable[[str], None],
+    optimizer: torch.optim.Optimizer | None = None,
 ) -> dict[str, Any] | None:
-    """Restore model and optimizer from the newest undamaged checkpoint; `note` is told of each damaged one.
+    """Restore a play and its optimizer from the newest undamaged checkpoint.
+
+    Args:
+        folder: The run folder.
+        restore: Takes the tensors of the play.
+        note: Told of each damaged checkpoint.
+        optimizer: Takes its state.
 
     Returns:
         The values saved beside the tensors, including `step`; None if there is no checkpoint.
@@ -64,7 +75,7 @@ def load_checkpoint(
     Raises:
         DamagedError: If there are checkpoints and all are damaged.
     """
-    found = _first_undamaged(folder, note, lambda tensors: _restore(tensors, model, optimizer))
+    found = _first_undamaged(folder, note, lambda tensors: _restore(tensors, restore, optimizer))
     return None if found is None else found[1]
 
 
@@ -104,10 +115,15 @@ def _weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix("model."): each for name, each in tensors.items() if name.startswith("model.")}
 
 
-def _restore(tensors: Mapping[str, Tensor], model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    """Load the tensors of a checkpoint into the model and the optimizer."""
+def _restore(
+    tensors: Mapping[str, Tensor],
+    restore: Callable[[Mapping[str, Tensor]], object],
+    optimizer: torch.optim.Optimizer | None,
+) -> None:
+    """Load the tensors of a checkpoint into a play and its optimizer."""
     try:
-        model.load_state_dict(_weights(tensors))
-    except RuntimeError:
+        restore(_weights(tensors))
+    except (RuntimeError, KeyError):
         raise DamagedError("its tensors do not fit this model") from None
-    restore_optimizer(optimizer, tensors)
+    if optimizer is not None:
+        restore_optimizer(optimizer, tensors)

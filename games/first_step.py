@@ -16,7 +16,7 @@ from ecsuite.agents.message import Message
 from ecsuite.agents.own_agents import check_message, check_states, require_shape, type_name, wrong
 from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
-from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.optimizers import Optimise
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.sections import Experiment, foreign_parts
 from ecsuite.games.tasks import TaskOutput
@@ -38,7 +38,7 @@ def try_first_step(experiment: Experiment, world: World, game: Game, steps_per_e
         batch = world.batch("train", 0)
         if own_code.is_foreign(experiment.world.kind):
             _check_batch(experiment.world.kind, world, batch)
-        updates = WeightUpdates(experiment.optimizer, trial)
+        updates = Optimise(experiment.optimizer, trial)
         optimizer = updates.optimizer
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise wrong(
@@ -49,7 +49,8 @@ def try_first_step(experiment: Experiment, world: World, game: Game, steps_per_e
             raise wrong(experiment.schedule.kind, "factor", "a finite number", f"{factor!r:.60}")
         noise = noise_generator(0, "train", 0, game.device)
         trial.play(batch, "train", noise).objective.backward()
-        updates.step(factor)
+        updates.factor = float(factor)
+        updates.step()
         with torch.inference_mode():
             trial.eval().play(batch, "greedy", None)
     except ConfigError:

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
-from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.game import Game
+from ecsuite.games.plays.play import Play
 from ecsuite.games.sections import Experiment
-from ecsuite.games.society.society import Society
 from ecsuite.runtime.errors import ConfigError, PartError
 
 PLACE = "ecsuite.eval.metrics"
@@ -70,19 +68,17 @@ class LanguageMetrics:
             except ConfigError as error:
                 raise ConfigError(f"evaluation.metrics: {error}") from None
         size = min(experiment.evaluation.corpus_size, experiment.evaluation.metrics_corpus_size)
-        evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
-        self.experiment = replace(experiment, evaluation=evaluation)
+        self.evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
 
-    def __call__(self, game: Game | Society) -> LanguageScores:
-        """Score the messages of a game's sender; the game is in training mode afterwards.
+    def __call__(self, play: Play) -> LanguageScores:
+        """Score the messages of the agents of a play.
 
         Raises:
             PartError: If a metric of a user's own returns something that is no score.
         """
         if not self.metrics:
             return LanguageScores()
-        corpus = record_corpus(game, self.experiment)
-        game.train()
+        corpus = play.corpus(self.evaluation)
         options, direction_of = import_module(f"{PLACE}.score").Options(), import_module(PLACE).direction_of
         with import_module(RESAMPLING).few_draws():
             scores = [score for metric in self.metrics.values() for score in metric(corpus, options)]

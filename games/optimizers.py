@@ -1,16 +1,14 @@
 """Optimizers: how gradients change the weights, with rates of their own for sender and receiver."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from ecsuite.games.game import Game
 from ecsuite.games.registry import OPTIMIZERS
 from ecsuite.games.sections import ROLES, Role
-from ecsuite.games.society.agents import Agents
 from ecsuite.parts.config import Positive, Share, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
@@ -112,12 +110,26 @@ class Adagrad:
         return torch.optim.Adagrad(parameters, lr=self.options.lr)
 
 
-class WeightUpdates:
-    """Changes the weights of a game that are trained by their gradients.
+class NotFiniteError(Exception):
+    """An objective that is not a finite number; no update was made of it, or it is not known of which one."""
+
+
+class Optimise:
+    """Changes the weights of a play by the gradients of its objectives.
+
+        optimise(objective)         # one update
+
+        optimise.begin()            # one update by the sum of several gradients
+        optimise.backward(first)
+        optimise.backward(second)
+        optimise.step()
+
+    Objectives are looked at at once where that does not wait for the device, and otherwise by `require_finite`.
 
     Args:
         part: The section `optimizer`; a kind of the user's own has those of `OptimizerOptions` that it declares.
-        game: Whose weights.
+        module: Whose weights.
+        modules_of: The modules of the sender and of the receiver.
 
     Raises:
         ConfigError: If an agent has a rate of its own and nothing to train.
@@ -125,31 +137,76 @@ class WeightUpdates:
 
     optimizer: torch.optim.Optimizer
 
-    def __init__(self, part: Part, game: Game | Agents) -> None:
-        self.parameters = [each for each in game.parameters() if each.requires_grad]
+    def __init__(
+        self, part: Part, module: nn.Module, modules_of: Callable[[Role], Iterable[nn.Module]] = lambda _: ()
+    ) -> None:
+        self.module = module
+        self.parameters = [each for each in module.parameters() if each.requires_grad]
         self.clip_norm = getattr(part.options, "clip_norm", None)
         rates = {role: getattr(part.options, f"{role}_lr", None) for role in ROLES}
-        groups = _groups(self.parameters, game, rates) if any(rates.values()) else self.parameters
+        groups = _groups(self.parameters, modules_of, rates) if any(rates.values()) else self.parameters
         self.optimizer = OPTIMIZERS.make(part).optimizer(groups)
         self.rates = [group["lr"] for group in getattr(self.optimizer, "param_groups", ())]
+        self.factor = 1.0
+        """What learning rates are multiplied by: that of the schedule at this step."""
+        self._buffers: list[Tensor] = []
+        self._are_finite: Tensor | None = None
 
-    def step(self, factor: float) -> None:
-        """Change the weights, with learning rates that are multiplied by a factor."""
+    def __call__(self, objective: Tensor) -> None:
+        """Change the weights by the gradient of a scalar."""
+        self.begin()
+        self.backward(objective)
+        self.step()
+
+    def begin(self) -> None:
+        """Begin an update."""
+        self.optimizer.zero_grad(set_to_none=True)
+        if not self.parameters or self.parameters[0].device.type == "cpu":
+            self._buffers = [buffer.clone() for buffer in self.module.buffers()]
+
+    def backward(self, objective: Tensor, share: int = 1) -> None:
+        """Add the gradient of an objective, divided by a number, to that of the update.
+
+        Raises:
+            NotFiniteError: If it is not finite, and that is seen at once. Buffers, such as the statistics of
+                normalisation, are then as they were before the update.
+        """
+        # The backward pass is started before the objective is looked at.
+        if objective.requires_grad:  # not where all agents of a step are slow
+            (objective / share).backward()
+        is_finite = objective.detach().isfinite()
+        if objective.device.type != "cpu":
+            self._are_finite = is_finite if self._are_finite is None else self._are_finite & is_finite
+        elif not is_finite:
+            for buffer, before in zip(self.module.buffers(), self._buffers, strict=True):
+                buffer.copy_(before)
+            raise NotFiniteError(f"the loss is {objective.item()}, so this update was skipped")
+
+    def step(self) -> None:
+        """End the update: change the weights."""
         if self.clip_norm is not None:
             torch.nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-            group["lr"] = rate * factor
+            group["lr"] = rate * self.factor
         self.optimizer.step()
+
+    def require_finite(self) -> None:
+        """Raise `NotFiniteError` if an objective since the last call was not finite; waits for the device."""
+        are_finite, self._are_finite = self._are_finite, None
+        if are_finite is not None and not are_finite:
+            raise NotFiniteError("the loss was not finite in a step since the last evaluation or checkpoint")
 
 
 def _groups(
-    trained: list[nn.Parameter], game: Game | Agents, rates: Mapping[Role, float | None]
+    trained: list[nn.Parameter],
+    modules_of: Callable[[Role], Iterable[nn.Module]],
+    rates: Mapping[Role, float | None],
 ) -> list[dict[str, Any]]:
     """The weights of each agent with its rate, and those of neither; what both use has the sender's."""
     groups: list[dict[str, Any]] = []
     left = list(trained)
     for role, rate in rates.items():
-        of_role = {id(each) for module in game.modules_of(role) for each in module.parameters()}
+        of_role = {id(each) for module in modules_of(role) for each in module.parameters()}
         own = [each for each in left if id(each) in of_role]
         left = [each for each in left if id(each) not in of_role]
         if rate is not None and not own:

@@ -2,6 +2,17 @@
 
 from ecsuite.parts.registry import Registry
 
+PLAYS = Registry(
+    word="play",
+    parts={
+        "signalling": (
+            "ecsuite.games.plays.signalling:Signalling",
+            "speakers say what they see, listeners answer, and both learn",
+        ),
+    },
+    base="ecsuite.games.plays.play:Play",
+)
+
 WORLDS = Registry(
     word="world",
     parts={

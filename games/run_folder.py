@@ -50,6 +50,8 @@ METRICS = "metrics"
 """Key of the scores of the language in the metadata and in the log."""
 SINCE_BEST = "evaluations_since_best"
 """Key of the number of evaluations since the best one in the metadata."""
+NO_MEASURES = ("stopped", "step", "num_steps", "epoch", "best_step", SINCE_BEST, EXTRA, METRICS)
+"""Keys of the training section of the metadata that are no figures of the evaluation."""
 StopReason = Literal["epochs", "accuracy", "patience", "minutes", "diverged"] | StopRequest
 """Why a run ended: all epochs done, accuracy reached, no longer improving, time limit, figures that are not finite, or
 a request to stop."""
@@ -183,6 +185,11 @@ def check_run_folder(
     return FolderState()
 
 
+def measures_of(training: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of the last evaluation in the training section of the metadata, by name."""
+    return {name: value for name, value in training.items() if name not in NO_MEASURES}
+
+
 def is_accuracy_reached(experiment: Experiment, valid: Mapping[str, Any]) -> bool:
     """Whether an evaluation (empty: none) has the accuracy at which the experiment stops."""
     until_accuracy = experiment.training.until_accuracy
@@ -251,8 +258,9 @@ def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
     try:
         known = msgspec.convert(metadata["training"], dict[str, int | float | str])
         stopped = msgspec.convert(known["stopped"], StopReason)
-        measures = () if stopped == "diverged" else ("loss", *metadata["chance"], "length")
-        if any(isinstance(known[name], str) for name in ("num_steps", *measures)):
+        measured = () if stopped == "diverged" else metadata["chance"]
+        figures = (known["num_steps"], *(known[name] for name in measured), *measures_of(known).values())
+        if any(isinstance(figure, str) for figure in figures):
             return None
         if type(known["step"]) is not int:
             return None

@@ -29,7 +29,7 @@ from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.games.sections import Experiment
 from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.tasks import Reconstruction
-from ecsuite.games.training import evaluate
+from ecsuite.games.evaluation import evaluate
 from ecsuite.games.views import View
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import World

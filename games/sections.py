@@ -8,7 +8,7 @@ import yaml
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import RECEIVERS, SENDERS
-from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
 from ecsuite.games.society.options import GenerationOptions, SocietyOptions
 from ecsuite.parts.config import Accuracy, Count, Positive, Seed
 from ecsuite.parts.registry import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
@@ -119,6 +119,10 @@ def require_kept(name: str) -> None:
         raise unknown_name("name", name, KEPT)
 
 
+SIGNALLING = Part("signalling", own_code.NoOptions())
+"""The play of an experiment that names none."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Experiment:
     """A complete, named experiment: the same config, seed, version and thread count give the same bytes."""
@@ -127,6 +131,8 @@ class Experiment:
     """Name of the experiment; part of the run folder's name."""
     about: str = ""
     """One-line description for `ecsuite list`."""
+    play: Annotated[Part, PLAYS] = SIGNALLING
+    """What turns agents and a world into interactions."""
     world: Annotated[Part, WORLDS]
     """The source of meanings."""
     task: Annotated[Part, TASKS]
@@ -165,6 +171,10 @@ class Experiment:
         for key in OF_SOCIETIES:
             if getattr(self, key) == OF_SOCIETIES[key]():
                 del tree[key]
+        if self.play == SIGNALLING:
+            del tree["play"]
+        for key in unread_sections(self.play.kind):
+            tree.pop(key, None)
         return {key: value for key, value in tree.items() if value or key not in CHECKSUMS}
 
     @property
@@ -197,6 +207,7 @@ METRICS = "evaluation.metrics"
 LISTS = (METRICS, "evaluation.keep")
 """The settings that are lists of names."""
 DEFAULTS: Tree = {
+    "play": {KIND: SIGNALLING.kind},
     "world": {KIND: "attributes"},
     "task": {KIND: "discrimination"},
     "channel": {KIND: "gumbel"},
@@ -212,6 +223,14 @@ DEFAULTS: Tree = {
 def with_training(experiment: Experiment, **changes: object) -> Experiment:
     """The experiment with some of its training settings replaced."""
     return replace(experiment, training=replace(experiment.training, **changes))  # type: ignore[arg-type]
+
+
+def unread_sections(play: str) -> list[str]:
+    """The sections of a config that a kind of play does not read."""
+    if play == SIGNALLING.kind:
+        return []
+    read = {"play", "training", "evaluation", *PLAYS.load(play).sections}
+    return [key for key in (*PARTS, *PLAIN) if key not in read]
 
 
 def foreign_parts(part: Part) -> Iterator[str]:

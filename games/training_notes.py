@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,18 +20,13 @@ FORWARD_SHARE = 1 / 3
 """Time of a batch of evaluation, as a share of that of a step of training."""
 
 
-def description(
-    experiment: Experiment, game: Game | Society, world: World, folder: Path, *, step: int, num_steps: int
-) -> list[str]:
-    """What is trained, in three lines.
+def description(experiment: Experiment, game: Game | Society, world: World) -> list[str]:
+    """What is trained, in two lines.
 
     Args:
         experiment: What is trained.
         game: The game, on its device.
         world: Its world.
-        folder: The run folder.
-        step: Steps done before.
-        num_steps: Steps of all epochs.
     """
     channel, training = game.channel, experiment.training
     task = experiment.task.kind
@@ -49,11 +43,9 @@ def description(
     trained = "" if sizes[0] == sizes[1] else f", {sizes[1]:,} of them trained"
     number = torch.get_num_threads()
     threads = f", {number} thread{'s' * (number > 1)}" if game.device.type == "cpu" else ""
-    begin = f"from step {step:,} of {num_steps:,}" if step else f"{num_steps:,} steps"
     return [
         f"{experiment.name}: {task}; {_objects(world)}; channel {experiment.channel.kind} ({words})",
         f"{agents}: {sizes[0]:,} parameters{trained}; {training.precision} on {game.device.type}{threads}",
-        f"{begin} of {min(training.batch_size, world.num_train):,} rounds; written to {folder}",
     ]
 
 
@@ -119,7 +111,8 @@ def progress_label(
     """The text beside the progress bar: the epoch, and the last evaluation."""
     shown = [f"epoch {epoch + 1}/{num_epochs}"]
     if valid:
-        shown += [f"loss {valid['loss']:.3f}", f"accuracy {valid['accuracy']:.1%}"]
+        shown += [f"loss {valid['loss']:.3f}"] if "loss" in valid else []
+        shown += [f"accuracy {valid['accuracy']:.1%}"] if "accuracy" in valid else []
     shown += [f"{name} {value:.3f}" for name, value in language.items() if value is not None][:2]
     return "  ".join(shown)
 

@@ -14,10 +14,10 @@ from torch import nn
 from ecsuite.games.channels import Mode
 from ecsuite.games.experiment import from_tree
 from ecsuite.games.noise import noise_generator
-from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.optimizers import Optimise
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.society.society import make_players
-from ecsuite.games.training import evaluate
+from ecsuite.games.evaluation import evaluate
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, require, watched
 from ecsuite.testing.messages import disagreement, ill_formed, of_all_lengths, row_of, same_symbols
@@ -53,7 +53,7 @@ def every_option_is_read(trial: Trial) -> None:
     play(game, world.batch("train", 0), "train")
     play(game, world.batch("valid", 0), "greedy")
     experiment = noted.experiment
-    WeightUpdates(experiment.optimizer, game)
+    Optimise(experiment.optimizer, game)
     schedule = SCHEDULES.load(experiment.schedule.kind)
     schedule(schedule.horizon(experiment.schedule.options, 2), steps_per_epoch=3).factor(1)
     unread = [option.name for option in fields(trial.part.options) if option.name not in read]

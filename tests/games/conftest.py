@@ -13,7 +13,8 @@ import pytest
 
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.sections import Experiment
-from ecsuite.games.training import Result, train
+from ecsuite.games.training import train
+from ecsuite.games.training_result import Result
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.jobs.signals import stop_signals
 

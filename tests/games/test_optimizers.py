@@ -9,7 +9,7 @@ from torch import nn
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
-from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.optimizers import Optimise
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.society.society import make_players
 from ecsuite.games.training import train
@@ -75,7 +75,7 @@ def test_an_update_of_gradient_descent_is_the_rate_times_the_gradient():
     model = nn.Linear(2, 1)
     before = model.weight.detach().clone()
     experiment = load_experiment("disc_tiny", ["optimizer=sgd,lr=0.5"])
-    updates = WeightUpdates(experiment.optimizer, model)
+    updates = Optimise(experiment.optimizer, model)
     model(torch.ones(1, 2)).sum().backward()
     updates.step(0.1)
     assert torch.allclose(model.weight, before - 0.05)
@@ -85,16 +85,16 @@ def test_clipping_scales_the_norm_of_all_gradients():
     model = nn.Linear(3, 1, bias=False)
     before = model.weight.detach().clone()
     experiment = load_experiment("disc_tiny", ["optimizer=sgd,lr=1.0,clip_norm=0.5"])
-    updates = WeightUpdates(experiment.optimizer, model)
+    updates = Optimise(experiment.optimizer, model)
     (100 * model(torch.ones(1, 3))).sum().backward()
-    updates.step(1.0)
+    updates.step()
     assert (model.weight - before).norm().item() == pytest.approx(0.5, rel=1e-4)
 
 
 def test_agents_have_rates_of_their_own():
     experiment = load_experiment("disc_tiny", ["optimizer.sender_lr=0.1", "optimizer.receiver_lr=0.2"])
     game = Game(experiment, make_world(experiment))
-    groups = WeightUpdates(experiment.optimizer, game).optimizer.param_groups
+    groups = Optimise(experiment.optimizer, game).optimizer.param_groups
     rates = {id(each): group["lr"] for group in groups for each in group["params"]}
     assert {rates[id(each)] for each in game.sender.parameters()} == {0.1}
     assert {rates[id(each)] for each in game.receiver.parameters()} == {0.2}
@@ -153,7 +153,7 @@ def test_a_learnt_temperature_has_the_rate_of_the_sender(society):
     )
     experiment = load_experiment("disc_tiny", [*settings, *society])
     game = make_players(experiment, make_world(experiment))
-    groups = WeightUpdates(experiment.optimizer, game).optimizer.param_groups
+    groups = Optimise(experiment.optimizer, game).optimizer.param_groups
     rates = {id(each): group["lr"] for group in groups for each in group["params"]}
     named = dict(game.named_parameters())
     assert {rates[id(each)] for name, each in named.items() if "raw_temperature" in name} == {0.5}
@@ -167,5 +167,5 @@ def test_a_perception_of_both_agents_is_updated_once():
     )  # fmt: skip
     experiment = load_experiment("disc_tiny", settings)
     game = make_players(experiment, make_world(experiment))
-    groups = WeightUpdates(experiment.optimizer, game).optimizer.param_groups
+    groups = Optimise(experiment.optimizer, game).optimizer.param_groups
     assert sum(len(group["params"]) for group in groups) == len(list(game.parameters()))

@@ -11,7 +11,8 @@ from ecsuite.formats import read_corpus
 from ecsuite.games import training, training_notes
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.game import Game
-from ecsuite.games.training import evaluate, train
+from ecsuite.games.evaluation import evaluate
+from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.devices import hardware
 from ecsuite.runtime.provenance import own_commit

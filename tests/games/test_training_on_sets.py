@@ -11,7 +11,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import override
 from ecsuite.games.game import Game
 from ecsuite.games.optimizers import Adam
-from ecsuite.games.training import evaluate
+from ecsuite.games.evaluation import evaluate
 from ecsuite.games.world_making import make_world
 
 THINGS = (

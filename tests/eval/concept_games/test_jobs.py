@@ -16,7 +16,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.games import training_jobs
 from ecsuite.games.experiment import override
 from ecsuite.games.sections import with_training
-from ecsuite.games.training import Result
+from ecsuite.games.training_result import Result
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import DivergedError
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from ecsuite.eval.sweeps.study import load_study, shipped_studies
-from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.optimizers import Optimise
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.sections import with_training
 from ecsuite.games.society.society import Society, make_players
@@ -48,7 +48,7 @@ def test_every_run_is_built_and_makes_steps(name):
         experiment = with_training(with_data(variant.experiment), batch_size=4, precision="fp32")
         torch.manual_seed(1)
         players = make_players(experiment, make_world(experiment))
-        updates = WeightUpdates(experiment.optimizer, players)
+        updates = Optimise(experiment.optimizer, players)
         for step in steps_of(experiment):
             before = [each.detach().clone() for each in players.parameters()]
             if isinstance(players, Society):
@@ -58,7 +58,7 @@ def test_every_run_is_built_and_makes_steps(name):
             played.objective.backward()
             if isinstance(players, Society):
                 players.scale_gradients(step)
-            updates.step(1.0)
+            updates.step()
             assert played.objective.isfinite(), (variant.name, step)
             assert any((new != old).any() for new, old in zip(players.parameters(), before, strict=True))
 

@@ -7,9 +7,9 @@ import torch
 
 import ecsuite.games.society.side_by_side as side_by_side
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.optimizers import Optimise
 from ecsuite.games.society.society import make_players
-from ecsuite.games.training import evaluate
+from ecsuite.games.evaluation import evaluate
 from ecsuite.games.world_making import make_world
 
 TWO = ("society.senders=2", "society.receivers=2")
@@ -36,7 +36,7 @@ def test_each_speaker_has_the_baseline_of_its_rewards(small):
     step_of(found)
     first, second = (float(found.losses[index].baseline) for index in (0, 1))
     assert first != second
-    optimizer = WeightUpdates(small().optimizer, found).optimizer
+    optimizer = Optimise(small().optimizer, found).optimizer
     found.replace_agent("sender", 0, 8, optimizer)
     assert float(found.losses[0].baseline) == 0
     assert float(found.losses[1].baseline) == second
@@ -55,8 +55,8 @@ def test_weights_of_a_loss_are_trained(small, tmp_path):
     experiment = small(*TWO, f"loss={tmp_path}/loss.py:Weighted")
     found = society(experiment)
     assert {"losses.0.weight", "losses.1.weight"} <= set(step_of(found))
-    updates = WeightUpdates(experiment.optimizer, found)
-    updates.step(1.0)
+    updates = Optimise(experiment.optimizer, found)
+    updates.step()
     assert found.losses[0].weight.item() != 0
 
 
@@ -77,7 +77,7 @@ def test_learning_draws_from_the_generator_of_the_step(small, settings):
     for seed in (1, 2):
         players = society(small(*TWO, *noisy, *settings))
         players.begin_step(
-            2 + ("every=3" in settings[0]), WeightUpdates(small().optimizer, players).optimizer
+            2 + ("every=3" in settings[0]), Optimise(small().optimizer, players).optimizer
         )
         torch.manual_seed(seed)
         found.append(step_of(players, 2 + ("every=3" in settings[0])))
@@ -233,6 +233,6 @@ def test_a_bottleneck_is_drawn_once_a_generation(small, monkeypatch):
     draws, real = [], type(found.world).draw
     monkeypatch.setattr(type(found.world), "draw", lambda *given: draws.append(given) or real(*given))
     for step in range(9, 15):
-        found.begin_step(step, WeightUpdates(small().optimizer, found).optimizer)
+        found.begin_step(step, Optimise(small().optimizer, found).optimizer)
         found.train_on(step, step, 0)
     assert len(draws) == 1

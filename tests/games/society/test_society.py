@@ -8,7 +8,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.game import Game
-from ecsuite.games.optimizers import WeightUpdates
+from ecsuite.games.optimizers import Optimise
 from ecsuite.games.runs import load_run
 from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.training import train
@@ -132,11 +132,11 @@ def test_who_is_replaced_begins_anew_and_others_stay(small):
     found = society(
         small(*TWO, "generations.every=3", "generations.which=oldest", "generations.roles=senders")
     )
-    updates = WeightUpdates(small().optimizer, found)
+    updates = Optimise(small().optimizer, found)
     before = {name: each.clone() for name, each in found.state_dict().items()}
     for step in range(3):
         gradients(found, step)
-        updates.step(1.0)
+        updates.step()
     trained = {name: each.clone() for name, each in found.state_dict().items()}
     found.begin_step(3, updates.optimizer)
     for name, each in found.state_dict().items():
@@ -162,7 +162,7 @@ def test_a_new_sender_learns_the_messages_of_the_one_it_replaces(small):
         "generations.sender_steps=300", "generations.roles=senders", "generations.sampled=false",
     )  # fmt: skip
     found = society(small(*settings, "channel.max_len=2"))
-    updates = WeightUpdates(small("optimizer.lr=0.01").optimizer, found)
+    updates = Optimise(small("optimizer.lr=0.01").optimizer, found)
     before = record_corpus(found, small()).messages.values
     found.train()
     found.begin_step(400, updates.optimizer)
@@ -172,7 +172,7 @@ def test_a_new_sender_learns_the_messages_of_the_one_it_replaces(small):
         found.zero_grad()
         played = found.train_on(step, step, 0)
         played.objective.backward()
-        updates.step(1.0)
+        updates.step()
     assert played.measures["learning"] == 1
     assert float(played.measures["learning_loss"]) < 0.1
     assert (record_corpus(found, small()).messages.values == before).mean() > 0.9
@@ -185,7 +185,7 @@ def test_new_receivers_may_learn_from_a_sender_that_does_not_change(small):
         "generations.batch_size=4", "generations.receivers_learn=sender", "generations.which=oldest",
     )  # fmt: skip
     found = society(small(*settings, "channel=reinforce"))
-    updates = WeightUpdates(small("optimizer.lr=0.01").optimizer, found)
+    updates = Optimise(small("optimizer.lr=0.01").optimizer, found)
     for step in (9, 10):
         found.begin_step(step, updates.optimizer)
         before = {name: each.detach().clone() for name, each in found.named_parameters()}
@@ -193,7 +193,7 @@ def test_new_receivers_may_learn_from_a_sender_that_does_not_change(small):
         played = found.train_on(step, step, 0)
         played.objective.backward()
         found.scale_gradients(step)
-        updates.step(1.0)
+        updates.step()
         changed = [name for name, each in found.named_parameters() if (each != before[name]).any()]
         assert {".".join(name.split(".")[:2]) for name in changed} == (
             {"senders.0"} if step == 9 else {"receivers.0"}
@@ -215,12 +215,12 @@ def test_a_step_of_learning_has_as_many_messages_as_asked(small):
 
 def test_imitation_makes_senders_alike(small):
     found = society(small("society.senders=3", "society.imitate_every=1", "channel.max_len=2"))
-    updates = WeightUpdates(small("optimizer.lr=0.01").optimizer, found)
+    updates = Optimise(small("optimizer.lr=0.01").optimizer, found)
     found.recent.copy_(torch.tensor([0.1, 0.9, 0.5]))
     for step in range(1, 300):
         found.zero_grad()
         found.train_on(step, step, 0).objective.backward()
-        updates.step(1.0)
+        updates.step()
     corpus = record_corpus(found, small())
     first, best, last = (corpus.where("speaker", place).messages.values.tolist() for place in range(3))
     assert np.mean(np.array(first) == best) > 0.9

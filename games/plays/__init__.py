@@ -1,0 +1,1 @@
+"""Plays: what turns agents and a world into interactions, from which corpora come."""

@@ -1,0 +1,156 @@
+"""What a play is: agents and a world that make interactions, step by step, and a corpus at any of these steps.
+
+    class NamingGame(Play):                # agents that are not trained
+        def go_on(self, step): ...         # one step; returns its measures
+        def evaluate(self): ...            # figures of the agents as they are
+        def corpus(self, evaluation): ...  # what they say
+        def state(self): ...               # tensors from which it goes on
+        def restore(self, state): ...
+
+A `TrainedPlay` has a module whose weights are trained, and an `objective`. A run folder serves both: log, checkpoints,
+resuming, stopping and the corpus are those of `ecsuite.games.trainer`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from ecsuite.corpus import Corpus
+from ecsuite.games.sections import EvaluationOptions, Experiment, Role
+from ecsuite.parts.own_code import NoOptions
+
+if TYPE_CHECKING:
+    from ecsuite.games.optimizers import Optimise
+
+Note = Callable[[str], None]
+Measures = Mapping[str, Tensor | float]
+"""Figures of a step by name."""
+
+
+class Play(ABC):
+    """Agents and a world that make interactions.
+
+    Everything that is drawn is a pure function of the seed and the step, so that a play goes on from its state as if
+    it had never stopped.
+
+    Args:
+        options: Its `Options`.
+        experiment: The config. A play may read the sections `training`, `evaluation` and those of `sections`.
+        device: Where it computes.
+    """
+
+    Options: ClassVar[type] = NoOptions
+    sections: ClassVar[tuple[str, ...]] = ()
+    """Sections of a config that it reads beside `play`, `training` and `evaluation`."""
+
+    def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
+        self.options, self.experiment, self.device = options, experiment, device
+
+    @property
+    def num_rounds(self) -> int:
+        """Rounds of an epoch."""
+        return self.experiment.training.num_examples
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """Batches in which the rounds of an epoch are played once; the last one may be smaller."""
+        return -(-self.num_rounds // self.experiment.training.batch_size)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Steps in which they are: each plays `training.accumulate` batches."""
+        return -(-self.batches_per_epoch // self.experiment.training.accumulate)
+
+    @property
+    def figures(self) -> Sequence[str]:
+        """The names of the figures of an evaluation."""
+        return ("accuracy",)
+
+    def chance(self) -> Mapping[str, float]:
+        """Chance level of each figure that has one."""
+        return {}
+
+    @abstractmethod
+    def go_on(self, step: int) -> Measures:
+        """Play step `step`, counted from 0; returns its measures, which are averaged over steps for the log."""
+
+    @abstractmethod
+    def evaluate(self) -> dict[str, float]:
+        """The figures of the agents as they are, by name."""
+
+    @abstractmethod
+    def corpus(self, evaluation: EvaluationOptions) -> Corpus:
+        """What the agents say: at most `evaluation.corpus_size` messages of each speaker."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Tensor]:
+        """Tensors from which it goes on, by name."""
+
+    @abstractmethod
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from a state; `RuntimeError` or `KeyError` if it does not fit."""
+
+    def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
+        """Means of the measures of a number of steps, of which their sums are known."""
+        return {name: total / number for name, total in sums.items()}
+
+    def other_evaluations(self) -> dict[str, dict[str, float]]:
+        """Figures of the final agents on other objects, by name of the evaluation."""
+        return {}
+
+    def keep(self, folder: Path) -> dict[str, Any]:
+        """Write what is kept beside the corpus into the run folder; returns what the metadata says of it."""
+        return {}
+
+    def check(self, folder: Path, note: Note) -> None:
+        """Refuse what can't work before anything is written, by `ConfigError`; `note` is told of the rest."""
+
+    def lines(self) -> list[str]:
+        """What is played, in lines for people."""
+        return [f"{self.experiment.name}: play {self.experiment.play.kind}"]
+
+    def remarks(self) -> list[str]:
+        """What is found out in the first step, in lines for people."""
+        return []
+
+
+class TrainedPlay(Play):
+    """A play in which weights are trained: those of `module`, which a subclass sets in its constructor."""
+
+    sections = ("optimizer", "schedule")
+    module: nn.Module
+
+    def objective(self, step: int) -> tuple[Tensor, Measures]:
+        """What step `step` minimises, a scalar, and its measures. Not needed where `update` is defined."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a method objective or update")
+
+    def update(self, step: int, optimise: "Optimise") -> Measures:
+        """Change the weights at a step, once or several times; returns the measures of the step.
+
+        Args:
+            step: Counted from 0.
+            optimise: `optimise(objective)` changes the weights by the gradient of a scalar.
+        """
+        objective, measures = self.objective(step)
+        optimise(objective)
+        return measures
+
+    def go_on(self, step: int) -> Measures:
+        """A trained play goes on by `update`."""
+        raise NotImplementedError(f"{type(self).__name__} is trained: it goes on by update")
+
+    def modules_of(self, role: Role) -> Iterable[nn.Module]:
+        """The modules whose weights `optimizer.sender_lr` or `receiver_lr` is of."""
+        return ()
+
+    def state(self) -> dict[str, Tensor]:
+        """The weights and buffers of the module."""
+        return self.module.state_dict()
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Load weights and buffers."""
+        self.module.load_state_dict(state)

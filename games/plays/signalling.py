@@ -1,0 +1,143 @@
+"""The signalling game as a play: speakers say what they see, listeners answer, and both learn from what comes of it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ecsuite.corpus import Corpus
+from ecsuite.games.corpus_generation import record_corpus
+from ecsuite.games.evaluation import evaluate
+from ecsuite.games.first_step import try_first_step
+from ecsuite.games.game import Game
+from ecsuite.games.initial_weights import Weights, set_agent_weights
+from ecsuite.games.interactions import keep_interactions, require_pyarrow
+from ecsuite.games.needed_resources import require_resources, require_weights
+from ecsuite.games.noise_objects import evaluations_of
+from ecsuite.games.optimizers import Optimise
+from ecsuite.games.plays.play import Measures, TrainedPlay
+from ecsuite.games.sections import EvaluationOptions, Experiment, Role
+from ecsuite.games.society.generations import bottleneck_note
+from ecsuite.games.society.society import Society, make_players
+from ecsuite.games.training_notes import description
+from ecsuite.games.world_making import make_world
+from ecsuite.runtime.devices import PRECISIONS
+
+
+class Signalling(TrainedPlay):
+    """The game of an experiment's world, task, channel and agents, which are two or a society.
+
+    Raises:
+        ConfigError: If the parts do not fit one another, or need more memory than there is.
+    """
+
+    sections = (
+        *TrainedPlay.sections, "world", "task", "channel", "sender", "receiver", "loss", "society", "generations",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        options: Any,
+        *,
+        experiment: Experiment,
+        device: torch.device,
+        initial: Mapping[Role, Weights] | None = None,
+    ) -> None:
+        super().__init__(options, experiment=experiment, device=device)
+        self.world = make_world(experiment)
+        require_weights(experiment, self.world)
+        self.players = make_players(experiment, self.world, PRECISIONS[experiment.training.precision]).to(device)
+        self.module: nn.Module = self.players
+        self.society = self.players if isinstance(self.players, Society) else None
+        if isinstance(self.players, Game):
+            for role, weights in (initial or {}).items():
+                set_agent_weights(self.players, role, weights, str(experiment.training.init_of(role)))
+
+    @property
+    def num_rounds(self) -> int:
+        """Rounds of an epoch: those that the world has."""
+        return self.world.num_train
+
+    @property
+    def figures(self) -> Sequence[str]:
+        """Loss, the measures of the task, and length."""
+        return ("loss", *self.chance(), "length")
+
+    def chance(self) -> Mapping[str, float]:
+        """What the best answer that reads no message is worth."""
+        return self.players.chance()
+
+    def check(self, folder: Path, note: Callable[[str], None]) -> None:
+        """Refuse what does not fit into the memory or on the disk, and parts of the user's own that fail."""
+        require_resources(self.experiment, self.players, folder, self.device, note)
+        if self.experiment.code:
+            try_first_step(self.experiment, self.world, self.players.speakers()[0], self.steps_per_epoch)
+        for line in (*self.world.notes, bottleneck_note(self.experiment.generations, self.world)):
+            if line is not None:
+                note(line)
+        if self.experiment.evaluation.keep:
+            require_pyarrow()
+
+    def update(self, step: int, optimise: Optimise) -> Measures:
+        """Play the batches of a step, one with each pair that meets, and learn from them."""
+        epoch, within = divmod(step, self.steps_per_epoch)
+        accumulate = self.experiment.training.accumulate
+        first = within * accumulate
+        numbers = range(first, min(first + accumulate, self.batches_per_epoch))
+        if self.society is not None:
+            self.society.begin_step(step, optimise.optimizer)
+        optimise.begin()
+        measures: dict[str, Tensor] = {}
+        for number in numbers:
+            played = self.players.train_on(epoch * self.batches_per_epoch + number, step, epoch)
+            optimise.backward(played.objective, len(numbers))
+            for name, value in played.measures.items():
+                measures[name] = value / len(numbers) + measures.get(name, 0.0)
+        if self.society is not None:
+            self.society.scale_gradients(step)
+        optimise.step()
+        return measures
+
+    def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
+        """Means over the steps in which agents played, and over those in which they learnt messages."""
+        means = super().means(sums, number)
+        return means if self.society is None else self.society.means_by_kind(means)
+
+    def evaluate(self) -> dict[str, float]:
+        """Loss (nats), accuracy, length, and the task's own measures, on validation rounds."""
+        return evaluate(self.players, self.world, self.experiment)
+
+    def other_evaluations(self) -> dict[str, dict[str, float]]:
+        """The same on held-out objects, objects of noise and so on."""
+        evaluations = evaluations_of(self.world, self.experiment)
+        return {
+            name: evaluate(self.players, world, self.experiment, split)
+            for name, (world, split) in evaluations.items()
+        }
+
+    def keep(self, folder: Path) -> dict[str, Any]:
+        """Write the rounds of the last evaluation where `evaluation.keep` asks for them."""
+        evaluations = {"valid": (self.world, "valid"), **evaluations_of(self.world, self.experiment)}
+        return keep_interactions(self.players, evaluations, self.experiment, folder)
+
+    def corpus(self, evaluation: EvaluationOptions) -> Corpus:
+        """What each sender says of every meaning, or of as many as are asked for."""
+        corpus = record_corpus(self.players, replace(self.experiment, evaluation=evaluation))
+        self.players.train()
+        return corpus
+
+    def modules_of(self, role: Role) -> Iterable[nn.Module]:
+        """The modules of the senders, or of the receivers."""
+        return self.players.modules_of(role)
+
+    def lines(self) -> list[str]:
+        """What is played, and by whom."""
+        return description(self.experiment, self.players, self.world)
+
+    def remarks(self) -> list[str]:
+        """Why pairs do not play side by side."""
+        reason = None if self.society is None else self.society.side_by_side.reason
+        return [] if reason is None else [f"pairs play one after the other, which takes longer: {reason}"]

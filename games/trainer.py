@@ -1,0 +1,411 @@
+"""The trainer of any play in a run folder: steps, regular evaluations and checkpoints, and at the end the corpus.
+
+After each step, evaluation, best state, checkpoint and the reasons to stop decide themselves whether they act. Nothing
+else waits for the device.
+"""
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ecsuite.formats import write_corpus
+from ecsuite.games.best_checkpoint import Best, read_best, save_best
+from ecsuite.games.checkpoints import load_checkpoint, remove_old_checkpoints, save_checkpoint
+from ecsuite.games.language_metrics import LanguageMetrics, LanguageScores
+from ecsuite.games.loggers import Logger, started
+from ecsuite.games.optimizers import NotFiniteError, Optimise
+from ecsuite.games.plays.play import Measures, Play, TrainedPlay
+from ecsuite.games.registry import SCHEDULES
+from ecsuite.games.run_folder import (
+    EXTRA,
+    METRICS,
+    REMEDY,
+    SINCE_BEST,
+    FolderState,
+    StopReason,
+    check_run_folder,
+    is_accuracy_reached,
+    measures_of,
+    prepare_run_folder,
+    versions,
+    write_divergence,
+)
+from ecsuite.games.run_log import CHECKSUM, LOG, NUM_LINES, open_log
+from ecsuite.games.sections import Experiment
+from ecsuite.games.training_notes import (
+    ESTIMATE_AFTER,
+    devices_of_run,
+    note_on_time_left,
+    progress_label,
+    steps_of_the_end,
+)
+from ecsuite.games.training_result import Result
+from ecsuite.jobs.signals import StopRequest
+from ecsuite.runtime.devices import deterministic_kernels, routed_products
+from ecsuite.runtime.errors import DivergedError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Callbacks:
+    """Who is told of a training, and who may stop it; see `ecsuite.games.training.train`."""
+
+    progress: Callable[[str, float, float], None]
+    note: Callable[[str], None]
+    announce: Callable[[str], None]
+    should_stop: Callable[[], StopRequest | None]
+    loggers: Sequence[Logger] = ()
+
+
+@dataclass(kw_only=True, slots=True)
+class TrainState:
+    """Where a training stands."""
+
+    step: int = 0
+    """Steps done."""
+    sums: dict[str, Any] = field(default_factory=dict)
+    """Of the measures of the steps since the last evaluation at a multiple of `evaluate_every`."""
+    valid: dict[str, float] = field(default_factory=dict)
+    """The last evaluation; empty before the first one."""
+    language: LanguageScores = field(default_factory=LanguageScores)
+    stopped: StopReason | None = None
+    """Why no further step is made; None: it goes on."""
+    must_save: bool = False
+    """Whether there is a reason to write a checkpoint after this step, beside `checkpoint_every`."""
+    is_checked: bool = False
+    """Whether its figures are known to be finite."""
+
+    def add(self, measures: Measures) -> None:
+        """A step is done."""
+        self.step += 1
+        self.sums = {
+            **self.sums,
+            **{name: value + self.sums.get(name, 0.0) for name, value in measures.items()},
+        }
+        self.must_save = self.is_checked = False
+
+    def stop(self, reason: StopReason) -> None:
+        """Make no further step; the first reason counts. The state is saved."""
+        self.stopped = self.stopped or reason
+        self.must_save = True
+
+
+class Trainer:
+    """Trains a play in a run folder, or lets it go on where nothing is trained.
+
+    Args:
+        play: What is played.
+        experiment: Its config.
+        folder: The run folder.
+        device: Where it computes.
+        callbacks: Who is told.
+
+    Raises:
+        ConfigError: If a setting does not fit to the play.
+    """
+
+    def __init__(
+        self,
+        play: Play,
+        experiment: Experiment,
+        folder: Path,
+        *,
+        device: torch.device,
+        callbacks: Callbacks,
+    ) -> None:
+        self.play, self.experiment, self.folder, self.device = play, experiment, folder, device
+        self.callbacks, self.settings = callbacks, experiment.training
+        self.num_steps = play.steps_per_epoch * self.settings.num_epochs
+        self.optimise: Optimise | None = None
+        if isinstance(play, TrainedPlay):
+            self.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
+            self.schedule = SCHEDULES.make(experiment.schedule, steps_per_epoch=play.steps_per_epoch)
+        self.chance = dict(play.chance())
+        self.language_metrics = LanguageMetrics(experiment)
+        # Measured also to fail here, before anything is written, and for their names.
+        language = self.language_metrics(play)
+        self.best: Best | None = None
+        if self.settings.keep_best is not None:
+            names = [*play.figures, *language.figures()]
+            self.best = Best(self.settings, names, language.lower_is_better)
+        self.state = TrainState()
+        self.total = self.num_steps + steps_of_the_end(experiment)
+
+    def run(self, *, resume: bool) -> Result:
+        """Train to the end, or until something stops it.
+
+        Args:
+            resume: Continue from the newest checkpoint of the folder, if there is one.
+
+        Raises:
+            ConfigError: If the folder holds another run.
+            DamagedError: If the folder's checkpoints can't be read.
+            DivergedError: If figures are not finite.
+        """
+        earlier = check_run_folder(
+            self.folder, self.experiment, steps_per_epoch=self.play.steps_per_epoch, resume=resume
+        )
+        saved = None
+        if resume:
+            optimizer = None if self.optimise is None else self.optimise.optimizer
+            saved = load_checkpoint(self.folder, self.play.restore, self.callbacks.note, optimizer)
+        if earlier.finished is not None:
+            return self._finished(earlier.finished)
+        self._begin(earlier, saved, resume)
+        config = self.experiment.to_tree()
+        self.provenance: dict[str, Any] = {"config": config, "versions": versions(self.device)}
+        self.provenance |= {"devices": self.devices} if len(self.devices) > 1 else {}
+        with ExitStack() as stack:
+            stack.enter_context(self.log.file)
+            self.tell = stack.enter_context(
+                started(self.callbacks.loggers, config, self.folder, self.state.step)
+            )
+            stack.enter_context(routed_products(self.device, self.settings.precision))
+            stack.enter_context(deterministic_kernels(self.device, is_asked=self.settings.deterministic))
+            while self.state.step < self.num_steps and self.state.stopped is None:
+                self._advance()
+                self._stop_if_asked()
+                self._evaluate_if_due()
+                self._save_if_due()
+                self._show_progress()
+            return self._end()
+
+    def _begin(self, earlier: FolderState, saved: Mapping[str, Any] | None, resume: bool) -> None:
+        """Make the folder ready, and take the state of its checkpoint."""
+        note, state = self.callbacks.note, self.state
+        if resume and saved is None:
+            note(f"{self.folder}: no run to resume, so it starts from the beginning")
+        if earlier.diverged_at is not None:
+            what = "is replaced" if earlier.is_replaced else f"is tried again; if it diverges again, {REMEDY}"
+            note(f"{self.folder}: the run that diverged at step {earlier.diverged_at} {what}")
+        prepare_run_folder(self.folder, self.experiment, is_replaced=earlier.is_replaced)
+        remove_old_checkpoints(self.folder)  # the run may have been killed before it removed one
+        saved = saved or {"step": 0, NUM_LINES: 0, "sums": {}, "valid": {}}
+        state.step, state.sums, state.valid = saved["step"], saved["sums"], saved["valid"]
+        self.devices = devices_of_run(saved.get("devices", []), self.device, state.step, note)
+        self.log = open_log(self.folder / LOG, state.step, saved[NUM_LINES], note, saved.get(CHECKSUM))
+        if self.best is not None:
+            self.best.restore(saved.get("best"))
+            if self.best.is_over:
+                state.stopped = "patience"
+        # The run may have been killed after it reached its accuracy and before it wrote its corpus.
+        if is_accuracy_reached(self.experiment, state.valid):
+            state.stopped = "accuracy"
+        for line in self.play.lines():
+            self.callbacks.announce(line)
+        begin = f"from step {state.step:,} of {self.num_steps:,}" if state.step else f"{self.num_steps:,} steps"
+        size = min(self.settings.batch_size, self.play.num_rounds)
+        self.callbacks.announce(f"{begin} of {size:,} rounds; written to {self.folder}")
+        self.first_step, self.is_hinted = state.step, False
+        self.began = self.began_second = time.monotonic()
+
+    def _advance(self) -> None:
+        """Make a step."""
+        step = self.state.step
+        try:
+            if self.optimise is not None:
+                assert isinstance(self.play, TrainedPlay)
+                self.optimise.factor = self.schedule.factor(step)
+                self.state.add(self.play.update(step, self.optimise))
+            else:
+                self.state.add(self.play.go_on(step))
+        except NotFiniteError as error:
+            if step > 0 and self._has_finite_state():
+                self._save()
+            raise self._diverged(step + 1, str(error)) from None
+
+    def _stop_if_asked(self) -> None:
+        """Stop where somebody asked for it, or the time is over."""
+        request, minutes = self.callbacks.should_stop(), self.settings.max_minutes
+        if request == "preempted" or (request is not None and self.state.step < self.num_steps):
+            self.state.stop(request)
+        elif minutes is not None and time.monotonic() - self.began >= 60 * minutes:
+            self.state.stop("minutes")
+
+    def _evaluate_if_due(self) -> None:
+        """Evaluate, log, and stop where the figures say so."""
+        state = self.state
+        is_regular = state.step % self.settings.evaluate_every == 0
+        if not is_regular and state.step != self.num_steps:
+            return
+        self._require_finite()
+        state.valid, state.language = self._evaluation(), self.language_metrics(self.play)
+        entry = self._log_entry()
+        self.log.write(entry)
+        self.tell(entry)
+        if is_regular:
+            state.sums = {}
+        if state.stopped is None and is_accuracy_reached(self.experiment, state.valid):
+            state.stop("accuracy")
+        if self.best is not None and is_regular:
+            if self.best.add(state.step, self._figures()):
+                save_best(self.folder, state.step, self.play.state())
+                state.must_save = True
+            if state.stopped is None and self.best.is_over:
+                state.stop("patience")
+
+    def _save_if_due(self) -> None:
+        """Write a checkpoint."""
+        is_regular = self.state.step % self.settings.checkpoint_every == 0
+        if is_regular or self.state.step == self.num_steps or self.state.must_save:
+            self._require_finite()
+            self._save()
+
+    def _show_progress(self) -> None:
+        """Tell how far it is, and once, of a long run, how long it takes."""
+        state, note = self.state, self.callbacks.note
+        label = progress_label(
+            state.valid,
+            state.language.values,
+            (state.step - 1) // self.play.steps_per_epoch,
+            self.settings.num_epochs,
+        )
+        self.callbacks.progress(label, state.step, self.total)
+        if state.step == self.first_step + 1:
+            self.began_second = time.monotonic()  # the first step also imports and compiles
+            for line in self.play.remarks():
+                note(line)
+        elif not self.is_hinted and time.monotonic() - self.began > ESTIMATE_AFTER:
+            self.is_hinted = True
+            seconds = (time.monotonic() - self.began_second) / (state.step - self.first_step - 1)
+            hint = note_on_time_left(seconds * (self.total - state.step), self.settings.until_accuracy)
+            if hint is not None:
+                note(hint)
+
+    def _end(self) -> Result:
+        """The last evaluation, and the corpus; nothing of them where the run is to go on elsewhere."""
+        state, stopped = self.state, self.state.stopped or "epochs"
+        if stopped == "preempted":
+            return self._result(stopped)
+        self.callbacks.progress("last evaluation and corpus", state.step, self.total)
+        state.valid, state.language = self._evaluation(), self.language_metrics(self.play)
+        best_step, kept = self._with_best_state()
+        others = self.play.other_evaluations()
+        metadata = self.provenance | {"training": self._ending(stopped, state.step) | kept}
+        metadata |= {EXTRA: others} if others else {}
+        metadata |= {METRICS: dict(state.language.values)} if state.language.values else {}
+        metadata |= self.play.keep(self.folder)
+        corpus = self.play.corpus(self.experiment.evaluation)
+        write_corpus(
+            replace(corpus, metadata={**corpus.metadata, **metadata, "chance": self.chance}), self.folder
+        )
+        return self._result(
+            stopped, extra_evaluations=others, metrics=state.language.values, best_step=best_step
+        )
+
+    def _with_best_state(self) -> tuple[int | None, dict[str, Any]]:
+        """Take the best state back where it is kept; returns its step, and what the metadata says of it."""
+        best, state = self.best, self.state
+        if best is None:
+            return None, {}
+        step = state.step
+        if best.step is not None and not best.improves(self._figures()):
+            step = best.step
+            self.play.restore(read_best(self.folder, step))
+            state.valid, state.language = self._evaluation(), self.language_metrics(self.play)
+        return step, {"best_step": step, SINCE_BEST: best.num_since}
+
+    def _finished(self, done: Mapping[str, Any]) -> Result:
+        """The result of a run that the folder already holds."""
+        return Result(
+            stopped=done["stopped"],
+            step=done["step"],
+            num_steps=done["num_steps"],
+            measures=measures_of(done),
+            chance=self.chance,
+            extra_evaluations=done[EXTRA],
+            metrics=done[METRICS],
+            best_step=done.get("best_step"),
+            was_done=True,
+        )
+
+    def _result(self, stopped: StopReason, step: int | None = None, **more: Any) -> Result:
+        """How this run ended."""
+        return Result(
+            stopped=stopped,
+            step=self.state.step if step is None else step,
+            num_steps=self.num_steps,
+            measures=self.state.valid,
+            chance=self.chance,
+            **{"extra_evaluations": {}, **more},
+        )
+
+    def _evaluation(self) -> dict[str, float]:
+        """The figures of the agents as they are, all of them finite."""
+        figures = self.play.evaluate()
+        if not all(math.isfinite(value) for value in figures.values()):
+            raise self._diverged(self.state.step, "the evaluation is not finite, so it was not used")
+        return figures
+
+    def _figures(self) -> dict[str, float | None]:
+        """The figures of the last evaluation, with the scores of the language."""
+        return {**self.state.valid, **self.state.language.figures()}
+
+    def _log_entry(self, step: int | None = None) -> dict[str, Any]:
+        """The line of the log after a step."""
+        state, settings = self.state, self.settings
+        step = state.step if step is None else step
+        number = (state.step - 1) % settings.evaluate_every + 1
+        means = self.play.means({name: float(total) for name, total in state.sums.items()}, number)
+        num_examples = (step - self.first_step) * settings.batch_size * settings.accumulate
+        speed = num_examples / max(time.monotonic() - self.began, 1e-6)
+        entry = {"step": step, "epoch": step / self.play.steps_per_epoch, "train": means, "valid": state.valid}
+        return {**entry, **state.language.entry(), "examples_per_second": round(speed)}
+
+    def _ending(self, stopped: StopReason, step: int) -> dict[str, Any]:
+        """What the metadata says of the end."""
+        epoch = step / self.play.steps_per_epoch
+        ending = {"stopped": stopped, "step": step, "num_steps": self.num_steps, "epoch": epoch}
+        return {**ending, **self.state.valid}
+
+    def _save(self) -> None:
+        """Write a checkpoint."""
+        self.log.file.flush()
+        os.fsync(self.log.file.fileno())
+        values: dict[str, Any] = {
+            **self.log.state,
+            "sums": {name: float(total) for name, total in self.state.sums.items()},
+            "valid": self.state.valid,
+            "devices": self.devices,
+        }
+        if self.best is not None:
+            values["best"] = self.best.to_json()
+        optimizer = None if self.optimise is None else self.optimise.optimizer
+        save_checkpoint(self.folder, self.state.step, self.play.state(), optimizer, **values)
+
+    def _require_finite(self) -> None:
+        """Raise `DivergedError` if the loss was not finite, or weights are not."""
+        if self.state.is_checked:
+            return
+        try:
+            if self.optimise is not None:
+                self.optimise.require_finite()
+        except NotFiniteError as error:
+            raise self._diverged(self.state.step, str(error)) from None
+        if not self._has_finite_state():
+            what = "the update made weights that are not finite, so they were not saved"
+            raise self._diverged(self.state.step, what)
+        self.state.is_checked = True
+
+    def _has_finite_state(self) -> bool:
+        """Whether all weights are finite; a finite loss may have a gradient that is not."""
+        if not isinstance(self.play, TrainedPlay):
+            return True
+        return bool(torch.stack([each.isfinite().all() for each in self.play.module.parameters()]).all())
+
+    def _diverged(self, step: int, what: str) -> DivergedError:
+        """Note in the folder that the run diverged; returns the error to raise."""
+        metadata = {
+            **self.provenance,
+            "training": self._ending("diverged", step),
+            "chance": self.chance,
+        }
+        write_divergence(self.folder, self.log, {**self._log_entry(step), "stopped": "diverged"}, metadata)
+        outcome = self._result("diverged", step)
+        return DivergedError(f"step {step}: {what}; {REMEDY}", outcome.to_json())
