@@ -31,8 +31,8 @@ from rows import Row, add_json_option, publish
 from torch.profiler import ProfilerActivity, profile
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.registry import OPTIMIZERS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.world_making import make_world
@@ -148,12 +148,12 @@ class Update:
         self.device, self.seed = device, experiment.training.seed
         self.world = make_world(experiment)
         torch.manual_seed(self.seed)
-        self.game = game = Game(experiment, self.world, PRECISIONS[precision]).to(device)
+        self.game = game = make_pair(experiment, self.world, PRECISIONS[precision]).to(device)
         make_optimizer = OPTIMIZERS.load(experiment.optimizer.kind)(experiment.optimizer.options).optimizer
         self.optimizer = make_optimizer(game.parameters())
         self.number = self.num_objects = 0
         self.perception_seconds = 0.0
-        for perception in (game.sender_perception, game.receiver_perception):
+        for perception in (game.speaker.perception, game.listener.perception):
             if perception is None:  # no candidates to encode
                 continue
             perception.register_forward_pre_hook(lambda *_: self._time_perception(-1))

@@ -65,7 +65,7 @@ def evaluate(
         if as_json:
             print_json({"run": str(run), "interventions": [row.to_json() for row in rows]})
         else:
-            print_interventions(rows, opened.game.chance()["accuracy"])
+            print_interventions(rows, opened.players.chance()["accuracy"])
         return
     if out is not None:
         table = opened.interactions(

@@ -73,7 +73,7 @@ def asked_run(path: Path, names: Sequence[str], *, trust_code: bool) -> "Run | N
     if not (folder / "config.yaml").is_file():
         raise ConfigError(f"{path}: metric {asking[0]} asks the agents of a run: expected a run folder")
     run = load_run(folder, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
-    run.game  # noqa: B018 - read now, so that damaged files are refused before anything is computed
+    run.pair  # noqa: B018 - read now, so that damaged files are refused before anything is computed
     return run
 
 

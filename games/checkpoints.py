@@ -58,7 +58,9 @@ def newest_step(folder: Path) -> int:
 
 
 def load_checkpoint(
-    folder: Path, restore: Callable[[Mapping[str, Tensor]], object], note: Callable[[str], None],
+    folder: Path,
+    restore: Callable[[Mapping[str, Tensor]], object],
+    note: Callable[[str], None],
     optimizer: torch.optim.Optimizer | None = None,
 ) -> dict[str, Any] | None:
     """Restore a play and its optimizer from the newest undamaged checkpoint.

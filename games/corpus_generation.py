@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
+from ecsuite.games.players.players import Players
 from ecsuite.games.sections import Experiment
-from ecsuite.games.society.society import Society
 from ecsuite.games.worlds.world import Description, World
 
 SPEAKER = "speaker"
@@ -19,26 +18,26 @@ SPEAKER = "speaker"
 
 
 @torch.no_grad()
-def record_corpus(game: Game | Society, experiment: Experiment) -> Corpus:
+def record_corpus(players: Players, experiment: Experiment) -> Corpus:
     """Generate a corpus with the trained sender: one message per distinct meaning or, in a game about sets, per round.
 
     Of a society: as many of each sender, one after the other, with the column `speaker`.
 
     Args:
-        game: The game with its trained agents.
+        players: The trained agents.
         experiment: Sets the corpus size, and whether the symbols are the most likely ones or sampled.
     """
-    game.eval()
+    players.eval()
     mode, seed, size = experiment.evaluation.mode, experiment.training.seed, experiment.evaluation.corpus_size
     outputs, descriptions, speakers = [], [], []
-    for speaker, own in enumerate(game.speakers()):
-        for index, batch in enumerate(game.world.corpus_batches(size)):
+    for speaker, own in enumerate(players.senders):
+        for index, batch in enumerate(players.world.corpus_batches(size)):
             purpose = "corpus" if speaker == 0 else f"corpus of {speaker}"
-            noise = noise_generator(seed, purpose, index, game.device)
+            noise = noise_generator(seed, purpose, index, players.device)
             outputs.append(own.generate_message(batch, mode, noise))
-            descriptions.append(game.world.describe(batch))
+            descriptions.append(players.world.describe(batch))
             speakers.append(np.full(len(batch), speaker))
-    channel = game.channel
+    channel = players.channel
     if channel.num_levels is not None:
         words = [channel.shares(message.symbols).cpu().numpy().transpose(1, 0, 2) for message in outputs]
         messages, symbol_names = words_to_symbols(np.concatenate(words), channel.num_levels)
@@ -48,7 +47,7 @@ def record_corpus(game: Game | Society, experiment: Experiment) -> Corpus:
         flat = np.concatenate([each[each != PAD] for each in symbols]).astype(np.int32)
         messages, symbol_names = Ragged.from_lengths(flat, lengths), None
     description = joined(descriptions)
-    of_speakers = {SPEAKER: np.concatenate(speakers)} if len(game.speakers()) > 1 else {}
+    of_speakers = {SPEAKER: np.concatenate(speakers)} if len(players.senders) > 1 else {}
     metadata: dict[str, int | str] = {"vocab_size": channel.vocab_size, "max_len": channel.max_len}
     if experiment.channel.kind in ("continuous", "variational"):
         metadata["symbols"] = (
@@ -59,7 +58,7 @@ def record_corpus(game: Game | Society, experiment: Experiment) -> Corpus:
         eos=EOS if channel.has_eos else None,
         symbol_names=symbol_names,
         meanings=description.meanings,
-        attribute_names=_attribute_names(game.world, description),
+        attribute_names=_attribute_names(players.world, description),
         concepts=description.concepts,
         concept_names=description.concept_names,
         columns={**description.columns, **of_speakers},

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.games.channels import RelaxedOptions
-from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
+from ecsuite.games.players.pair import Pair
 from ecsuite.games.tasks import Truth
 from ecsuite.games.views import SeenRounds, View
 from ecsuite.games.worlds.world import attribute_names, describe
@@ -28,22 +28,22 @@ class EGGGame(nn.Module):
     `greedy` mode. `egg.core.TemperatureUpdater(agent=egg_game)` sets the channel's temperature.
     """
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, pair: Pair) -> None:
         super().__init__()
-        self.game = game
+        self.pair = pair
 
     @property
     def temperature(self) -> float:
         """The channel's temperature; EGG's updater sets it. Channels without one, or that learn it, ignore it."""
-        options = self.game.channel.options
+        options = self.pair.channel.options
         return options.temperature_in(0) if isinstance(options, RelaxedOptions) else 1.0
 
     @temperature.setter
     def temperature(self, value: float) -> None:
-        options = self.game.channel.options
+        options = self.pair.channel.options
         if isinstance(options, RelaxedOptions) and not options.trainable_temperature:
             value = max(value, options.temperature_min)
-            self.game.channel.options = replace(options, temperature=value)
+            self.pair.channel.options = replace(options, temperature=value)
 
     def forward(
         self,
@@ -69,7 +69,7 @@ class EGGGame(nn.Module):
         """
         from egg.core.interaction import Interaction
 
-        game, shape = self.game, self.game.world.object_shape
+        pair, shape = self.pair, self.pair.world.object_shape
         shown = self._view(sender_input if sender_input.ndim > 1 + len(shape) else sender_input[:, None])
         if receiver_input is None:
             candidates = None
@@ -78,11 +78,11 @@ class EGGGame(nn.Module):
             candidates = self._view(receiver_input)
             is_target = nn.functional.one_hot(labels, candidates.num_seen) if labels.ndim == 1 else labels
             truth = Truth(labels=is_target.bool(), values=None)
-        num_positive = game.world.rounds.num_targets
+        num_positive = pair.world.rounds.num_targets
         rounds = SeenRounds(shown=shown, candidates=candidates, truth=truth, num_positive=num_positive)
         # EGG seeds torch's global generator alone.
-        noise = noise_generator(int(torch.randint(2**62, ())), "egg", 0, game.device)
-        played = game.play_views(rounds, mode="train" if self.training else "greedy", generator=noise)
+        noise = noise_generator(int(torch.randint(2**62, ())), "egg", 0, pair.device)
+        played = pair.play_views(rounds, mode="train" if self.training else "greedy", generator=noise)
         message, measures = played.message, dict(played.measures)
         interaction = Interaction(
             sender_input=sender_input,
@@ -94,16 +94,16 @@ class EGGGame(nn.Module):
             message_length=message.length.detach(),
             aux={"acc": measures.pop("accuracy"), **measures, "length": message.length.detach()},
         )
-        return game.channel.objective(played.loss, played.cost, message), interaction
+        return pair.channel.objective(played.loss, played.cost, message), interaction
 
     def _view(self, objects: Tensor) -> View:
         """Objects, (batch, num_seen, *object_shape), as an agent sees them."""
-        features = objects.flatten(0, 1).to(self.game.dtype)
+        features = objects.flatten(0, 1).to(self.pair.speaker.dtype)
         return View(features=features, num_seen=objects.shape[1], indices=None)
 
     def _egg_message(self, message: Message) -> Tensor:
         """The message with the batch dimension first, filled with EOS after its end."""
-        channel, symbols = self.game.channel, message.symbols.detach().transpose(0, 1)
+        channel, symbols = self.pair.channel, message.symbols.detach().transpose(0, 1)
         if symbols.is_floating_point():
             return symbols
         num_steps = channel.max_len + channel.has_eos
@@ -111,7 +111,7 @@ class EGGGame(nn.Module):
             symbols.where(symbols != PAD, EOS), (0, num_steps - symbols.shape[1]), value=EOS
         )
         if isinstance(channel.options, RelaxedOptions):
-            return nn.functional.one_hot(ids, channel.symbol_size).to(self.game.dtype)
+            return nn.functional.one_hot(ids, channel.symbol_size).to(self.pair.speaker.dtype)
         return ids
 
 

@@ -6,16 +6,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
+from ecsuite.games.players.players import Players
 from ecsuite.games.sections import Experiment
-from ecsuite.games.society.society import Society
 from ecsuite.games.worlds.world import World
 
 
 @torch.no_grad()
 def evaluate(
-    game: Game | Society,
+    players: Players,
     world: World,
     experiment: Experiment,
     split: str = "valid",
@@ -23,19 +22,19 @@ def evaluate(
     """Means over the examples of a split: loss (nats), accuracy, length, and the task's own metrics.
 
     Args:
-        game: Agents.
+        players: The agents.
         world: Has the split.
         experiment: The evaluation's mode and seed.
         split: Which examples.
     """
     measures: list[Mapping[str, Tensor]] = []
     size = world.sizes.evaluation_batch_size
-    game.eval()
+    players.eval()
     num_batches = -(-world.num_valid // size)
     for number in range(num_batches):
-        noise = noise_generator(experiment.training.seed, split, number * size, game.device)
-        measures.append(game.play(world.batch(split, number), experiment.evaluation.mode, noise).measures)
-    game.train()
+        noise = noise_generator(experiment.training.seed, split, number * size, players.device)
+        measures.append(players.play(world.batch(split, number), experiment.evaluation.mode, noise).measures)
+    players.train()
     # In one table, so that the device is waited for once.
     sizes = [value.numel() for value in measures[0].values()]
     table = torch.stack([torch.cat([value.flatten() for value in each.values()]) for each in measures])
@@ -46,4 +45,4 @@ def evaluate(
     for row, weight in zip(table.double().cpu().numpy(), weights, strict=True):
         total += row * weight
     parts = np.split(total, np.cumsum(sizes)[:-1])
-    return game.summary({name: part for name, part in zip(measures[0], parts, strict=True)})
+    return players.summary({name: part for name, part in zip(measures[0], parts, strict=True)})

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.message import Message
 from ecsuite.agents.own_agents import check_message, check_states, require_shape, type_name, wrong
-from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import Optimise
+from ecsuite.games.players.pair import Pair
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.sections import Experiment, foreign_parts
 from ecsuite.games.tasks import TaskOutput
@@ -25,7 +25,7 @@ from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, PartError
 
 
-def try_first_step(experiment: Experiment, world: World, game: Game, steps_per_epoch: int) -> None:
+def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_epoch: int) -> None:
     """Play a batch in training and in evaluation, and make the first update.
 
     Raises:
@@ -69,21 +69,21 @@ def _parts(experiment: Experiment) -> list[Part]:
     return [part for part in found if isinstance(part, Part)]
 
 
-def _watch(experiment: Experiment, game: Game) -> None:
+def _watch(experiment: Experiment, game: Pair) -> None:
     """Check what the user's own parts of a game return."""
     sender, receiver = experiment.sender, experiment.receiver
-    for agent, perception in ((sender, game.sender_perception), (receiver, game.receiver_perception)):
+    for agent, perception in ((sender, game.speaker.perception), (receiver, game.listener.perception)):
         if perception is not None:
             _hook(agent.options.perception, perception, _check_perception)
-    _hook(sender, game.sender, check_message)
-    _hook(receiver, game.receiver, check_states)
+    _hook(sender, game.speaker.network, check_message)
+    _hook(receiver, game.listener.network, check_states)
     _hook(experiment.task, game.task, _check_task)
     if own_code.is_foreign(experiment.channel.kind):
         game.channel.start_message = _watched_channel(experiment.channel.kind, game.channel)  # type: ignore[method-assign]
     if own_code.is_foreign(experiment.loss.kind):
         loss = game.loss
-        del game.loss  # it may be a module
-        game.loss = _watched_loss(experiment.loss.kind, loss)
+        del game.speaker.loss  # it may be a module
+        game.speaker.loss = _watched_loss(experiment.loss.kind, loss)
 
 
 def _hook(part: Part, module: Any, check: Callable[[str, Any, Any, Any], None]) -> None:

@@ -1,10 +1,11 @@
-"""Agents that begin with the weights of another run: `--init-from RUN`, or `training.init_sender` for one of them.
+"""Agents that begin with the weights of another run: `--init-from RUN`, or `training.init_sender` for those of a role.
 
 The SHA-256 of the weights belongs to the run, whatever the folder is called that they came from. After the run has
 begun, the other one is no longer needed.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,17 +14,19 @@ from torch import Tensor
 from ecsuite.files.tensor_files import digest_of
 from ecsuite.games.best_checkpoint import weights_of_corpus
 from ecsuite.games.checkpoints import newest_step
-from ecsuite.games.game import PARTS, Game
+from ecsuite.games.players.players import Players
+from ecsuite.games.players.side_by_side import SIDES
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
-Weights = Mapping[str, Tensor]
+Agents = Sequence[Mapping[str, Tensor]]
+"""The weights of each agent of a role, by name."""
 
 
 def with_initial_weights(
     experiment: Experiment, folder: Path | None, note: Callable[[str], None]
-) -> tuple[Experiment, dict[Role, Weights]]:
+) -> tuple[Experiment, dict[Role, Agents]]:
     """The experiment with the checksums of the weights that its agents begin with, and these weights by agent.
 
     Args:
@@ -36,7 +39,7 @@ def with_initial_weights(
         ConfigError: If a run has no checkpoint, or its weights have changed since the config was written.
     """
     sums: dict[str, str] = {}
-    weights: dict[Role, Weights] = {}
+    weights: dict[Role, Agents] = {}
     for role in ROLES:
         source = experiment.training.init_of(role)
         if source is None:
@@ -50,7 +53,7 @@ def with_initial_weights(
                 raise type(error)(f"training.init_{role}: {error}") from None
             sums[role] = known
             continue
-        sums[role] = digest_of(weights[role])
+        sums[role] = _digest(weights[role])
         if experiment.weights.get(role, sums[role]) != sums[role]:
             raise ConfigError(
                 f"{place} has other weights than when this config was written (SHA-256 {sums[role]}, expected "
@@ -59,51 +62,66 @@ def with_initial_weights(
     return replace(experiment, weights=sums), weights
 
 
-def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Weights:
-    """The weights of an agent of a run, by name. Nothing of the run is imported.
+def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Agents:
+    """The weights of each agent of a role of a run, by name. Nothing of the run is imported.
 
     Raises:
-        ConfigError: If the folder has no checkpoint.
+        ConfigError: If the folder has no checkpoint, or no such agents.
         DamagedError: If none of its checkpoints can be read.
     """
-    found = weights_of_corpus(folder, note)
-    if found is None:
+    tensors = weights_of_corpus(folder, note)
+    if tensors is None:
         raise ConfigError(f"{folder}: expected a run folder with a checkpoint")
-    return {name: tensor for name, tensor in found.items() if _module_of(name) in (*PARTS[role], f"{role}s")}
+    agents: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        if (place := re.fullmatch(rf"agents\.(\d+)\.{SIDES[role]}\.(.+)", name)) is not None:
+            agents.setdefault(int(place[1]), {})[place[2]] = tensor
+    if not agents:
+        raise ConfigError(f"{folder}: expected a run with a {role}")
+    return [agents[number] for number in sorted(agents)]
 
 
-def set_agent_weights(game: Game, role: Role, weights: Weights, source: str) -> None:
-    """Give an agent of a game the weights of another run.
+def set_agent_weights(players: Players, role: Role, agents: Agents, source: str) -> None:
+    """Give the agents of a role the weights of those of another run: to each those of its number, in turn.
 
     Args:
-        game: The game.
-        role: Which agent.
-        weights: All weights of the other agent. Of a channel, only what is learnt here, such as a temperature: its
-            baselines are of the losses of another game.
+        players: Whose agents.
+        role: Which of them.
+        agents: All weights of each agent of the other run. Of a channel, only what is learnt here, such as a
+            temperature, and nothing of a loss: its baselines are of another game.
         source: Where they are from, for messages.
 
     Raises:
         ConfigError: If a weight has another shape, or is only there or only here; the message names one.
     """
-    learnt = {name for name, _ in game.named_parameters()}
-    own = {
-        name: tensor
-        for name, tensor in game.state_dict().items()
-        if _module_of(name) in PARTS[role] and (_module_of(name) != "channel" or name in learnt)
+    for index, side in enumerate(players.sides(role)):
+        learnt = {name for name, _ in side.named_parameters()}
+        own = {name: tensor for name, tensor in side.state_dict().items() if _is_kept(name, learnt)}
+        other = agents[index % len(agents)]
+        given = {name: tensor for name, tensor in other.items() if name in own or _is_kept(name, learnt)}
+        for name in sorted({*own, *given}):
+            here, there = (tuple(each[name].shape) if name in each else None for each in (own, given))
+            if here != there:
+                raise ConfigError(
+                    f"the {role} of {source} does not fit: {name} is {_shown(there)} there and {_shown(here)} here"
+                )
+        side.load_state_dict(given, strict=False)
+
+
+def _is_kept(name: str, learnt: Collection[str]) -> bool:
+    """Whether an agent takes a weight of this name over: none of a loss, and of a channel only what is learnt."""
+    module = name.partition(".")[0]
+    return module != "loss" and (module != "channel" or name in learnt)
+
+
+def _digest(agents: Agents) -> str:
+    """SHA-256 of the weights of agents."""
+    named = {
+        f"{number}.{name}": tensor
+        for number, weights in enumerate(agents)
+        for name, tensor in weights.items()
     }
-    given = {name: each for name, each in weights.items() if _module_of(name) != "channel" or name in own}
-    for name in sorted({*own, *given}):
-        here, there = (tuple(each[name].shape) if name in each else None for each in (own, given))
-        if here != there:
-            raise ConfigError(
-                f"the {role} of {source} does not fit: {name} is {_shown(there)} there and {_shown(here)} here"
-            )
-    game.load_state_dict(given, strict=False)
-
-
-def _module_of(name: str) -> str:
-    """The name of the module of a game that a weight is in."""
-    return name.partition(".")[0]
+    return digest_of(named)
 
 
 def _shown(shape: tuple[int, ...] | None) -> str:

@@ -18,10 +18,10 @@ from ecsuite.corpus import Ragged
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.strict_json import read_json
-from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
-from ecsuite.games.sections import Experiment
-from ecsuite.games.society.society import Society
+from ecsuite.games.players.pair import Pair
+from ecsuite.games.players.players import Players
+from ecsuite.games.sections import ROLES, Experiment
 from ecsuite.games.tasks import Truth
 from ecsuite.games.worlds.object_numbers import ObjectNumbers
 from ecsuite.games.worlds.world import Batch, World
@@ -46,7 +46,7 @@ def require_pyarrow() -> None:
 
 
 def keep_interactions(
-    game: Game | Society, evaluations: Evaluations, experiment: Experiment, folder: Path
+    players: Players, evaluations: Evaluations, experiment: Experiment, folder: Path
 ) -> dict[str, Any]:
     """Write the interactions of a run into its folder where it keeps them; otherwise remove those of a former state.
 
@@ -57,7 +57,7 @@ def keep_interactions(
     if not kept:
         (folder / FILE).unlink(missing_ok=True)
         return {}
-    table = record_interactions(game, evaluations, experiment, probabilities=PROBABILITIES in kept)
+    table = record_interactions(players, evaluations, experiment, probabilities=PROBABILITIES in kept)
     content = as_parquet(table)
     write_atomically(folder / FILE, content)
     return {KEY: {"sha256": hashlib.sha256(content).hexdigest(), "num_rounds": table.num_rows}}
@@ -97,12 +97,12 @@ def as_parquet(table: Any) -> bytes:
 
 @torch.no_grad()
 def record_interactions(
-    game: Game | Society, evaluations: Evaluations, experiment: Experiment, *, probabilities: bool = False
+    players: Players, evaluations: Evaluations, experiment: Experiment, *, probabilities: bool = False
 ) -> Any:
     """Play the rounds of evaluations once more, in their order and with their noise.
 
     Args:
-        game: The game with its trained agents, which is in training mode afterwards.
+        players: The trained agents, which are in training mode afterwards.
         evaluations: What to play.
         experiment: Sets the seed, and whether symbols are the most likely ones or sampled.
         probabilities: Whether there is a column of the probabilities of the answers.
@@ -116,29 +116,31 @@ def record_interactions(
     require_pyarrow()
     import pyarrow
 
-    game.eval()
+    players.eval()
     tables, numbers = [], ObjectNumbers()
     for name, (world, split) in evaluations.items():
         size = world.sizes.evaluation_batch_size
         for number in range(-(-world.num_valid // size)):
-            noise = noise_generator(experiment.training.seed, split, number * size, game.device)
+            noise = noise_generator(experiment.training.seed, split, number * size, players.device)
             batch = world.batch(split, number)
             state = noise.get_state()
-            for agents, own in game.games():
+            pairs = players.pairs()
+            for meeting, pair in pairs:
                 noise.set_state(state)
-                columns = _of_batch(own, world, batch, experiment, noise, numbers, probabilities)
+                columns = _of_batch(pair, world, batch, experiment, noise, numbers, probabilities)
                 place = {
                     "evaluation": pyarrow.array([name] * len(batch)),
                     "round": pyarrow.array(np.arange(number * size, number * size + len(batch))),
                 }
-                place |= {role: pyarrow.array([index] * len(batch)) for role, index in agents.items()}
+                for role in ROLES if len(pairs) > 1 else ():
+                    place[role] = pyarrow.array([getattr(meeting, role)] * len(batch))
                 tables.append(pyarrow.table(place | columns))
-    game.train()
+    players.train()
     return pyarrow.concat_tables(tables)
 
 
 def _of_batch(
-    game: Game,
+    pair: Pair,
     world: World,
     batch: Batch,
     experiment: Experiment,
@@ -148,20 +150,20 @@ def _of_batch(
 ) -> dict[str, Any]:
     """The columns of a batch."""
     mode = experiment.evaluation.mode
-    candidates, truth = game.round_parts(batch)
-    message = game.generate_message(batch, mode, noise)
-    outcome = game.understand(message, candidates, truth, mode=mode, generator=noise)
-    answer, _ = game.response(message, candidates, noise)
+    candidates, truth = pair.round_parts(batch)
+    message = pair.speaker.generate_message(batch, mode, noise)
+    outcome = pair.understand(message, candidates, truth, mode=mode, generator=noise)
+    answer, _ = pair.listener.response(message, candidates, noise)
     columns = _description(world, batch)
     ids = numbers.of(batch)
     columns["seen"] = _lists(ids[batch.shown])
-    if game.task.scores_candidates:
+    if pair.task.scores_candidates:
         seen = batch.candidate_indices()
         columns["candidates"] = _lists(ids[seen], batch.present)
         if batch.values is not None:
             columns["candidate_values"] = _lists(batch.values[seen], batch.present)
-    columns["message"] = _messages(message, is_of_values=game.channel.num_levels is not None)
-    right, chosen, likely = _answers(game, answer, truth)
+    columns["message"] = _messages(message, is_of_values=pair.channel.num_levels is not None)
+    right, chosen, likely = _answers(pair, answer, truth)
     if batch.present is not None:
         right = _place_among(batch.present, right)
         chosen = None if chosen is None else _place_among(batch.present, chosen)
@@ -189,7 +191,7 @@ def _description(world: World, batch: Batch) -> dict[str, Any]:
 
 
 def _answers(
-    game: Game, answer: Tensor, truth: Truth
+    pair: Pair, answer: Tensor, truth: Truth
 ) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
     """What is right, what the receiver chose, and how likely each option was; None where a task has no choices.
 
@@ -197,7 +199,7 @@ def _answers(
     num_candidates). Of candidates of which each is taken or not: whether it is, (batch, num_candidates), and the
     probability that it is. Of attributes: their values, (batch, num_attributes), and the probability of each value.
     """
-    choices = game.task.choices(answer).float() if hasattr(game.task, "choices") else None
+    choices = pair.task.choices(answer).float() if hasattr(pair.task, "choices") else None
     if truth.values is not None:
         right = _numbers(truth.values)
     elif choices is None or choices.dim() == 2:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import Pair
 from ecsuite.games.worlds.world import World
 from ecsuite.runtime.errors import ConfigError, look_up
 
@@ -66,11 +66,11 @@ def chosen_interventions(text: str) -> list[Intervention]:
 
 
 @torch.inference_mode()
-def intervene(game: Game, world: World, names: list[Intervention], seed: int) -> list[Row]:
+def intervene(pair: Pair, world: World, names: list[Intervention], seed: int) -> list[Row]:
     """Change the messages of the validation rounds, and see what the receiver answers.
 
     Args:
-        game: The trained agents, in evaluation mode.
+        pair: The trained agents, in evaluation mode.
         world: Its validation rounds are played.
         names: What to do to messages.
         seed: Of random orders and symbols.
@@ -81,15 +81,15 @@ def intervene(game: Game, world: World, names: list[Intervention], seed: int) ->
     Raises:
         ConfigError: If messages are no symbols of a vocabulary.
     """
-    if game.channel.num_levels is not None:
+    if pair.channel.num_levels is not None:
         raise ConfigError("--intervene: the words of this channel are values, expected a channel of symbols")
-    if "replace" in names and not hasattr(game.task, "choices"):
+    if "replace" in names and not hasattr(pair.task, "choices"):
         raise ConfigError(
             "--intervene: replace compares answers that are chosen, expected permute, drop or noise"
         )
-    rounds = _Rounds(game, world)
+    rounds = _Rounds(pair, world)
     generator = torch.Generator().manual_seed(seed)
-    vocabulary = range(1, game.channel.vocab_size + 1)
+    vocabulary = range(1, pair.channel.vocab_size + 1)
     everywhere = torch.ones(len(rounds.ids), dtype=torch.bool)
     rows = [rounds.row("none", rounds.ids, everywhere)]
     if "permute" in names:
@@ -130,11 +130,13 @@ class _Rounds:
         lengths: Number of content symbols of each message, (num_messages,).
     """
 
-    def __init__(self, game: Game, world: World) -> None:
-        self.game = game
+    def __init__(self, pair: Pair, world: World) -> None:
+        self.pair = pair
         size = world.sizes.evaluation_batch_size
         self.batches = [world.batch("valid", number) for number in range(-(-world.num_valid // size))]
-        said = [game.generate_message(batch, "greedy", None).symbols.t().cpu() for batch in self.batches]
+        said = [
+            pair.speaker.generate_message(batch, "greedy", None).symbols.t().cpu() for batch in self.batches
+        ]
         self.sizes = [len(each) for each in said]
         width = max(each.shape[1] for each in said)
         padded = [torch.nn.functional.pad(each, (0, width - each.shape[1]), value=PAD) for each in said]
@@ -157,22 +159,22 @@ class _Rounds:
         """Log-probabilities of the answers to messages, (num_messages, num_choices, num_options)."""
 
         def log_probabilities(answer: Tensor, ends: Tensor, truth: Any) -> Tensor:
-            logits: Tensor = self.game.task.choices(answer).float()  # type: ignore[attr-defined]
+            logits: Tensor = self.pair.task.choices(answer).float()  # type: ignore[attr-defined]
             return (logits if logits.dim() == 3 else logits[:, None]).log_softmax(-1)
 
         return self._ask(ids, log_probabilities)
 
     def _is_right(self, answer: Tensor, ends: Tensor, truth: Any) -> Tensor:
-        right: Tensor = (ends * self.game.task(answer, truth).measures["accuracy"]).sum(0)
+        right: Tensor = (ends * self.pair.task(answer, truth).measures["accuracy"]).sum(0)
         return right
 
     def _ask(self, ids: Tensor, of_answer: Callable[[Tensor, Tensor, Any], Tensor]) -> Tensor:
         """What the receiver makes of a message for each round, (num_messages, ...)."""
         found = []
         for batch, rows in zip(self.batches, ids.split(self.sizes), strict=True):
-            candidates, truth = self.game.round_parts(batch)
-            message = _message(rows, self.game.channel.has_eos, self.game.device)
-            found.append(of_answer(*self.game.response(message, candidates, None), truth).cpu())
+            candidates, truth = self.pair.round_parts(batch)
+            message = _message(rows, self.pair.channel.has_eos, self.pair.device)
+            found.append(of_answer(*self.pair.listener.response(message, candidates, None), truth).cpu())
         return torch.cat(found)
 
 

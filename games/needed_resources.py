@@ -8,9 +8,8 @@ import torch
 
 from ecsuite.files.disk_space import free_space, require_space
 from ecsuite.games.checkpoints import NUM_KEPT
-from ecsuite.games.game import Game
+from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.sections import Experiment
-from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.worlds.world import World
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.memory import free_memory, size_text
@@ -46,7 +45,7 @@ def require_weights(experiment: Experiment, world: World) -> None:
 
 def require_resources(
     experiment: Experiment,
-    game: Game | Society,
+    players: Players,
     folder: Path,
     device: torch.device,
     note: Callable[[str], None],
@@ -55,7 +54,7 @@ def require_resources(
 
     Args:
         experiment: What is trained.
-        game: Its agents.
+        players: Its agents.
         folder: The run folder.
         device: Where it is trained; only of the CPU the free memory is asked for.
         note: Is told where the disk will be full before the training ends.
@@ -63,14 +62,14 @@ def require_resources(
     Raises:
         ConfigError: If it cannot fit; the message says what is needed, what is free, and what to change.
     """
-    batch_size, channel = experiment.training.batch_size, game.channel
+    batch_size, channel = experiment.training.batch_size, players.channel
     needed = 2 * NUMBER * batch_size * channel.max_len * channel.symbol_size  # scores and their gradients
     if device.type == "cpu" and needed > (free := free_memory()):
         raise ConfigError(
             f"{experiment.name}: batches of {batch_size:,} need at least {size_text(needed)} of memory, and "
             f"{size_text(free)} are free: choose a smaller training.batch_size"
         )
-    checkpoint = NUMBER * num_weights(game) * (1 + _num_moments(experiment))
+    checkpoint = NUMBER * num_weights(players) * (1 + _num_moments(experiment))
     corpus = 2 * experiment.evaluation.corpus_size  # an empty list and a line end for each message
     require_space(checkpoint + corpus, folder, "for a checkpoint and the corpus")
     if (NUM_KEPT + 1) * checkpoint > (space := free_space(folder)):
@@ -80,9 +79,9 @@ def require_resources(
         )
 
 
-def num_weights(game: Game | Society) -> int:
+def num_weights(players: Players) -> int:
     """The number of weights of the agents."""
-    return sum(parameter.numel() for parameter in game.parameters())
+    return sum(parameter.numel() for parameter in players.parameters())
 
 
 def _num_moments(experiment: Experiment) -> int:

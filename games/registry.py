@@ -186,19 +186,19 @@ SCHEDULES = Registry(
 MEETINGS = Registry(
     word="meeting",
     parts={
-        "all": ("ecsuite.games.society.meetings:All", "every sender with every receiver"),
-        "ring": ("ecsuite.games.society.meetings:Ring", "neighbours in a ring"),
+        "all": ("ecsuite.games.players.meetings:All", "every sender with every receiver"),
+        "ring": ("ecsuite.games.players.meetings:Ring", "neighbours in a ring"),
         "random": (
-            "ecsuite.games.society.meetings:Random",
+            "ecsuite.games.players.meetings:Random",
             "each sender with some receivers, drawn once for the run",
         ),
         "groups": (
-            "ecsuite.games.society.meetings:Groups",
+            "ecsuite.games.players.meetings:Groups",
             "groups that meet among themselves, and seldom or never across",
         ),
-        "list": ("ecsuite.games.society.meetings:Listed", "the pairs of a list, with weights"),
+        "list": ("ecsuite.games.players.meetings:Listed", "the pairs of a list, with weights"),
         "file": (
-            "ecsuite.games.society.meetings:FromFile",
+            "ecsuite.games.players.meetings:FromFile",
             "the pairs of a CSV file: sender, receiver, weight",
         ),
     },

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.games.code_files import with_checksums
+from ecsuite.games.players.meetings import FromFile
 from ecsuite.games.registry import SCHEDULES, WORLDS
 from ecsuite.games.sections import ROLES, Experiment, Tree
-from ecsuite.games.society.meetings import FromFile
 from ecsuite.games.worlds.own_data import content_digest
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.errors import ConfigError

@@ -17,19 +17,19 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.best_checkpoint import best_step, weights_of_corpus
+from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import ignore, load_experiment, override, with_changes
-from ecsuite.games.game import Game
 from ecsuite.games.initial_weights import agent_weights, set_agent_weights
 from ecsuite.games.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.interventions import Row, chosen_interventions, intervene
 from ecsuite.games.loggers import flat_figures
 from ecsuite.games.noise_objects import evaluations_of
+from ecsuite.games.players.pair import Pair
+from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.games.sections import Experiment
-from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.tasks import Reconstruction
-from ecsuite.games.evaluation import evaluate
 from ecsuite.games.views import View
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import World
@@ -92,29 +92,29 @@ class Run:
         return {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
 
     @property
-    def game(self) -> Game:
-        """The game with its trained agents, in evaluation mode; of a society, that of its first pair.
+    def pair(self) -> Pair:
+        """The trained agents that meet, in evaluation mode; of several pairs, the first.
 
         Raises:
             ConfigError: If the folder has no checkpoint, or its data files have changed.
             DamagedError: If none of its checkpoints can be read.
         """
-        return self.players.games()[0][1]
+        return self.players.first_pair
 
     @cached_property
-    def players(self) -> Game | Society:
-        """All trained agents, in evaluation mode: the game of a pair, or a society; for errors see `game`."""
-        game = make_players(self.experiment, make_world(with_data(self.experiment)))
+    def players(self) -> Players:
+        """All trained agents, in evaluation mode; for errors see `pair`."""
+        players = make_players(self.experiment, make_world(with_data(self.experiment)))
         weights = weights_of_corpus(self.folder, self.note)
         if weights is None:
             raise ConfigError(f"{self.folder}: no checkpoint yet")
         try:
-            game.load_state_dict(weights)
+            players.load_state_dict(weights)
         except RuntimeError:
             raise DamagedError(
                 f"{self.folder}: the tensors of its checkpoint do not fit its config"
             ) from None
-        return game.eval()
+        return players.eval()
 
     @torch.inference_mode()
     def evaluate(
@@ -130,7 +130,7 @@ class Run:
         Args:
             changes: Values by `section.key`, such as `{"task.num_distractors": 20}`.
             assignments: The same as texts, `task.num_distractors=20`, which take precedence.
-            receiver_from: Run folder of another receiver, of the same shape, which takes the place of this one.
+            receiver_from: Run folder of other receivers, of the same shapes, which take the places of these in turn.
             device: auto, cpu, cuda or mps.
 
         Returns:
@@ -139,10 +139,12 @@ class Run:
         Raises:
             ConfigError: If a change is not valid, or the agents do not fit to what it makes.
         """
-        experiment, world, game = self._changed(changes, assignments, receiver_from, device)
+        experiment, world, players = self._changed(changes, assignments, receiver_from, device)
         others = {"valid": (world, "valid"), **evaluations_of(world, experiment)}
-        with unrounded_products(game.device):
-            return {name: evaluate(game, other, experiment, split) for name, (other, split) in others.items()}
+        with unrounded_products(players.device):
+            return {
+                name: evaluate(players, other, experiment, split) for name, (other, split) in others.items()
+            }
 
     def interactions(
         self,
@@ -179,10 +181,10 @@ class Run:
                 kept = None
             if kept is not None and (PROBABILITIES in kept.column_names or not probabilities):
                 return kept
-        experiment, world, game = self._changed(changes, assigned, receiver_from, device)
+        experiment, world, players = self._changed(changes, assigned, receiver_from, device)
         evaluations = {"valid": (world, "valid"), **evaluations_of(world, experiment)}
-        with unrounded_products(game.device):
-            return record_interactions(game, evaluations, experiment, probabilities=probabilities)
+        with unrounded_products(players.device):
+            return record_interactions(players, evaluations, experiment, probabilities=probabilities)
 
     def intervene(
         self,
@@ -207,9 +209,9 @@ class Run:
         """
         chosen = chosen_interventions(names)
         experiment, world, players = self._changed(changes, assignments, receiver_from, device)
-        game = players.eval().games()[0][1]
-        with unrounded_products(game.device):
-            return intervene(game, world, chosen, experiment.training.seed)
+        players.eval()
+        with unrounded_products(players.device):
+            return intervene(players.first_pair, world, chosen, experiment.training.seed)
 
     def _changed(
         self,
@@ -217,24 +219,22 @@ class Run:
         assignments: Iterable[str],
         receiver_from: Path | str | None,
         device: str,
-    ) -> tuple[Experiment, World, Game | Society]:
+    ) -> tuple[Experiment, World, Players]:
         """The experiment after changes, its world, and the agents in it."""
         experiment = override(with_changes(self.experiment, changes or {}), assignments)
-        world = make_world(experiment, trained=self.game.world)
-        game = make_players(experiment, world)
+        world = make_world(experiment, trained=self.pair.world)
+        players = make_players(experiment, world)
         try:
-            game.load_state_dict(self.players.state_dict())
+            players.load_state_dict(self.players.state_dict())
         except RuntimeError:
             raise ConfigError(
                 "the agents do not fit to what was changed: their weights have other shapes"
             ) from None
         if receiver_from is not None:
-            if isinstance(game, Society):
-                raise ConfigError("the receiver of another run fits a single pair: this run is a society's")
-            weights = agent_weights(Path(receiver_from), "receiver", self.note)
-            set_agent_weights(game, "receiver", weights, str(receiver_from))
+            agents = agent_weights(Path(receiver_from), "receiver", self.note)
+            set_agent_weights(players, "receiver", agents, str(receiver_from))
         place = choose_device(device)
-        return experiment, world, game.to(place)
+        return experiment, world, players.to(place)
 
     @torch.inference_mode()
     def speak(self, meanings: ArrayLike) -> list[list[int]]:
@@ -246,11 +246,11 @@ class Run:
         Raises:
             ConfigError: If these are no meanings of the world, or the sender sees more than one object.
         """
-        game = self.game
-        if game.world.rounds.sender_sees_all or game.world.rounds.num_targets > 1:
+        pair = self.pair
+        if pair.world.rounds.sender_sees_all or pair.world.rounds.num_targets > 1:
             raise ConfigError("the sender of this game sees several objects: its messages are in `corpus`")
-        message = game.message(self._view(meanings), 1, "greedy", None, 0)
-        if game.channel.num_levels is not None:
+        message = pair.speaker.message(self._view(meanings), 1, "greedy", None, 0)
+        if pair.channel.num_levels is not None:
             raise ConfigError("the words of this channel are values: its messages are in `corpus`")
         rows = message.symbols.t().tolist()
         return [[symbol for symbol in row if symbol not in (EOS, PAD)] for row in rows]
@@ -273,8 +273,8 @@ class Run:
             ConfigError: If a symbol is not in the vocabulary, a message is too long or there is none, or the receiver
                 sees more than the message.
         """
-        if isinstance(self.game.task, Reconstruction) and candidates is None:
-            values: NDArray[Any] = self.game.task.values(self._states(messages))[0].numpy()
+        if isinstance(self.pair.task, Reconstruction) and candidates is None:
+            values: NDArray[Any] = self.pair.task.values(self._states(messages))[0].numpy()
             return values
         if candidates is None:
             if self.corpus.meanings is None:
@@ -300,33 +300,33 @@ class Run:
         Raises:
             ConfigError: As `understand` does, or if the receiver neither chooses nor names values.
         """
-        game, choices, states = self.game, np.asarray(candidates), self._states(messages)
-        if isinstance(game.task, Reconstruction):
-            likelihoods = game.task.logits(states)[0].log_softmax(
+        pair, choices, states = self.pair, np.asarray(candidates), self._states(messages)
+        if isinstance(pair.task, Reconstruction):
+            likelihoods = pair.task.logits(states)[0].log_softmax(
                 -1
             )  # (num_messages, num_attributes, values)
-            asked = game.task.asked_values(torch.from_numpy(choices.astype(np.int64)))
+            asked = pair.task.asked_values(torch.from_numpy(choices.astype(np.int64)))
             places = asked.t()[None].expand(len(likelihoods), -1, -1)
             summed: NDArray[np.float32] = likelihoods.gather(2, places).sum(1).numpy()
             return summed
-        if not game.task.scores_candidates:
+        if not pair.task.scores_candidates:
             raise ConfigError("the receiver of this game neither chooses among objects nor names values")
         view = self._view(choices)
         everyone = torch.arange(len(choices)).expand(states.shape[1], -1)
         seen = View(features=view.features, num_seen=len(choices), indices=everyone)
-        found: NDArray[np.float32] = game.scores(states, seen, None)[0].numpy()
+        found: NDArray[np.float32] = pair.listener.scores(states, seen, None)[0].numpy()
         return found
 
     def _states(self, messages: Sequence[Sequence[int]]) -> torch.Tensor:
         """The receiver's states after messages, (1, num_messages, state_size)."""
-        game = self.game
-        if isinstance(game.task, Reconstruction) and game.task.num_known:
+        pair = self.pair
+        if isinstance(pair.task, Reconstruction) and pair.task.num_known:
             raise ConfigError("the receiver of this game also sees attributes of the target (task.num_known)")
-        return call_receiver(game.receiver, self._message(messages), torch.float32)[0]
+        return call_receiver(pair.listener.network, self._message(messages), torch.float32)[0]
 
     def _view(self, meanings: ArrayLike) -> View:
         """Meanings as objects that an agent sees, one a round."""
-        world, given = self.game.world, np.asarray(meanings)
+        world, given = self.pair.world, np.asarray(meanings)
         if world.num_values is not None and world.shows_values:
             fits = given.ndim == 2 and given.shape[1] == len(world.num_values) and given.dtype.kind in "iu"
             if not fits or (given < 0).any() or (given >= np.array(world.num_values)).any():
@@ -343,7 +343,7 @@ class Run:
 
     def _message(self, messages: Sequence[Sequence[int]]) -> Message:
         """Messages of content symbols as the receiver gets them."""
-        channel = self.game.channel
+        channel = self.pair.channel
         if channel.num_levels is not None:
             raise ConfigError("the words of this channel are values, which messages of ids can't give")
         if not messages:

@@ -8,8 +8,8 @@ import yaml
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import RECEIVERS, SENDERS
+from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
-from ecsuite.games.society.options import GenerationOptions, SocietyOptions
 from ecsuite.parts.config import Accuracy, Count, Positive, Seed
 from ecsuite.parts.registry import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -56,13 +56,13 @@ class TrainingOptions:
     patience: Count | None = None
     """Stop after this many evaluations without a better value of the figure of keep_best."""
     init_sender: str | None = None
-    """Run folder whose sender's weights the sender begins with."""
+    """Run folder whose sender's weights the sender begins with; of several, each that of its number, in turn."""
     init_receiver: str | None = None
-    """Run folder whose receiver's weights the receiver begins with."""
+    """Run folder whose receiver's weights the receiver begins with; of several, each that of its number, in turn."""
     freeze_sender: bool = False
-    """The sender's weights stay as they are."""
+    """The weights of senders stay as they are, also at the end of a generation."""
     freeze_receiver: bool = False
-    """The receiver's weights stay as they are."""
+    """The weights of receivers stay as they are, also at the end of a generation."""
 
     def __post_init__(self) -> None:
         """Check that there is something to watch and something to train.
@@ -80,6 +80,10 @@ class TrainingOptions:
     def init_of(self, role: Role) -> str | None:
         """The run whose weights an agent begins with; None: drawn at random."""
         return self.init_sender if role == "sender" else self.init_receiver
+
+    def is_frozen(self, role: Role) -> bool:
+        """Whether the weights of agents stay as they are."""
+        return self.freeze_sender if role == "sender" else self.freeze_receiver
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -179,7 +183,7 @@ class Experiment:
 
     @property
     def is_society(self) -> bool:
-        """Whether there are several agents of a role, or agents are replaced."""
+        """Whether there are several agents of a role, or agents are replaced; if not, two agents meet."""
         return any(getattr(self, key) != made() for key, made in OF_SOCIETIES.items())
 
     def to_yaml(self) -> str:

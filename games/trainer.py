@@ -199,7 +199,9 @@ class Trainer:
             state.stopped = "accuracy"
         for line in self.play.lines():
             self.callbacks.announce(line)
-        begin = f"from step {state.step:,} of {self.num_steps:,}" if state.step else f"{self.num_steps:,} steps"
+        begin = (
+            f"from step {state.step:,} of {self.num_steps:,}" if state.step else f"{self.num_steps:,} steps"
+        )
         size = min(self.settings.batch_size, self.play.num_rounds)
         self.callbacks.announce(f"{begin} of {size:,} rounds; written to {self.folder}")
         self.first_step, self.is_hinted = state.step, False
@@ -355,7 +357,12 @@ class Trainer:
         means = self.play.means({name: float(total) for name, total in state.sums.items()}, number)
         num_examples = (step - self.first_step) * settings.batch_size * settings.accumulate
         speed = num_examples / max(time.monotonic() - self.began, 1e-6)
-        entry = {"step": step, "epoch": step / self.play.steps_per_epoch, "train": means, "valid": state.valid}
+        entry = {
+            "step": step,
+            "epoch": step / self.play.steps_per_epoch,
+            "train": means,
+            "valid": state.valid,
+        }
         return {**entry, **state.language.entry(), "examples_per_second": round(speed)}
 
     def _ending(self, stopped: StopReason, step: int) -> dict[str, Any]:

@@ -6,9 +6,8 @@ from typing import Any
 
 import torch
 
-from ecsuite.games.game import Game
+from ecsuite.games.players.players import Players
 from ecsuite.games.sections import Experiment
-from ecsuite.games.society.society import Society
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.registry import Part
 
@@ -20,17 +19,17 @@ FORWARD_SHARE = 1 / 3
 """Time of a batch of evaluation, as a share of that of a step of training."""
 
 
-def description(experiment: Experiment, game: Game | Society, world: World) -> list[str]:
+def description(experiment: Experiment, players: Players, world: World) -> list[str]:
     """What is trained, in two lines.
 
     Args:
         experiment: What is trained.
-        game: The game, on its device.
+        players: The agents, on their device.
         world: Its world.
     """
-    channel, training = game.channel, experiment.training
+    channel, training = players.channel, experiment.training
     task = experiment.task.kind
-    if game.task.scores_candidates:
+    if players.task.scores_candidates:
         task += _candidates(world)
     if channel.num_levels is None:
         words = f"{channel.vocab_size:,} symbols, {'up to ' if channel.has_eos else ''}{channel.max_len} a message"
@@ -38,14 +37,15 @@ def description(experiment: Experiment, game: Game | Society, world: World) -> l
         words = f"{channel.max_len} words of values"
     agents = f"sender {_agent(experiment.sender)}, receiver {_agent(experiment.receiver)}"
     sizes = [
-        sum(each.numel() for each in game.parameters() if each.requires_grad or is_all) for is_all in (1, 0)
+        sum(each.numel() for each in players.parameters() if each.requires_grad or is_all)
+        for is_all in (1, 0)
     ]
     trained = "" if sizes[0] == sizes[1] else f", {sizes[1]:,} of them trained"
     number = torch.get_num_threads()
-    threads = f", {number} thread{'s' * (number > 1)}" if game.device.type == "cpu" else ""
+    threads = f", {number} thread{'s' * (number > 1)}" if players.device.type == "cpu" else ""
     return [
         f"{experiment.name}: {task}; {_objects(world)}; channel {experiment.channel.kind} ({words})",
-        f"{agents}: {sizes[0]:,} parameters{trained}; {training.precision} on {game.device.type}{threads}",
+        f"{agents}: {sizes[0]:,} parameters{trained}; {training.precision} on {players.device.type}{threads}",
     ]
 
 

@@ -1,11 +1,16 @@
 """What the agents see of the rounds of a batch, and the scores of the objects that a receiver chooses among."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.games.tasks import Truth
+from ecsuite.games.tasks import Task, Truth
+from ecsuite.games.worlds.world import Batch, Integers, World
+from ecsuite.runtime.devices import sent
 
 MAX_OBJECTS_PER_CANDIDATE = 16
 """Up to this ratio of objects in a batch to candidates in a round, every round is scored against all objects."""
@@ -59,3 +64,71 @@ def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tens
         return (queries @ vectors.t())[:, rounds, indices]
     by_round = candidates.of_rounds(vectors)
     return torch.bmm(queries.transpose(0, 1), by_round.transpose(1, 2)).transpose(0, 1)
+
+
+def shown_objects(batch: Batch, world: World, dtype: torch.dtype, device: torch.device) -> View:
+    """What a sender sees of a batch."""
+    if batch.candidates is None:
+        return _view(batch.objects[batch.shown.ravel()], batch.shown.shape[1], None, world, dtype, device)
+    return _distinct(batch.objects, batch.shown, world, dtype, device)
+
+
+def seen_candidates(batch: Batch, world: World, dtype: torch.dtype, device: torch.device) -> View:
+    """What a receiver sees of a batch."""
+    if batch.candidates is None:
+        view = _view(batch.objects, batch.labels.shape[1], None, world, dtype, device)
+    elif batch.shares_candidates:
+        objects = batch.objects[batch.candidates[0]]
+        view = _view(objects, batch.candidates.shape[1], None, world, dtype, device)
+        view = replace(view, is_shared=True)
+    else:
+        view = _distinct(batch.objects, batch.candidates, world, dtype, device)
+    if batch.present is not None:
+        view = replace(view, present=sent(torch.from_numpy(batch.present), device))
+    return view
+
+
+def round_parts(
+    batch: Batch, world: World, task: Task, dtype: torch.dtype, device: torch.device
+) -> tuple[View | None, Truth]:
+    """What a receiver sees in the rounds of a batch (None: nothing) and what is right in them."""
+    candidates = values = features = None
+    if task.scores_candidates:
+        candidates = seen_candidates(batch, world, dtype, device)
+    elif getattr(task, "asks_features", False):
+        targets = sent(torch.from_numpy(batch.objects[batch.shown[:, 0]]), device)
+        features = world.features(targets, torch.float32).flatten(1)
+    else:
+        assert batch.values is not None
+        values = sent(torch.from_numpy(batch.values[batch.shown[:, 0]]), device)
+        if (seen := getattr(task, "seen_values", lambda _: None)(values)) is not None:
+            candidates = View(features=seen, num_seen=1, indices=None)
+        values = getattr(task, "asked_values", lambda same: same)(values)
+    labels = sent(torch.from_numpy(np.array(batch.labels)), device)
+    return candidates, Truth(labels=labels, values=values, features=features)
+
+
+def _distinct(
+    objects: NDArray[Any], indices: Integers, world: World, dtype: torch.dtype, device: torch.device
+) -> View:
+    """The objects with these indices, (batch, num_seen), each once."""
+    used, inverse = np.unique(indices, return_inverse=True)
+    if len(used) < len(objects):
+        objects = objects[used]
+    return _view(objects, indices.shape[1], inverse.reshape(indices.shape), world, dtype, device)
+
+
+def _view(
+    objects: NDArray[Any],
+    num_seen: int,
+    indices: Integers | None,
+    world: World,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> View:
+    """Objects on the device, as input of perceptions."""
+    return View(
+        features=world.features(sent(torch.from_numpy(objects), device), dtype),
+        num_seen=num_seen,
+        indices=None if indices is None else sent(torch.from_numpy(indices), device),
+    )

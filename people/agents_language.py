@@ -137,7 +137,7 @@ def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, Objects]:
     Raises:
         ConfigError: If people can't play this game; the message says why.
     """
-    world, channel = run.game.world, run.game.channel
+    world, channel = run.pair.world, run.pair.channel
     if world.rounds.sender_sees_all or world.rounds.num_targets > 1:
         raise ConfigError(
             f"{run.folder}: its sender sees several objects: people play games about one object"
@@ -169,7 +169,7 @@ def _objects(run: "Run", seed: int) -> Objects:
     """Different objects of the run's corpus, at most `MAX_OBJECTS`."""
     from ecsuite.games.tasks import Reconstruction
 
-    world, game = run.game.world, run.game
+    world, pair = run.pair.world, run.pair
     targets, values = [], []
     for batch in world.corpus_batches(MAX_ROUNDS):
         targets.append(batch.objects[batch.shown[:, 0]])
@@ -192,7 +192,7 @@ def _objects(run: "Run", seed: int) -> Objects:
         )
     chosen_values = None if found_values is None else found_values[first]
     given = chosen_values if chosen_values is not None and world.shows_values else found[first]
-    is_named = isinstance(game.task, Reconstruction)
+    is_named = isinstance(pair.task, Reconstruction)
     return Objects(
         given=given,
         values=chosen_values,

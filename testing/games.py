@@ -12,12 +12,12 @@ import yaml
 from torch import nn
 
 from ecsuite.games.channels import Mode
+from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import from_tree
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import Optimise
+from ecsuite.games.players.players import make_players
 from ecsuite.games.registry import SCHEDULES
-from ecsuite.games.society.society import make_players
-from ecsuite.games.evaluation import evaluate
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, require, watched
 from ecsuite.testing.messages import disagreement, ill_formed, of_all_lengths, row_of, same_symbols
@@ -149,12 +149,12 @@ def rounds_do_not_depend_on_each_other(trial: Trial) -> None:
     world = trial.world()
     game, batch = trial.game(world).eval(), world.batch("valid", 0)
     with torch.no_grad():
-        said = game.generate_message(batch, "greedy", None)
+        said = game.speaker.generate_message(batch, "greedy", None)
         given = said if game.channel.num_levels is not None else of_all_lengths(game.channel, len(batch))
         losses = game.understand(given, *game.round_parts(batch), mode="greedy", generator=None).loss
         for row in range(len(batch)):
             alone = batch.take(np.array([row]))
-            again = game.generate_message(alone, "greedy", None)
+            again = game.speaker.generate_message(alone, "greedy", None)
             require(
                 same_symbols(row_of(said, row), again),
                 f"round {row} alone has another message than in a batch",
@@ -255,12 +255,12 @@ def can_be_sent_to_a_worker(trial: Trial) -> None:
 def evaluates(trial: Trial) -> None:
     """Its measures are finite numbers, and there is a chance level for each."""
     world = trial.world()
-    game = trial.game(world)
-    found = evaluate(game, world, trial.experiment)
+    players = make_players(trial.experiment, world)
+    found = evaluate(players, world, trial.experiment)
     require("accuracy" in found and "loss" in found, f"it measures {', '.join(found)}, not loss and accuracy")
     bad = {name: value for name, value in found.items() if not np.isfinite(value)}
     require(not bad, f"not finite: {bad}")
-    without = [name for name in game.task.chance() if name not in found]
+    without = [name for name in players.chance() if name not in found]
     require(not without, f"a chance level for {', '.join(without)}, which is not measured")
 
 

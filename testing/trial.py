@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from ecsuite.agents.message import Message
 from ecsuite.games.channels import Mode
 from ecsuite.games.experiment import load_experiment, override
-from ecsuite.games.game import Game, PlayResult
 from ecsuite.games.noise import noise_generator
+from ecsuite.games.players.pair import Pair, PlayResult, make_pair
 from ecsuite.games.sections import ROLES, Experiment
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
@@ -101,16 +101,23 @@ class Trial:
         """The world of the game."""
         return make_world(self.experiment)
 
-    def game(self, world: World, *, dtype: torch.dtype = torch.float32, seed: int = 1) -> Game:
+    def game(self, world: World, *, dtype: torch.dtype = torch.float32, seed: int = 1) -> Pair:
         """The game, with initial weights of a seed."""
         with initial_weights(seed):
-            return Game(self.experiment, world, dtype)
+            return make_pair(self.experiment, world, dtype)
 
-    def module(self, game: Game) -> nn.Module | None:
+    def module(self, game: Pair) -> nn.Module | None:
         """The part in a game; None if it is no module."""
-        name = {"perception": "sender_perception"}.get(self.kind, self.kind)
-        found = getattr(game, name, None)
-        return found if isinstance(found, nn.Module) else None
+        parts = {
+            "sender": game.speaker.network,
+            "perception": game.speaker.perception,
+            "channel": game.channel,
+            "loss": game.loss,
+            "receiver": game.listener.network,
+            "task": game.task,
+        }
+        part = parts.get(self.kind)
+        return part if isinstance(part, nn.Module) else None
 
     def train(self, folder: Path, *, stop_after: int | None = None, resume: bool = False) -> None:
         """Train the game; `stop_after`: end after so many steps, as by an interrupt."""
@@ -132,7 +139,7 @@ class Trial:
         )
 
 
-def play(game: Game, batch: Batch, mode: Mode, *, seed: int = 0) -> PlayResult:
+def play(game: Pair, batch: Batch, mode: Mode, *, seed: int = 0) -> PlayResult:
     """Play a batch with the noise of a seed; a game in training mode only if the mode is train."""
     game.train(mode == "train")
     generator = None if mode == "greedy" else noise_generator(seed, "check", 0, game.device)
@@ -140,7 +147,7 @@ def play(game: Game, batch: Batch, mode: Mode, *, seed: int = 0) -> PlayResult:
         return game.play(batch, mode, generator)
 
 
-def gradients(game: Game, batch: Batch) -> dict[str, Tensor]:
+def gradients(game: Pair, batch: Batch) -> dict[str, Tensor]:
     """Gradients of the parameters after a batch, by name; parameters without one are left out."""
     game.zero_grad(set_to_none=True)
     play(game, batch, "train").objective.backward()

@@ -11,7 +11,7 @@ import torch
 
 from ecsuite.commands.train_game import FLAGS
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.settings_layers import listed
 from ecsuite.games.world_making import make_world
 
@@ -131,7 +131,7 @@ def test_files_of_the_page_are_games(tmp_path):
 def learn_once(experiment):
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     played = game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(0))
     played.objective.backward()
     assert played.objective.isfinite() and any(each.grad is not None for each in game.parameters())

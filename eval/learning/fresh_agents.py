@@ -22,7 +22,7 @@ from ecsuite.agents.replicas import replicas
 from ecsuite.agents.senders import MessageBuilder
 from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.games.message_builders import SymbolOptions
-from ecsuite.games.society.learning import GivenMessages, as_message
+from ecsuite.games.players.learning import GivenMessages, as_message
 from ecsuite.runtime.randomness import initial_weights
 
 Learner = Literal["receiver", "sender"]

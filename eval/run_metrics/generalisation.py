@@ -54,7 +54,7 @@ def generalisation(run: Run, options: Options) -> list[Score]:
         details |= {"seen": seen, "gap": seen - value}
     if (is_rare := rounds.split == RARE).any():
         details["rare"], _ = mean_and_half_width(_by_meaning(rounds, is_rare))
-    if isinstance(world := run.game.world, AttributeWorld):
+    if isinstance(world := run.pair.world, AttributeWorld):
         unseen = unseen_pairs(world.attributes(world.objects_of_split["train"]), rounds.meanings)
         details["by_unseen_pairs"] = {
             str(count): mean_and_half_width(_by_meaning(rounds, is_held_out & (unseen == count)))[0]

@@ -30,7 +30,7 @@ def noise_objects(run: Run, options: Options) -> list[Score]:
         task=run.experiment.task.kind,
         mode=run.experiment.evaluation.mode,
     )
-    world = run.game.world
+    world = run.pair.world
     try:
         noisy = with_noise_objects(world)
     except ConfigError:

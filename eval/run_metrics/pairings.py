@@ -12,11 +12,10 @@ from scipy.optimize import linear_sum_assignment
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.eval.statistics.crossed_means import CrossedMean, crossed_mean
-from ecsuite.games.game import Game
 from ecsuite.games.noise import noise_generator
+from ecsuite.games.players.pair import Pair
 from ecsuite.games.runs import Run
 from ecsuite.games.sections import ROLES, Role
-from ecsuite.games.society.society import Society
 from ecsuite.runtime.errors import ConfigError
 
 Table = NDArray[np.float64]
@@ -30,8 +29,8 @@ class Player:
     """Its run, where there are several, and its number, where the run has several."""
     run: int
     """The number of its run."""
-    game: Game
-    """A game that it plays in its run, with a partner that it meets."""
+    pair: Pair
+    """It and a partner that it meets in its run."""
     met: frozenset[int]
     """The numbers of its partners in its run."""
     number: int
@@ -98,10 +97,10 @@ def require_same_game(runs: Sequence[Run]) -> None:
         for what, one, other in (
             ("world", first.experiment.world, run.experiment.world),
             ("task", first.experiment.task, run.experiment.task),
-            ("vocabulary size", first.game.channel.symbol_size, run.game.channel.symbol_size),
-            ("longest message", first.game.channel.max_len, run.game.channel.max_len),
-            ("end of messages", first.game.channel.has_eos, run.game.channel.has_eos),
-            ("kind of words", first.game.channel.num_levels, run.game.channel.num_levels),
+            ("vocabulary size", first.pair.channel.symbol_size, run.pair.channel.symbol_size),
+            ("longest message", first.pair.channel.max_len, run.pair.channel.max_len),
+            ("end of messages", first.pair.channel.has_eos, run.pair.channel.has_eos),
+            ("kind of words", first.pair.channel.num_levels, run.pair.channel.num_levels),
         ):
             if one != other:
                 raise ConfigError(
@@ -112,29 +111,26 @@ def require_same_game(runs: Sequence[Run]) -> None:
 
 def agents_of(runs: Sequence[Run]) -> tuple[list[Player], list[Player]]:
     """The senders and the receivers of runs, in their order."""
-    senders, receivers = [], []
+    senders: list[Player] = []
+    receivers: list[Player] = []
     short = [run.folder.name for run in runs]
     for index, run in enumerate(runs):
         name = short[index] if short.count(short[index]) == 1 else str(run.folder)
-        players = run.players.eval()
-        if not isinstance(players, Society):
-            agent = Player(name=name, run=index, game=players, met=frozenset([0]), number=0)
-            senders.append(agent)
-            receivers.append(agent)
-            continue
-        does_both = run.experiment.society.agents is not None
+        players, does_both = run.players.eval(), run.experiment.society.agents is not None
+        meetings = players.schedule.meetings
         met: dict[Role, dict[int, list[int]]] = {"sender": defaultdict(list), "receiver": defaultdict(list)}
-        for pair in players.schedule.pairs:
-            met["sender"][pair.sender].append(pair.receiver)
-            met["receiver"][pair.receiver].append(pair.sender)
-        for role, found in zip(ROLES, (senders, receivers), strict=True):
+        for meeting in meetings:
+            met["sender"][meeting.sender].append(meeting.receiver)
+            met["receiver"][meeting.receiver].append(meeting.sender)
+        for role, agents in zip(ROLES, (senders, receivers), strict=True):
             for number, partners in sorted(met[role].items()):
                 ends = (number, min(partners)) if role == "sender" else (min(partners), number)
-                found.append(
+                numbered = f"{name} {number}" if len(runs) > 1 else str(number)
+                agents.append(
                     Player(
-                        name=f"{name} {number}" if len(runs) > 1 else str(number),
+                        name=numbered if len(meetings) > 1 else name,
                         run=index,
-                        game=players.pair(*ends),
+                        pair=players.pair(*ends),
                         met=frozenset(partners),
                         number=number,
                         does_both=does_both,
@@ -159,16 +155,16 @@ def every_pairing(runs: Sequence[Run]) -> Pairings:
     """
     require_same_game(runs)
     senders, receivers = agents_of(runs)
-    world, experiment = runs[0].game.world, runs[0].experiment
-    said = [_corpus_symbols(each.game, experiment.evaluation.corpus_size, world) for each in senders]
-    understood = [_corpus_symbols(each.game, experiment.evaluation.corpus_size, world) for each in receivers]
-    can_rename = runs[0].game.channel.num_levels is None
+    world, experiment = runs[0].pair.world, runs[0].experiment
+    said = [_corpus_symbols(each.pair, experiment.evaluation.corpus_size, world) for each in senders]
+    understood = [_corpus_symbols(each.pair, experiment.evaluation.corpus_size, world) for each in receivers]
+    can_rename = runs[0].pair.channel.num_levels is None
     shape = (len(senders), len(receivers))
     accuracy, relabelled = np.zeros(shape), np.full(shape, np.nan)
     is_other = np.array([[one.run != other.run for other in receivers] for one in senders]) & can_rename
     relabelled[is_other] = 0.0
     names = {
-        (i, j): best_names(said[i], understood[j], runs[0].game.channel.symbol_size)
+        (i, j): best_names(said[i], understood[j], runs[0].pair.channel.symbol_size)
         for i, j in np.argwhere(is_other).tolist()
     }
     size, num_rounds = world.sizes.evaluation_batch_size, world.num_valid
@@ -176,12 +172,12 @@ def every_pairing(runs: Sequence[Run]) -> Pairings:
         batch = world.batch("valid", number)
         noise = noise_generator(experiment.training.seed, "valid", number * size, torch.device("cpu"))
         for i, sender in enumerate(senders):
-            message = sender.game.generate_message(batch, experiment.evaluation.mode, noise)
+            message = sender.pair.speaker.generate_message(batch, experiment.evaluation.mode, noise)
             for j, receiver in enumerate(receivers):
-                accuracy[i, j] += _understood(receiver.game, message, batch)
+                accuracy[i, j] += _understood(receiver.pair, message, batch)
                 if (i, j) in names:
                     renamed = _renamed(message, names[i, j])
-                    relabelled[i, j] += _understood(receiver.game, renamed, batch)
+                    relabelled[i, j] += _understood(receiver.pair, renamed, batch)
     return Pairings(
         senders=senders,
         receivers=receivers,
@@ -215,14 +211,14 @@ def best_names(said: NDArray[np.int64], understood: NDArray[np.int64], num_symbo
     return names
 
 
-def _corpus_symbols(game: Game, number: int, world: Any) -> NDArray[np.int64]:
+def _corpus_symbols(pair: Pair, number: int, world: Any) -> NDArray[np.int64]:
     """The most likely symbols of a sender about the meanings of the corpus, (num_meanings, max_len), then `PAD`."""
     rows = []
     for batch in world.corpus_batches(number):
-        symbols = game.generate_message(batch, "greedy", None).symbols
+        symbols = pair.speaker.generate_message(batch, "greedy", None).symbols
         if symbols.ndim > 2:  # words of values have no symbols
             return np.zeros((0, 0), np.int64)
-        found = np.full((symbols.shape[1], game.channel.max_len + 1), PAD)
+        found = np.full((symbols.shape[1], pair.channel.max_len + 1), PAD)
         found[:, : len(symbols)] = symbols.t().cpu().numpy()
         rows.append(found)
     return np.concatenate(rows)
@@ -236,8 +232,8 @@ def _renamed(message: Message, names: NDArray[np.int64]) -> Message:
     return Message(symbols=torch.where(is_symbol, named, symbols), ends=message.ends, length=message.length)
 
 
-def _understood(game: Game, message: Message, batch: Any) -> float:
-    """The number of rounds of a batch in which the receiver of a game is right."""
-    candidates, truth = game.round_parts(batch)
-    outcome = game.understand(message, candidates, truth, mode="greedy", generator=None)
+def _understood(pair: Pair, message: Message, batch: Any) -> float:
+    """The number of rounds of a batch in which the receiver of a pair is right."""
+    candidates, truth = pair.round_parts(batch)
+    outcome = pair.understand(message, candidates, truth, mode="greedy", generator=None)
     return float(outcome.measures["accuracy"].double().sum())

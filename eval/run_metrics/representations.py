@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.autocast import call_receiver
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import Pair
 from ecsuite.games.views import View
 from ecsuite.games.worlds.world import World
 
@@ -50,27 +50,27 @@ def inputs(objects: Objects) -> Vectors:
 
 
 @torch.inference_mode()
-def of_sender(game: Game, objects: Objects) -> Vectors:
+def of_sender(pair: Pair, objects: Objects) -> Vectors:
     """What the sender speaks about: the output of its perception, (num_objects, size)."""
-    return _vectors(game.meanings(_view(objects), 1, None))
+    return _vectors(pair.speaker.meanings(_view(objects), 1, None))
 
 
 @torch.inference_mode()
-def of_receiver(game: Game, objects: Objects) -> Vectors:
+def of_receiver(pair: Pair, objects: Objects) -> Vectors:
     """What the receiver makes of the objects as candidates, (num_objects, size).
 
     A receiver that sees no candidates has no such vectors: those are its states after the messages about the objects.
     """
-    if game.receiver_perception is None:
-        return after_messages(game, objects)
-    return _vectors(game.receiver_perception(objects.features))
+    if pair.listener.perception is None:
+        return after_messages(pair, objects)
+    return _vectors(pair.listener.perception(objects.features))
 
 
 @torch.inference_mode()
-def after_messages(game: Game, objects: Objects) -> Vectors:
+def after_messages(pair: Pair, objects: Objects) -> Vectors:
     """The states of the receiver after the most likely messages about the objects, (num_objects, state_size)."""
-    message = game.message(_view(objects), 1, "greedy", None, 0)
-    states, ends = call_receiver(game.receiver, message, torch.float32)
+    message = pair.speaker.message(_view(objects), 1, "greedy", None, 0)
+    states, ends = call_receiver(pair.listener.network, message, torch.float32)
     return _vectors((ends[..., None] * states).sum(0))
 
 

@@ -36,7 +36,7 @@ def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> 
         evaluations: Worlds and splits of them; None: all evaluations of the run.
     """
     players, experiment = run.players, run.experiment
-    pairs = [game.eval() for _, game in players.games()]
+    pairs = [pair for _, pair in players.eval().pairs()]
     world = pairs[0].world
     described: list[Description] = []
     accuracy: list[NDArray[np.float64]] = []
@@ -48,10 +48,10 @@ def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> 
             batch = place.batch(split, number)
             noise = noise_generator(experiment.training.seed, split, number * size, pairs[0].device)
             state, found = noise.get_state(), []
-            for game in pairs:
+            for pair in pairs:
                 noise.set_state(state)
-                outputs = game.play_views(
-                    game.rounds(batch), mode=experiment.evaluation.mode, generator=noise
+                outputs = pair.play_views(
+                    pair.rounds(batch), mode=experiment.evaluation.mode, generator=noise
                 )
                 found.append(outputs.measures["accuracy"].double().cpu().numpy())
             described.append(place.describe(batch))

@@ -38,15 +38,15 @@ def rsa(run: Run, options: Options) -> list[Score]:
 
     Undefined for fewer than three objects, if all pairs are equally similar, and where the sender sees several objects.
     """
-    objects = objects_of(run.game.world, MAX_OBJECTS, options.seed)
+    objects = objects_of(run.pair.world, MAX_OBJECTS, options.seed)
     number = 0 if objects is None else len(objects.meanings)
     found = []
     vectors: dict[str, Vectors] = {}
     if objects is not None and number >= 3:
         vectors = {
             "input": inputs(objects),
-            "sender": of_sender(run.game, objects),
-            "receiver": of_receiver(run.game, objects),
+            "sender": of_sender(run.pair, objects),
+            "receiver": of_receiver(run.pair, objects),
         }
     tables = {name: _standard_ranks(each) for name, each in vectors.items()}
     for name, (first, second, about) in SCORES.items():

@@ -14,9 +14,9 @@ from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.run_metrics.representations import Vectors, after_messages, objects_of, of_sender
 from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.eval.statistics.t_intervals import clipped, resampled_mean
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import Pair
+from ecsuite.games.players.players import make_players
 from ecsuite.games.runs import Run
-from ecsuite.games.society.society import make_players
 
 VERSION = 2
 MAX_OBJECTS = 1_000
@@ -53,7 +53,7 @@ def transfer(run: Run, options: Options) -> list[Score]:
     Undefined where the world has no attribute values, or no attribute varies, for fewer than 10 objects, and where the
     sender sees several objects. Of a society the first pair is used; at most 1,000 objects of the corpus.
     """
-    objects = objects_of(run.game.world, MAX_OBJECTS, options.seed)
+    objects = objects_of(run.pair.world, MAX_OBJECTS, options.seed)
     reason, codes = None, np.zeros((0, 0), np.int64)
     if objects is None:
         reason = "the sender of this game sees several objects"
@@ -73,7 +73,7 @@ def transfer(run: Run, options: Options) -> list[Score]:
         if reason is not None or objects is None:
             scores.append(score(value=None, reason=reason))
             continue
-        found = read_attributes(vectors_of(run.game, objects), codes, options.seed)
+        found = read_attributes(vectors_of(run.pair, objects), codes, options.seed)
         untrained, _ = _read(vectors_of(_untrained(run), objects), codes, options.seed)
         by_attribute = zip(map(str, np.flatnonzero(varies).tolist()), found.by_attribute, strict=True)
         scores.append(
@@ -128,9 +128,9 @@ def read_attributes(vectors: Vectors, codes: NDArray[np.int64], seed: int) -> Re
     )
 
 
-def _untrained(run: Run) -> Game:
-    """The game with the weights that it began with."""
-    return make_players(run.experiment, run.game.world).eval().games()[0][1]
+def _untrained(run: Run) -> Pair:
+    """The agents with the weights that they began with."""
+    return make_players(run.experiment, run.pair.world).eval().first_pair
 
 
 def _read(

@@ -108,6 +108,7 @@ class Play(ABC):
 
     def check(self, folder: Path, note: Note) -> None:
         """Refuse what can't work before anything is written, by `ConfigError`; `note` is told of the rest."""
+        return
 
     def lines(self) -> list[str]:
         """What is played, in lines for people."""
@@ -121,7 +122,7 @@ class Play(ABC):
 class TrainedPlay(Play):
     """A play in which weights are trained: those of `module`, which a subclass sets in its constructor."""
 
-    sections = ("optimizer", "schedule")
+    sections: ClassVar[tuple[str, ...]] = ("optimizer", "schedule")
     module: nn.Module
 
     def objective(self, step: int) -> tuple[Tensor, Measures]:

@@ -12,23 +12,22 @@ from ecsuite.corpus import Corpus
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.first_step import try_first_step
-from ecsuite.games.game import Game
-from ecsuite.games.initial_weights import Weights, set_agent_weights
+from ecsuite.games.initial_weights import Agents, set_agent_weights
 from ecsuite.games.interactions import keep_interactions, require_pyarrow
 from ecsuite.games.needed_resources import require_resources, require_weights
 from ecsuite.games.noise_objects import evaluations_of
 from ecsuite.games.optimizers import Optimise
+from ecsuite.games.players.generations import bottleneck_note
+from ecsuite.games.players.players import make_players
 from ecsuite.games.plays.play import Measures, TrainedPlay
 from ecsuite.games.sections import EvaluationOptions, Experiment, Role
-from ecsuite.games.society.generations import bottleneck_note
-from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.training_notes import description
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.devices import PRECISIONS
 
 
 class Signalling(TrainedPlay):
-    """The game of an experiment's world, task, channel and agents, which are two or a society.
+    """The game of an experiment's world, task, channel and agents.
 
     Raises:
         ConfigError: If the parts do not fit one another, or need more memory than there is.
@@ -44,17 +43,17 @@ class Signalling(TrainedPlay):
         *,
         experiment: Experiment,
         device: torch.device,
-        initial: Mapping[Role, Weights] | None = None,
+        initial: Mapping[Role, Agents] | None = None,
     ) -> None:
         super().__init__(options, experiment=experiment, device=device)
         self.world = make_world(experiment)
         require_weights(experiment, self.world)
-        self.players = make_players(experiment, self.world, PRECISIONS[experiment.training.precision]).to(device)
+        self.players = make_players(experiment, self.world, PRECISIONS[experiment.training.precision]).to(
+            device
+        )
         self.module: nn.Module = self.players
-        self.society = self.players if isinstance(self.players, Society) else None
-        if isinstance(self.players, Game):
-            for role, weights in (initial or {}).items():
-                set_agent_weights(self.players, role, weights, str(experiment.training.init_of(role)))
+        for role, agents in (initial or {}).items():
+            set_agent_weights(self.players, role, agents, str(experiment.training.init_of(role)))
 
     @property
     def num_rounds(self) -> int:
@@ -74,7 +73,7 @@ class Signalling(TrainedPlay):
         """Refuse what does not fit into the memory or on the disk, and parts of the user's own that fail."""
         require_resources(self.experiment, self.players, folder, self.device, note)
         if self.experiment.code:
-            try_first_step(self.experiment, self.world, self.players.speakers()[0], self.steps_per_epoch)
+            try_first_step(self.experiment, self.world, self.players.first_pair, self.steps_per_epoch)
         for line in (*self.world.notes, bottleneck_note(self.experiment.generations, self.world)):
             if line is not None:
                 note(line)
@@ -87,8 +86,7 @@ class Signalling(TrainedPlay):
         accumulate = self.experiment.training.accumulate
         first = within * accumulate
         numbers = range(first, min(first + accumulate, self.batches_per_epoch))
-        if self.society is not None:
-            self.society.begin_step(step, optimise.optimizer)
+        self.players.begin_step(step, optimise.optimizer)
         optimise.begin()
         measures: dict[str, Tensor] = {}
         for number in numbers:
@@ -96,15 +94,13 @@ class Signalling(TrainedPlay):
             optimise.backward(played.objective, len(numbers))
             for name, value in played.measures.items():
                 measures[name] = value / len(numbers) + measures.get(name, 0.0)
-        if self.society is not None:
-            self.society.scale_gradients(step)
+        self.players.scale_gradients(step)
         optimise.step()
         return measures
 
     def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
         """Means over the steps in which agents played, and over those in which they learnt messages."""
-        means = super().means(sums, number)
-        return means if self.society is None else self.society.means_by_kind(means)
+        return self.players.means_by_kind(super().means(sums, number))
 
     def evaluate(self) -> dict[str, float]:
         """Loss (nats), accuracy, length, and the task's own measures, on validation rounds."""
@@ -139,5 +135,5 @@ class Signalling(TrainedPlay):
 
     def remarks(self) -> list[str]:
         """Why pairs do not play side by side."""
-        reason = None if self.society is None else self.society.side_by_side.reason
+        reason = self.players.side_by_side.reason
         return [] if reason is None else [f"pairs play one after the other, which takes longer: {reason}"]

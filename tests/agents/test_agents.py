@@ -2,15 +2,15 @@
 
 from ecsuite.eval.icy.parameter_counts import parameter_count
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 
 
 def test_sizes_are_those_of_the_reference_model():
     """EGG's model for the same game has 228,870 and 847,584 parameters (its receiver has the candidate encoder)."""
     experiment = load_experiment("disc_small")
-    game = Game(experiment, make_world(experiment))
-    assert parameter_count(game.sender) == 228_870
-    of_receiver = (game.receiver, game.receiver_perception, game.task)
+    game = make_pair(experiment, make_world(experiment))
+    assert parameter_count(game.speaker.network) == 228_870
+    of_receiver = (game.listener.network, game.listener.perception, game.task)
     assert sum(parameter_count(part) for part in of_receiver) == 847_584
     assert parameter_count(game) == 228_870 + 847_584

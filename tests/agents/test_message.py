@@ -9,7 +9,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.channels import SymbolChannel
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.registry import CHANNELS
 from ecsuite.games.world_making import make_world
 
@@ -31,13 +31,13 @@ def make(kind="gumbel", **settings):
     )
     torch.manual_seed(0)
     world = make_world(experiment)
-    return experiment, Game(experiment, world), world
+    return experiment, make_pair(experiment, world), world
 
 
 def generate_message(mode, batch=16, **settings):
     experiment, game, world = make(**settings)
     rounds = world.draw("train", 0, batch)
-    return experiment, game.generate_message(rounds, mode, torch.Generator().manual_seed(1))
+    return experiment, game.speaker.generate_message(rounds, mode, torch.Generator().manual_seed(1))
 
 
 def check_discrete(message, *, vocab_size, max_len, fixed):

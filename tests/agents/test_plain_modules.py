@@ -10,7 +10,7 @@ from ecsuite.agents.receivers import state_size
 from ecsuite.agents.senders import build_message
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.registry import CHANNELS
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -43,11 +43,11 @@ def make(kind="gumbel", length="variable", dtype=torch.float32, *, plain=("sende
     )
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = Game(experiment, world, dtype)
+    game = make_pair(experiment, world, dtype)
     if "sender" in plain:
-        game.sender = PlainSender(NUM_FEATURES, game.channel.symbol_size)
+        game.speaker.network = PlainSender(NUM_FEATURES, game.channel.symbol_size)
     if "receiver" in plain:
-        game.receiver = PlainReceiver(game.channel.symbol_size)
+        game.listener.network = PlainReceiver(game.channel.symbol_size)
     return game, world, experiment
 
 
@@ -118,9 +118,9 @@ def test_agents_that_cast_their_weights_ignore_autocast_around_them(mode):
 @pytest.mark.parametrize("dtype", PRECISIONS)
 def test_a_sender_may_compute_all_symbols_at_once(kind, dtype):
     game, world, _ = make(kind, dtype=dtype)
-    game.sender = SenderOfOneCall(NUM_FEATURES, game.channel.symbol_size, MAX_LEN)
+    game.speaker.network = SenderOfOneCall(NUM_FEATURES, game.channel.symbol_size, MAX_LEN)
     game.play(world.batch("train", 0), "train", noise()).objective.backward()
-    assert all(parameter.grad.abs().max() > 0 for parameter in game.sender.parameters())
+    assert all(parameter.grad.abs().max() > 0 for parameter in game.speaker.network.parameters())
     assert game.play(world.batch("valid", 0), "greedy", None).objective.isfinite()
 
 
@@ -152,7 +152,7 @@ def test_what_agents_have_to_return():
     builder = game.channel.start_message("greedy", meanings, None)
     with pytest.raises(ConfigError, match=r"sender Silent: expected builder.message\(\) .* got NoneType"):
         call_sender(Silent(NUM_FEATURES, 6), meanings, builder)
-    message = game.generate_message(world.batch("valid", 0), "greedy", None)
+    message = game.speaker.generate_message(world.batch("valid", 0), "greedy", None)
     with pytest.raises(ConfigError, match=r"receiver Outputs: expected states .* message.at_ends\(states\)"):
         call_receiver(Outputs(6), message, torch.float32)
 

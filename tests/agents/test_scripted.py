@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -15,7 +15,7 @@ def play(mode, *overrides):
     """Values of the targets, (4, 2), the symbols, (4, 2), and what was played."""
     experiment = load_experiment("fixed_language", [*SMALL, *overrides])
     world = make_world(experiment)
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     batch = world.batch("train", 0)
     played = game.play(batch, mode, torch.Generator().manual_seed(0))
     symbols = played.message.symbols
@@ -36,7 +36,7 @@ def test_a_symbol_is_a_value_or_a_sum_of_both(channel, mode):
 def test_sums_may_be_asked_of_the_receiver():
     experiment = load_experiment("fixed_language", [*SMALL, "task.asked=sums"])
     world = make_world(experiment)
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     batch = world.batch("train", 0)
     first, second = batch.values[batch.shown[:, 0]].T
     right = game.round_parts(batch)[1].values.numpy()

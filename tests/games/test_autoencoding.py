@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks import Truth
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -15,7 +15,7 @@ SMALL = ("training.batch_size=4", "sender.hidden_size=8", "receiver.hidden_size=
 def game_of(*overrides):
     experiment = load_experiment("autoencoder", [*SMALL, *overrides])
     world = make_world(experiment)
-    return Game(experiment, world), world
+    return make_pair(experiment, world), world
 
 
 def test_loss_is_the_squared_error_and_accuracy_is_whether_the_right_object_is_nearest():

@@ -10,7 +10,7 @@ import torch
 from ecsuite.formats import read_corpus
 from ecsuite.games import training
 from ecsuite.games.best_checkpoint import Best
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.runs import load_run
 from ecsuite.games.sections import TrainingOptions
 from ecsuite.games.world_making import make_world
@@ -160,7 +160,7 @@ def test_the_weights_are_those_of_the_best_step(tmp_path, small, run, scripted):
         tmp_path / "eight" / "corpus.jsonl"
     ).read_bytes()
     experiment = small()
-    game = Game(experiment, make_world(experiment))
+    game = make_pair(experiment, make_world(experiment))
     game.load_state_dict(load_run(tmp_path / "best").game.state_dict())
     for mine, other in zip(game.parameters(), load_run(tmp_path / "eight").game.parameters(), strict=True):
         assert torch.equal(mine, other)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -19,7 +19,7 @@ def make(*settings, game="disc_tiny"):
     experiment = load_experiment(game, settings)
     torch.manual_seed(0)
     world = make_world(experiment)
-    return Game(experiment, world), world
+    return make_pair(experiment, world), world
 
 
 @pytest.mark.parametrize("kind", ["attributes", "thing", "objects"])
@@ -40,8 +40,8 @@ def test_the_loss_is_that_of_softmax_over_cosines():
     batch = world.batch("train", 0)
     candidates, truth = game.round_parts(batch)
     states = torch.randn(1, 64, 64)
-    scores = game.scores(states, candidates, None)
-    vectors = game.receiver_perception(candidates.features)
+    scores = game.listener.scores(states, candidates, None)
+    vectors = game.listener.perception(candidates.features)
     cosines = torch.nn.functional.cosine_similarity(states[0][:, None], vectors[None], dim=-1)
     assert torch.allclose(scores[0], cosines, atol=1e-6)
     expected = torch.nn.functional.cross_entropy(cosines / 0.5, truth.labels.int().argmax(1))
@@ -68,7 +68,7 @@ def test_rounds_have_different_numbers_of_candidates():
     assert numbers[:2].sum() == 0 and (numbers[2:] > 8).all() and batch.present[batch.labels].all()
     assert not np.array_equal(batch.present, world.batch("train", 4).present)
     candidates, truth = game.round_parts(batch)
-    scores = game.scores(torch.randn(1, 64, 64), candidates, None)[0]
+    scores = game.listener.scores(torch.randn(1, 64, 64), candidates, None)[0]
     assert torch.equal(scores.isinf(), torch.from_numpy(~batch.present))
     loss = game.task(scores[None], truth).loss
     assert loss.isfinite().all()

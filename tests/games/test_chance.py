@@ -8,7 +8,7 @@ import torch
 
 from ecsuite.games.chance import Candidates, frequent_one, place_of_one
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 
 MANY = ("training.batch_size=512", "training.num_examples=4096", "evaluation.num_valid=4096")
@@ -18,7 +18,7 @@ def game_of(name, *settings):
     """A game and its world."""
     experiment = load_experiment(name, [*MANY, *settings])
     world = make_world(experiment)
-    return Game(experiment, world), world
+    return make_pair(experiment, world), world
 
 
 def test_where_all_is_equally_likely_it_is_a_guess():

@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy, one_hot
 from ecsuite.agents.message import EOS
 from ecsuite.games.egg_bridge import EGGGame, attribute_values, corpus_from_interaction, corpus_of_egg_game
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 
 needs_egg = pytest.mark.skipif(
@@ -33,11 +33,11 @@ def make(task, cell, *overrides):
     )
     torch.manual_seed(0)
     world = make_world(experiment)
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     with torch.no_grad():
         for parameter in game.parameters():  # larger weights, for varied messages and lengths
             parameter.mul_(3)
-        game.sender.scores.bias[EOS] += 0.5
+        game.speaker.network.scores.bias[EOS] += 0.5
     return experiment, game, world
 
 
@@ -101,15 +101,16 @@ def make_egg_game(experiment, game):
         ]  # fmt: skip
 
     answer = (
-        layer(game.receiver_perception, egg_task.fc1)
+        layer(game.listener.perception, egg_task.fc1)
         if is_discrimination
         else layer(game.task.decode, egg_task.output)
     )
     pairs = [
-        *layer(game.sender.perceive, sender.agent.fc1), *layer(game.sender.scores, sender.hidden_to_output),
-        *layer(game.sender.embed, sender.embedding), (game.sender.start, sender.sos_embedding),
-        *cell(game.sender.cells[0], sender.cell), *layer(game.receiver.embed, receiver.embedding),
-        *cell(game.receiver.cells[0], receiver.cell),
+        *layer(game.speaker.network.perceive, sender.agent.fc1),
+        *layer(game.speaker.network.scores, sender.hidden_to_output),
+        *layer(game.speaker.network.embed, sender.embedding), (game.speaker.network.start, sender.sos_embedding),
+        *cell(game.speaker.network.cells[0], sender.cell), *layer(game.listener.network.embed, receiver.embedding),
+        *cell(game.listener.network.cells[0], receiver.cell),
         *answer,
     ]  # fmt: skip
     assert {id(ours) for ours, _ in pairs} == {id(parameter) for parameter in game.parameters()}
@@ -143,7 +144,7 @@ def test_greedy_messages_and_losses_are_eggs(task, cell, length_cost):
     corpus, expected_corpus = (corpus_from_interaction(each, num_values=4) for each in (interaction, theirs))
     assert [row.tolist() for row in corpus.messages] == [row.tolist() for row in expected_corpus.messages]
     assert len(set(corpus.messages.lengths.tolist())) > 1
-    direct = game.generate_message(batch, "greedy", None).symbols.t()
+    direct = game.speaker.generate_message(batch, "greedy", None).symbols.t()
     assert [row[row >= 0].tolist() for row in direct] == [row.tolist() for row in corpus.messages]
     assert (corpus.meanings == batch.objects[batch.shown[:, 0]]).all()
 

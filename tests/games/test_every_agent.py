@@ -7,7 +7,7 @@ from ecsuite.agents.registry import CELLS
 from ecsuite.agents.spec import families
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import override
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -46,7 +46,7 @@ def play(small, sender, receiver, channel):
     )
     torch.manual_seed(0)
     world = make_world(experiment)
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     is_variable = "variable" in channel
     before = {name: parameter.detach().clone() for name, parameter in game.named_parameters()}
     optimizer = torch.optim.Adam(game.parameters(), lr=0.01)

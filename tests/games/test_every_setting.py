@@ -16,7 +16,7 @@ import torch
 
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment, named_configs, override
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.sections import PARTS, PLAIN
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
@@ -207,7 +207,7 @@ class Stages:
         self.experiment, self.found = experiment, {}
         self.world = make_world(experiment)
         torch.manual_seed(experiment.training.seed)
-        self.game = Game(experiment, self.world)
+        self.game = make_pair(experiment, self.world)
 
     def __getitem__(self, stage):
         if stage not in self.found:

@@ -7,7 +7,7 @@ from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, Message
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks import Truth
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -17,7 +17,7 @@ def make(*overrides):
     experiment = load_experiment("disc_tiny", overrides)
     world = make_world(experiment)
     torch.manual_seed(0)
-    return Game(experiment, world), first_rounds(world, 32)
+    return make_pair(experiment, world), first_rounds(world, 32)
 
 
 def first_rounds(world, number):
@@ -33,14 +33,14 @@ def noise():
 def test_measures_are_expectations_over_the_end(task):
     game, examples = make(f"task.kind={task}", "loss.length_cost=0.1")
     played = game.play(examples, "train", noise())
-    states, ends = game.receiver(played.message, torch.float32)
+    states, ends = game.listener.network(played.message, torch.float32)
     labels, values = (
         torch.from_numpy(examples.labels),
         torch.from_numpy(examples.values[examples.shown[:, 0]]),
     )
     answer = states
     if task == "discrimination":
-        answer = game.scores(states, game.candidates(examples), None)
+        answer = game.listener.scores(states, game.candidates(examples), None)
     output = game.task(answer, Truth(labels=labels, values=values))
     losses = torch.stack([ends[end] * output.loss[end] for end in range(4)]).sum(0)
     torch.testing.assert_close(played.measures["loss"], losses.mean())
@@ -59,8 +59,8 @@ def test_ids_and_weights_of_one_message_give_equal_states(mode):
     ids = sent.symbols.clamp(min=EOS)
     ends = torch.zeros(len(ids), 32).scatter_(0, sent.length.long()[None] - 1, 1.0)
     weights = Message(symbols=one_hot(ids, 6).float(), ends=ends, length=sent.length)
-    states, probabilities = game.receiver(weights, torch.float32)
-    read, certain = game.receiver(sent, torch.float32)
+    states, probabilities = game.listener.network(weights, torch.float32)
+    read, certain = game.listener.network(sent, torch.float32)
     torch.testing.assert_close((states * probabilities[..., None]).sum(0), (read * certain[..., None]).sum(0))
 
 
@@ -90,7 +90,7 @@ def test_symbols_after_the_end_are_ignored():
     garbage = short.clone()
     garbage[2:, 0], garbage[3, 1] = torch.tensor([4, 5]), 3
     one, other = (
-        game.receiver(Message(symbols=ids, ends=None, length=length), torch.float32)[0]
+        game.listener.network(Message(symbols=ids, ends=None, length=length), torch.float32)[0]
         for ids in (short, garbage)
     )
     torch.testing.assert_close(one, other)

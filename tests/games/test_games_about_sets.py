@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import logsigmoid
 
 from ecsuite.games.experiment import load_experiment, override
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.views import MAX_OBJECTS_PER_CANDIDATE, View, score_candidates
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import Batch
@@ -32,7 +32,7 @@ def make(*overrides):
     experiment = override(load_experiment("disc_tiny", TINY), overrides)
     world = make_world(experiment)
     torch.manual_seed(0)
-    return Game(experiment, world), world
+    return make_pair(experiment, world), world
 
 
 def features(world, objects):
@@ -73,15 +73,15 @@ def test_a_round_is_what_its_parts_give_one_after_another(channel):
     losses, right = [], []
     for row in range(6):
         shown = features(world, rounds.objects[rounds.shown[row]])
-        meaning = torch.stack([game.sender_perception(each[None])[0] for each in shown]).mean(0)[None]
-        message = game.sender(meaning, game.channel.start_message("greedy", meaning, None))
-        states, ends = game.receiver(message, torch.float32)
+        meaning = torch.stack([game.speaker.perception(each[None])[0] for each in shown]).mean(0)[None]
+        message = game.speaker.network(meaning, game.channel.start_message("greedy", meaning, None))
+        states, ends = game.listener.network(message, torch.float32)
         assert len(states) == 1 and ends.tolist() == [[1]]
-        query = game.receiver_projection.weight @ states[0, 0]
+        query = game.listener.projection.weight @ states[0, 0]
         scores = []
         for place in rounds.candidate_indices()[row]:
             candidate = features(world, rounds.objects[place][None])
-            scores.append(query @ game.receiver_perception(candidate)[0])
+            scores.append(query @ game.listener.perception(candidate)[0])
         signs = [1 if label else -1 for label in rounds.labels[row]]
         losses.append(-sum(logsigmoid(sign * score) for sign, score in zip(signs, scores, strict=True)) / 5)
         right.append([sign * score.item() > 0 for sign, score in zip(signs, scores, strict=True)])
@@ -128,7 +128,7 @@ def test_each_object_is_encoded_once_by_each_agent(sees):
         *SHAPES, f"task.sender_input={sees}", "task.num_distractors=6", "training.batch_size=12"
     )
     rounds = world.batch("train", 0)
-    by_sender, by_receiver = count_rows(game.sender_perception), count_rows(game.receiver_perception)
+    by_sender, by_receiver = count_rows(game.speaker.perception), count_rows(game.listener.perception)
     game.play(rounds, "train", noise())
     shown, tested = len(np.unique(rounds.shown)), len(np.unique(rounds.candidates))
     assert by_sender == [(shown, shown)] and by_receiver == [(tested, tested)]
@@ -145,7 +145,7 @@ def test_objects_that_nobody_sees_are_not_encoded():
         labels=rounds.labels[:1],
         rules=rounds.rules[:1],
     )
-    by_sender, by_receiver = count_rows(game.sender_perception), count_rows(game.receiver_perception)
+    by_sender, by_receiver = count_rows(game.speaker.perception), count_rows(game.listener.perception)
     alone = game.play(chosen, "greedy", None)
     assert by_sender == [(2, 2)] and by_receiver == [(5, 5)]
     few = replace(chosen, objects=rounds.objects[:5])
@@ -156,10 +156,10 @@ def test_the_sender_means_the_mean_of_its_targets_beside_that_of_the_counter_exa
     for sees in ("targets", "targets_and_distractors"):
         game, world = make(f"task.sender_input={sees}")
         meant = []
-        game.sender.register_forward_pre_hook(lambda _, inputs, meant=meant: meant.append(inputs[0]))
+        game.speaker.network.register_forward_pre_hook(lambda _, inputs, meant=meant: meant.append(inputs[0]))
         rounds = world.batch("train", 0)
-        game.generate_message(rounds, "greedy", None)
-        vectors = game.sender_perception(features(world, rounds.objects))
+        game.speaker.generate_message(rounds, "greedy", None)
+        vectors = game.speaker.perception(features(world, rounds.objects))
         expected = [vectors[rounds.shown[:, :2]].mean(1)]
         if sees != "targets":
             expected.append(vectors[rounds.shown[:, 2:]].mean(1))

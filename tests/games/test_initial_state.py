@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment, named_configs
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 
@@ -29,7 +29,7 @@ def initial_state(name: str, features: Path, own: dict[str, str]) -> dict[str, A
     experiment = load_experiment(name, needs_file)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(experiment.training.seed)
-        game = Game(experiment, make_world(experiment))
+        game = make_pair(experiment, make_world(experiment))
         generator = hashlib.sha256(torch.get_rng_state().numpy().tobytes()).hexdigest()
     tensors = {
         key: [list(tensor.shape), round(tensor.double().sum().item(), 6)]

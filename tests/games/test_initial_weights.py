@@ -8,7 +8,7 @@ import torch
 
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import PARTS
+from ecsuite.games.players.pair import PARTS
 from ecsuite.games.runs import load_run
 from ecsuite.runtime.errors import ConfigError
 

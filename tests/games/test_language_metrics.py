@@ -9,8 +9,8 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import checkpoints
-from ecsuite.games.game import Game
 from ecsuite.games.language_metrics import LanguageMetrics
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.runs import load_run
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -80,6 +80,6 @@ def test_no_chance_level_and_no_interval_is_drawn(small, monkeypatch):
     monkeypatch.setattr(resampling, "of_draws", counted)
     experiment = small("evaluation.metrics=posdis")
     torch.manual_seed(0)
-    game = Game(experiment, make_world(experiment))
+    game = make_pair(experiment, make_world(experiment))
     LanguageMetrics(experiment)(game)
     assert drawn == [1] and game.training

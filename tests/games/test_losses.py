@@ -5,8 +5,8 @@ import torch
 
 from ecsuite.agents.message import Message
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
 from ecsuite.games.losses import Correct, RewardLoss, ShareCorrect, TaskLoss, weights_of_answers
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks import TaskOutput, Truth, choose
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -19,7 +19,7 @@ def game_of(name, *changes):
     experiment = load_experiment(name, [*SMALL, *TASKS.get(name, ()), *changes])
     world = make_world(experiment)
     torch.manual_seed(0)
-    return Game(experiment, world), world
+    return make_pair(experiment, world), world
 
 
 def message(length, **fields):
@@ -162,7 +162,7 @@ def test_baselines_differ_in_the_sender_only():
             played.objective.backward()
         grads[baseline] = [
             torch.cat([each.grad.flatten() for each in agent.parameters()])
-            for agent in (game.sender, game.receiver)
+            for agent in (game.speaker.network, game.listener.network)
         ]
     for one, other in (("none", "mean"), ("mean", "greedy")):
         assert not torch.allclose(grads[one][0], grads[other][0])
@@ -212,7 +212,7 @@ def test_a_reward_of_the_users_own_is_a_class_in_a_file(tmp_path):
     experiment = load_experiment(
         "disc_tiny", [*SMALL, "loss.kind=reward", f"loss.reward={file}:First,worth=3.0"]
     )
-    game = Game(experiment, world := make_world(experiment))
+    game = make_pair(experiment, world := make_world(experiment))
     loss = game.play(world.batch("train", 0), "greedy", None).measures["loss"].item()
     assert loss <= 0 and loss * 8 % 3 == pytest.approx(0, abs=1e-5)
     assert list(experiment.code) == [str(file)]

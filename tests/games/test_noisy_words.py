@@ -8,7 +8,7 @@ import torch
 from ecsuite.games.channels import ContinuousChannel, VariationalChannel
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -66,7 +66,7 @@ def test_both_agents_learn_through_drawn_words_and_the_corpus_has_levels(sender)
     experiment = load_experiment("disc_tiny", [*settings, "training.precision=fp32"])
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(0)).objective.backward()
     for name in ("sender", "receiver"):
         grads = [parameter.grad for parameter in getattr(game, name).parameters()]
@@ -86,4 +86,4 @@ def test_levels_are_equally_likely_and_noisy_values_have_one():
 def test_words_are_not_sampled_where_there_is_no_noise():
     experiment = load_experiment("disc_tiny", ["channel=continuous", "evaluation.mode=sample"])
     with pytest.raises(ConfigError, match="messages of channel continuous are not sampled"):
-        Game(experiment, make_world(experiment))
+        make_pair(experiment, make_world(experiment))

@@ -8,10 +8,10 @@ from torch import nn
 
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
 from ecsuite.games.optimizers import Optimise
+from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import make_players
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
-from ecsuite.games.society.society import make_players
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -93,11 +93,11 @@ def test_clipping_scales_the_norm_of_all_gradients():
 
 def test_agents_have_rates_of_their_own():
     experiment = load_experiment("disc_tiny", ["optimizer.sender_lr=0.1", "optimizer.receiver_lr=0.2"])
-    game = Game(experiment, make_world(experiment))
+    game = make_pair(experiment, make_world(experiment))
     groups = Optimise(experiment.optimizer, game).optimizer.param_groups
     rates = {id(each): group["lr"] for group in groups for each in group["params"]}
-    assert {rates[id(each)] for each in game.sender.parameters()} == {0.1}
-    assert {rates[id(each)] for each in game.receiver.parameters()} == {0.2}
+    assert {rates[id(each)] for each in game.speaker.network.parameters()} == {0.1}
+    assert {rates[id(each)] for each in game.listener.network.parameters()} == {0.2}
     assert len(rates) == len(list(game.parameters()))
 
 

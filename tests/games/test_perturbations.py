@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
 from ecsuite.games.noise_objects import NOISE, evaluations_of
 from ecsuite.games.perturbations import shifted
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -16,7 +16,7 @@ DIGITS = ("training.batch_size=4", "sender.hidden_size=8", "receiver.hidden_size
 def game_of(name, *overrides):
     experiment = load_experiment(name, overrides)
     world = make_world(experiment)
-    return Game(experiment, world), world, experiment
+    return make_pair(experiment, world), world, experiment
 
 
 def test_shifted_images_come_in_at_the_other_side():

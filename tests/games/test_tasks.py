@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks import Concept, Discrimination, Reconstruction, Truth
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -96,9 +96,9 @@ def test_concept_by_hand():
 def test_a_target_that_is_repeated_is_one_guess():
     sets = ["task.kind=concept", "task.num_targets=2", "task.num_distractors=3", "training.batch_size=64"]
     reference = load_experiment("disc_tiny", [*sets, "world.kind=shapeworld", "task.variant=reference"])
-    assert Game(reference, make_world(reference)).chance() == {"accuracy": 0.6, "set_accuracy": 1 / 4}
+    assert make_pair(reference, make_world(reference)).chance() == {"accuracy": 0.6, "set_accuracy": 1 / 4}
     things = load_experiment("disc_tiny", [*sets, "world.kind=thing"])
-    assert Game(things, make_world(things)).chance() == {"accuracy": 0.6, "set_accuracy": 1 / 10}
+    assert make_pair(things, make_world(things)).chance() == {"accuracy": 0.6, "set_accuracy": 1 / 10}
 
 
 def test_tasks_judge_every_end_alike():
@@ -120,10 +120,10 @@ def test_a_task_by_a_wrong_name():
 def test_a_receiver_that_sees_attributes_of_the_target():
     small = ["world.num_attributes=3", "world.num_values=4", "task.num_known=2", "training.batch_size=8"]
     experiment = load_experiment("recon_large", [*small, "receiver.hidden_size=5", "sender.hidden_size=5"])
-    game = Game(experiment, make_world(experiment)).eval()
+    game = make_pair(experiment, make_world(experiment)).eval()
     batch = game.world.batch("train", 0)
     seen, truth = game.round_parts(batch)
-    answer, _ = game.response(game.generate_message(batch, "greedy", None), seen, None)
+    answer, _ = game.listener.response(game.speaker.generate_message(batch, "greedy", None), seen, None)
     one_hot = torch.nn.functional.one_hot(truth.values[:, 1:], 4).flatten(1)
     assert answer.shape == (1, 8, 5 + 8) and torch.equal(answer[0, :, 5:], one_hot.float())
     expected = {"accuracy": 1 / 4, "attribute_accuracy": (1 / 4 + 2) / 3}
@@ -136,4 +136,4 @@ def test_a_receiver_that_sees_attributes_of_the_target():
     with pytest.raises(
         ConfigError, match=r"task.num_known: expected fewer than the 3 attributes of an object, got 3"
     ):
-        Game(load_experiment("recon_large", [*small, "task.num_known=3"]), game.world)
+        make_pair(load_experiment("recon_large", [*small, "task.num_known=3"]), game.world)

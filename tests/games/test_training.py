@@ -9,9 +9,9 @@ import torch
 
 from ecsuite.formats import read_corpus
 from ecsuite.games import training, training_notes
-from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
 from ecsuite.games.evaluation import evaluate
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.devices import hardware
@@ -103,7 +103,7 @@ def test_an_evaluation_twice_is_equal_and_batches_do_not_matter(small):
     experiment = small("evaluation.num_valid=100")
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     first = evaluate(game, world, experiment)
     assert evaluate(game, world, experiment) == first
     sampled = small("evaluation.num_valid=100", "evaluation.mode=sample")

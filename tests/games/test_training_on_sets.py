@@ -8,10 +8,10 @@ import torch
 from safetensors.torch import load_file
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.experiment import override
-from ecsuite.games.game import Game
-from ecsuite.games.optimizers import Adam
 from ecsuite.games.evaluation import evaluate
+from ecsuite.games.experiment import override
+from ecsuite.games.optimizers import Adam
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 
 THINGS = (
@@ -101,7 +101,7 @@ def test_evaluation_leaves_the_statistics_of_training_alone(small):
     experiment = small(*PICTURES)
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     game.play(world.batch("train", 0), "train", torch.Generator())
     before = {name: tensor.clone() for name, tensor in game.state_dict().items()}
     first = evaluate(game, world, experiment)
@@ -128,7 +128,7 @@ def test_a_further_evaluation_is_that_of_its_split(small):
     experiment = small(*THINGS)
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     ((other, split),) = world.extra_evaluations().values()
     losses = []
     with torch.no_grad():

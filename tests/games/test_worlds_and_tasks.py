@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.registry import TASKS, WORLDS
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.attributes import AttributeWorld
@@ -96,7 +96,7 @@ def test_every_world_of_sets_gives_rounds_for_every_task(kind, task, files):
         del perceptions[1]  # the receiver sees no objects
     experiment = load(*WORLD[kind], *TASK[task], *perceptions, *files(kind, task))
     world = make_world(experiment)
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     rounds = world.batch("train", 0)
     features = world.features(torch.from_numpy(rounds.objects), torch.float32)
     assert features.shape == (len(rounds.objects), *world.object_shape)
@@ -141,7 +141,7 @@ def test_discrimination_in_worlds_of_rules_has_one_target(kind):
 def test_the_game_is_that_of_the_world():
     one, sets = load(), load("world.kind=thing", "task.kind=concept")
     assert type(make_world(one)) is AttributeWorld and type(make_world(sets)) is ThingWorld
-    game = Game(sets, make_world(sets), torch.bfloat16)
+    game = make_pair(sets, make_world(sets), torch.bfloat16)
     assert game.dtype == torch.bfloat16
 
 
@@ -163,7 +163,7 @@ MISTAKES = {
 def test_worlds_and_tasks_that_do_not_fit(overrides):
     with pytest.raises(ConfigError, match=f"^{MISTAKES[overrides]}"):
         experiment = load(*overrides)
-        Game(experiment, make_world(experiment))
+        make_pair(experiment, make_world(experiment))
 
 
 def test_features_without_attributes_cannot_be_reconstructed(tmp_path):
@@ -172,7 +172,7 @@ def test_features_without_attributes_cannot_be_reconstructed(tmp_path):
     experiment = load("world.kind=features", f"world.features={tmp_path}/bare.npz", *TASK["reconstruction"])
     message = r"^task: reconstruction needs objects with attribute values, and this world"
     with pytest.raises(ConfigError, match=message):
-        Game(experiment, make_world(experiment))
+        make_pair(experiment, make_world(experiment))
 
 
 @pytest.mark.parametrize("agent", ["sender", "receiver"])
@@ -182,11 +182,11 @@ def test_perceptions_that_do_not_fit(agent):
     choices = "identity, linear, tanh, mlp, recurrent"
     message = rf"^{agent}: perception conv: not for vectors of 8 features; choices: {choices}$"
     with pytest.raises(ConfigError, match=message):
-        Game(experiment, make_world(experiment))
+        make_pair(experiment, make_world(experiment))
     with pytest.raises(ConfigError, match=r"^--set: unknown perception 'mlpp'; did you mean 'mlp'\?"):
         load(*sets, f"{agent}.perception=mlpp")
     images = load("world.kind=shape", "task.kind=concept", f"{agent}.perception=mlp")
     with pytest.raises(
         ConfigError, match=r"perception (mlp|linear): not for images; choices: conv, conv_max, conv_g"
     ):
-        Game(images, make_world(images))
+        make_pair(images, make_world(images))

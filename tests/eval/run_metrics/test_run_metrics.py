@@ -196,16 +196,16 @@ def test_a_run_beside_its_copy_with_other_names_of_symbols(runs):
     order = np.array([0, 4, 5, 1, 2, 3])
     game = renamed.game
     with torch.no_grad():
-        sender = game.sender.state_dict()
-        receiver = game.receiver.state_dict()
+        sender = game.speaker.network.state_dict()
+        receiver = game.listener.network.state_dict()
         num_symbols = game.channel.symbol_size
         for state in (sender, receiver):
             for name, tensor in state.items():
                 sizes = [axis for axis, size in enumerate(tensor.shape) if size == num_symbols]
                 for axis in sizes:
                     state[name] = tensor.index_select(axis, torch.from_numpy(np.argsort(order)))
-        game.sender.load_state_dict(sender)
-        game.receiver.load_state_dict(receiver)
+        game.speaker.network.load_state_dict(sender)
+        game.listener.network.load_state_dict(receiver)
     pairings = every_pairing([trained, renamed])
     own, other = pairings.accuracy[0, 0], pairings.accuracy[0, 1]
     assert pairings.accuracy[1, 1] == pytest.approx(own) and own > 0.5

@@ -6,9 +6,9 @@ import torch
 
 from ecsuite.eval.sweeps.study import load_study, shipped_studies
 from ecsuite.games.optimizers import Optimise
+from ecsuite.games.players.players import Society, make_players
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.sections import with_training
-from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.feature_files import write_features
 from ecsuite.runtime.errors import ConfigError

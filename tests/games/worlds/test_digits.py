@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 
 
@@ -30,6 +30,6 @@ def test_a_digit_can_be_held_out_and_named():
     world = make_world(experiment)
     assert {3} == set(world.batch("valid", 0).values.ravel())
     assert 3 not in world.batch("train", 0).values
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     played = game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(1))
     assert played.measures["accuracy"] <= 1 and 0 <= game.task.chance()["accuracy"] <= 0.1

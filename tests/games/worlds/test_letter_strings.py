@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.game import Game
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -40,7 +40,7 @@ def test_equal_counts_have_their_share(share):
 def test_the_receiver_is_asked_whether_counts_are_equal():
     experiment = load("world.share_equal=0.25", "evaluation.num_valid=2048")
     world = make_world(experiment)
-    game = Game(experiment, world)
+    game = make_pair(experiment, world)
     batch = world.batch("train", 0)
     counts = batch.values[batch.shown[:, 0]]
     right = game.round_parts(batch)[1].values
@@ -54,7 +54,7 @@ def test_the_receiver_is_asked_whether_counts_are_equal():
 def test_equality_is_asked_of_any_attributes():
     experiment = load_experiment("disc_tiny", ["task.kind=reconstruction", "task.asked=equality"])
     world = make_world(experiment)
-    task = Game(experiment, world).task
+    task = make_pair(experiment, world).task
     values = torch.tensor([[1, 1, 1], [1, 1, 2], [0, 0, 0]])
     assert task.asked_values(values).tolist() == [[1], [0], [1]]
     assert task.values(torch.zeros(1, 5, task.decode.in_features)).shape == (1, 5, 1)
@@ -72,4 +72,4 @@ def test_equality_is_asked_of_any_attributes():
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(overrides, message):
     with pytest.raises(ConfigError, match=message):
-        Game(load(*overrides), make(*overrides))
+        make_pair(load(*overrides), make(*overrides))

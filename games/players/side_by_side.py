@@ -13,16 +13,16 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from ecsuite.agents.replicas import replicas
-from ecsuite.games.game import PARTS, Game, StepResult
 from ecsuite.games.noise import Noise, ReplicaNoise
+from ecsuite.games.players.pair import Pair, StepResult
 from ecsuite.games.sections import Role
 from ecsuite.games.tasks import Truth
 from ecsuite.games.views import SeenRounds, View
 from ecsuite.games.worlds.world import Batch
 
 Weights = dict[str, Tensor]
-OWN: Mapping[Role, tuple[str, ...]] = {"sender": (*PARTS["sender"], "loss"), "receiver": PARTS["receiver"]}
-"""The modules that learn with each agent of a pair."""
+SIDES: Mapping[Role, str] = {"sender": "speaker", "receiver": "listener"}
+"""The name in a pair of what learns with each role."""
 
 
 class SideBySide:
@@ -47,38 +47,38 @@ class SideBySide:
 
     def play(
         self,
-        games: Sequence[Game],
+        pairs: Sequence[Pair],
         batches: Sequence[Batch],
         noises: Sequence[torch.Generator],
         epoch: int,
         unchanged: Sequence[Collection[Role]],
     ) -> Sequence[StepResult]:
-        """Play a batch with the game of each pair in training.
+        """Play a batch with each pair in training.
 
         Args:
-            games: Of each pair.
+            pairs: Who play.
             batches: What each plays.
             noises: Of each.
             epoch: Passes over the training examples so far.
             unchanged: The roles of each whose weights get no gradient.
         """
-        pairs = [
-            _Pair(game=game, rounds=game.rounds(batch), noise=noise, unchanged=roles)
-            for game, batch, noise, roles in zip(games, batches, noises, unchanged, strict=True)
+        played = [
+            _Playing(pair=pair, rounds=pair.rounds(batch), noise=noise, unchanged=roles)
+            for pair, batch, noise, roles in zip(pairs, batches, noises, unchanged, strict=True)
         ]
-        groups: dict[Hashable, list[_Pair]] = {}
-        for pair in pairs:
-            groups.setdefault(_sizes(pair.rounds), []).append(pair)
+        groups: dict[Hashable, list[_Playing]] = {}
+        for playing in played:
+            groups.setdefault(_sizes(playing.rounds), []).append(playing)
         if len(pairs) > 1 and len(groups) == len(pairs) and self.reason is None:
             self.reason = "their batches have different numbers of objects or candidates"
         for group in groups.values():
             if len(group) == 1 or not self._together(group, epoch):
-                for pair in group:
-                    _alone(pair, epoch)
-        _keep(pairs)
-        return [pair.result for pair in pairs]
+                for playing in group:
+                    _alone(playing, epoch)
+        _keep(played)
+        return [playing.result for playing in played]
 
-    def _together(self, pairs: "Sequence[_Pair]", epoch: int) -> bool:
+    def _together(self, pairs: "Sequence[_Playing]", epoch: int) -> bool:
         """Play pairs side by side; returns whether they can."""
         if self.are_able is None:
             states = [pair.noise.get_state() for pair in pairs]
@@ -98,28 +98,28 @@ class SideBySide:
 
 
 @dataclass(kw_only=True, slots=True)
-class _Pair:
+class _Playing:
     """A pair in a step."""
 
-    game: Game
+    pair: Pair
     rounds: SeenRounds
     noise: torch.Generator
     unchanged: Collection[Role]
     result: StepResult = field(init=False)
     kept: Weights = field(init=False)
-    """The buffers of the game after the step, which has not changed them."""
+    """The buffers of the pair after the step, which has not changed them."""
 
     def weights(self) -> Weights:
-        """The weights of the game by name; those that do not change are taken as constants."""
-        fixed = tuple(f"game.{name}." for role in self.unchanged for name in OWN[role])
+        """The weights of the pair by name; those that do not change are taken as constants."""
+        fixed = tuple(f"pair.{SIDES[role]}." for role in self.unchanged)
         return {
             name: each.detach() if name.startswith(fixed) else each
-            for name, each in _Play(self.game).named_parameters()
+            for name, each in _Play(self.pair).named_parameters()
         }
 
     def buffers(self) -> Weights:
         """What its modules keep beside their weights, by name."""
-        return dict(_Play(self.game).named_buffers())
+        return dict(_Play(self.pair).named_buffers())
 
 
 def _sizes(rounds: SeenRounds) -> Hashable:
@@ -132,24 +132,24 @@ def _sizes(rounds: SeenRounds) -> Hashable:
 
 
 class _Play(nn.Module):
-    """A game as a module that plays rounds."""
+    """A pair as a module that plays rounds."""
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, pair: Pair) -> None:
         super().__init__()
-        self.game = game
+        self.pair = pair
 
     def forward(self, rounds: SeenRounds, noise: Noise, epoch: int) -> tuple[Tensor, Weights, Weights]:
         """Objective, measures, and what the modules keep beside their weights."""
-        played = self.game.play_rounds(rounds, "train", noise, epoch)
+        played = self.pair.play_rounds(rounds, "train", noise, epoch)
         return played.objective, dict(played.measures), dict(self.named_buffers())
 
 
-def _together(pairs: Sequence[_Pair], epoch: int) -> None:
+def _together(pairs: Sequence[_Playing], epoch: int) -> None:
     """Play pairs whose rounds are of the same sizes in one pass."""
-    module = _Play(pairs[0].game)
+    module = _Play(pairs[0].pair)
     weights, kept = _stacked([pair.weights() for pair in pairs]), _stacked([pair.buffers() for pair in pairs])
     tensors, form = _stacked([_tensors(pair.rounds) for pair in pairs]), pairs[0].rounds
-    noises, number = [pair.noise for pair in pairs], torch.arange(len(pairs), device=pairs[0].game.device)
+    noises, number = [pair.noise for pair in pairs], torch.arange(len(pairs), device=pairs[0].pair.device)
 
     def play(
         weights: Weights, kept: Weights, tensors: Weights, number: Tensor
@@ -167,18 +167,18 @@ def _together(pairs: Sequence[_Pair], epoch: int) -> None:
         pair.kept = _of_place(changed, place)
 
 
-def _alone(pair: _Pair, epoch: int) -> None:
+def _alone(pair: _Playing, epoch: int) -> None:
     """Play one pair, with copies of its buffers: those of an agent are the same for all of its pairs."""
     copies = {name: buffer.clone() for name, buffer in pair.buffers().items()}
     arguments = (pair.rounds, pair.noise, epoch)
     objective, measures, pair.kept = functional_call(
-        _Play(pair.game), {**pair.weights(), **copies}, arguments
+        _Play(pair.pair), {**pair.weights(), **copies}, arguments
     )
     pair.result = StepResult(objective=objective, measures=measures)
 
 
 @torch.no_grad()
-def _keep(pairs: Sequence[_Pair]) -> None:
+def _keep(pairs: Sequence[_Playing]) -> None:
     """Give buffers their values after a step; an agent of several pairs has their mean, of counts the largest."""
     found: dict[int, tuple[Tensor, list[Tensor]]] = {}
     for pair in pairs:

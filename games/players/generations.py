@@ -7,6 +7,7 @@ with replacing agents; then new senders learn messages, then new receivers learn
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,14 +15,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.message import PAD
-from ecsuite.games.game import Game, StepResult
+from ecsuite.games.channels import Mode
 from ecsuite.games.noise import Noise, noise_generator
+from ecsuite.games.players.learning import as_message, filled, learn_meanings, learn_messages, require_symbols
+from ecsuite.games.players.options import GenerationOptions
+from ecsuite.games.players.pair import StepResult
 from ecsuite.games.sections import ROLES, Experiment, Role
-from ecsuite.games.society.agents import Agents
-from ecsuite.games.society.learning import as_message, filled, learn_meanings, learn_messages, require_symbols
-from ecsuite.games.society.options import GenerationOptions
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ecsuite.games.players.players import Players
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +41,10 @@ class LearningStep:
 
 
 class Generations:
-    """The generations of a society.
+    """The generations of players.
 
     Args:
-        society: Whose agents are replaced; what was written down is one of its buffers, `written`.
+        players: Whose agents are replaced; what was written down is one of its buffers, `written`.
         experiment: Has the section `generations`.
 
     Raises:
@@ -48,17 +52,17 @@ class Generations:
             or the channel has no symbols.
     """
 
-    def __init__(self, society: Agents, experiment: Experiment) -> None:
-        self.society, self.options = society, experiment.generations
+    def __init__(self, players: "Players", experiment: Experiment) -> None:
+        self.players, self.options = players, experiment.generations
         self.seed = experiment.training.seed
         # The last bottleneck that was drawn: every step of learning is about some of its rounds.
         self._drawn: tuple[int, Batch] | None = None
         _check(self.options, experiment)
         if self.options.transmit:
-            require_symbols(society.channel, "generations.transmit", experiment.channel.kind)
-            num_symbols = society.channel.max_len + society.channel.has_eos
-            shape = (len(society.senders), self.options.size, num_symbols)
-            society.register_buffer("written", torch.full(shape, PAD))
+            require_symbols(players.channel, "generations.transmit", experiment.channel.kind)
+            num_symbols = players.channel.max_len + players.channel.has_eos
+            shape = (len(players.senders), self.options.size, num_symbols)
+            players.register_buffer("written", torch.full(shape, PAD))
 
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
         """Where a generation ends with this step: write messages down, and replace agents."""
@@ -70,21 +74,21 @@ class Generations:
             self._write_down(generation)
         for role in ROLES:
             for index in self.replaced(role, generation).tolist() if self.options.which != "none" else ():
-                self.society.replace_agent(role, index, step, optimizer)
+                self.players.replace_agent(role, index, step, optimizer)
 
     def replaced(self, role: Role, generation: int) -> NDArray[np.int64]:
         """The agents of a role that are new in a generation, counted from 1; where none is replaced, those that learn.
 
-        The oldest are those that began first; of the same age, those of the lowest numbers.
+        The oldest are those that began first; of the same age, those of the lowest numbers. Frozen ones stay.
         """
-        number = self.society.options.number(role)
-        if self.options.roles not in ("both", f"{role}s"):
+        number = self.players.options.number(role)
+        if self.options.roles not in ("both", f"{role}s") or self.players.sides(role)[0].is_frozen:
             return np.zeros(0, dtype=np.int64)
         if self.options.which in ("all", "none"):
             return np.arange(number)
         if self.options.which == "oldest":  # in turn: who was replaced is the youngest
             return np.sort((np.arange(self.options.number) + (generation - 1) * self.options.number) % number)
-        together = self.society.options.agents is not None
+        together = self.players.options.agents is not None
         name = "agents" if together else role
         rng = np.random.default_rng([self.seed, generation, *f"{name} replaced".encode()])
         return np.sort(rng.choice(number, self.options.number, replace=False))
@@ -108,35 +112,28 @@ class Generations:
         A new sender learns the messages of the one whose place it takes, a receiver those of the sender of its number;
         receivers of which there are more than senders take the senders in turn.
         """
-        society = self.society
+        players = self.players
         batch, rows = self._examples(learning)
-        num_senders = len(society.senders)
-        games, messages = [], []
-        for index in learning.index.tolist():
-            author = index % num_senders
-            messages.append(as_message(society.written[author, rows].t()))
-            games.append(self._game(learning.role, index))
-        learn = learn_messages if learning.role == "sender" else learn_meanings
-        return learn(games, batch, messages, noises)
-
-    def _game(self, role: Role, index: int) -> Game:
-        """A game with an agent in it."""
-        sender, receiver = self.society.first_pair
-        return self.society.pair(index, receiver) if role == "sender" else self.society.pair(sender, index)
+        num_senders = len(players.senders)
+        index = learning.index.tolist()
+        messages = [as_message(players.written[number % num_senders, rows].t()) for number in index]
+        if learning.role == "sender":
+            return learn_messages([players.senders[number] for number in index], batch, messages, noises)
+        return learn_meanings([players.pair(0, number) for number in index], batch, messages, noises)
 
     def _examples(self, learning: LearningStep) -> tuple[Batch, Tensor]:
         """The rounds of a step of learning, and their places among those that were written down."""
-        size = self.options.batch_size or min(self.society.world.sizes.batch_size, self.options.size)
+        size = self.options.batch_size or min(self.players.world.sizes.batch_size, self.options.size)
         per_pass = self.options.size // size
         rows = _order(self.seed, learning.generation, learning.number // per_pass, self.options.size)
         rows = rows[learning.number % per_pass * size :][:size]
-        return self._rounds(learning.generation).take(rows), torch.from_numpy(rows).to(self.society.device)
+        return self._rounds(learning.generation).take(rows), torch.from_numpy(rows).to(self.players.device)
 
     def _rounds(self, generation: int) -> Batch:
         """The rounds about which messages are written down before a generation: some of training."""
         if self._drawn is not None and self._drawn[0] == generation:
             return self._drawn[1]
-        world, size = self.society.world, self.options.size
+        world, size = self.players.world, self.options.size
         epoch, place = divmod(generation, world.num_train // size)  # the last rounds of an epoch may be fewer
         number = epoch * -(-world.num_train // size) + place
         batch = world.as_asked(world.draw("train", number, size), "train", number)
@@ -146,14 +143,14 @@ class Generations:
     @torch.no_grad()
     def _write_down(self, generation: int) -> None:
         """Keep what each sender says of these rounds."""
-        society, batch = self.society, self._rounds(generation)
-        mode = "sample" if self.options.sampled and society.channel.has_samples else "greedy"
-        society.eval()
-        for index, game in enumerate(society.speakers()):
-            noise = noise_generator(self.seed, f"written by {index}", generation, society.device)
-            message = game.generate_message(batch, mode, noise)  # type: ignore[arg-type]
-            society.written[index] = filled(message.symbols, society.written.shape[2]).t()
-        society.train()
+        players, batch = self.players, self._rounds(generation)
+        mode: Mode = "sample" if self.options.sampled and players.channel.has_samples else "greedy"
+        players.eval()
+        for index, speaker in enumerate(players.senders):
+            noise = noise_generator(self.seed, f"written by {index}", generation, players.device)
+            message = speaker.generate_message(batch, mode, noise)
+            players.written[index] = filled(message.symbols, players.written.shape[2]).t()
+        players.train()
 
 
 def bottleneck_note(options: GenerationOptions, world: World) -> str | None:
@@ -175,6 +172,11 @@ def _check(options: GenerationOptions, experiment: Experiment) -> None:
     if options.every is None:
         return
     for role in ROLES:
+        if experiment.training.is_frozen(role):
+            if options.roles == f"{role}s" or getattr(options, f"{role}_steps"):
+                key = "roles" if options.roles == f"{role}s" else f"{role}_steps"
+                raise ConfigError(f"generations.{key}: the {role}s are frozen, so they are not replaced")
+            continue
         number = society.number(role)
         if options.which in ("oldest", "random") and options.roles in ("both", f"{role}s"):
             if options.number > number:

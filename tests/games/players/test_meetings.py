@@ -7,9 +7,9 @@ from itertools import combinations, product
 import pytest
 
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.players.meetings import Schedule
 from ecsuite.games.registry import MEETINGS
 from ecsuite.games.run_identity import with_data
-from ecsuite.games.society.meetings import Schedule
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -7,10 +7,11 @@ import torch
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.game import Game
 from ecsuite.games.optimizers import Optimise
+from ecsuite.games.players.agent import Listener
+from ecsuite.games.players.pair import Pair, make_pair
+from ecsuite.games.players.players import Society, make_players
 from ecsuite.games.runs import load_run
-from ecsuite.games.society.society import Society, make_players
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -63,7 +64,7 @@ def test_pairs_side_by_side_learn_as_one_after_the_other(small, settings):
 
 def test_sender_and_receiver_0_begin_as_a_pair_does(small):
     torch.manual_seed(1)
-    pair = Game(small(), make_world(small()))
+    pair = make_pair(small(), make_world(small()))
     found = society(small(*TWO)).pair(0, 0).state_dict()
     for name, each in pair.state_dict().items():
         torch.testing.assert_close(found[name], each, rtol=0, atol=0)
@@ -246,7 +247,7 @@ def test_a_vote_is_by_the_mean_probability():
     """Two receivers that lean to the first of three candidates, and one that is nearly sure of the second."""
     from types import SimpleNamespace
 
-    from ecsuite.games.society.voting import votes
+    from ecsuite.games.players.voting import votes
     from ecsuite.games.tasks import Truth
 
     def accuracy(rows, winner):
@@ -269,21 +270,21 @@ def test_a_vote_is_by_the_mean_probability():
 def test_receivers_that_are_right_have_a_vote_that_is_right(small, settings, monkeypatch):
     """And receivers that disagree are counted as they would answer: `in_batch` divides its scores by a temperature."""
     found = society(small("society.receivers=3", "society.voting=true", *settings))
-    real, labels = Game.response, []
+    real, labels = Listener.response, []
 
     def response(game, message, candidates, generator):
         scores, ends = real(game, message, candidates, generator)
         return scores * 0 + 20.0 * labels[-1] - 10.0, ends
 
-    rounds = Game.rounds
+    rounds = Pair.rounds
 
     def seen(game, batch):
         made = rounds(game, batch)
         labels.append(made.truth.labels.float())
         return made
 
-    monkeypatch.setattr(Game, "rounds", seen)
-    monkeypatch.setattr(Game, "response", response)
+    monkeypatch.setattr(Pair, "rounds", seen)
+    monkeypatch.setattr(Listener, "response", response)
     measures = found.eval().play(found.world.batch("valid", 0), "greedy", None).measures
     assert measures["accuracy"].tolist() == [1.0] * 3
     assert measures["voting_accuracy"].tolist() == [1.0]
@@ -293,7 +294,7 @@ def test_a_vote_has_the_temperature_of_the_answers():
     """Cosines of three receivers, of which one is sure: at temperature 1 the other two would win."""
     from types import SimpleNamespace
 
-    from ecsuite.games.society.voting import votes
+    from ecsuite.games.players.voting import votes
     from ecsuite.games.tasks import InBatch, Truth
 
     cosines = torch.tensor([[0.50, 0.45, -1.0], [0.50, 0.45, -1.0], [-0.9, 0.9, 0.2]])
@@ -394,6 +395,7 @@ def test_four_by_four_agents_understand_each_other(tmp_path, run):
 
 
 def test_one_by_one_is_a_pair(small):
-    assert isinstance(make_players(small("society.senders=1"), make_world(small())), Game)
+    players = make_players(small("society.senders=1"), make_world(small()))
+    assert players.state_dict().keys() == make_players(small(), make_world(small())).state_dict().keys()
     assert "society" not in small().to_tree()
     assert isinstance(record_corpus(make_players(small(), make_world(small())), small()), Corpus)

@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-import ecsuite.games.society.side_by_side as side_by_side
+import ecsuite.games.players.side_by_side as side_by_side
+from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.optimizers import Optimise
-from ecsuite.games.society.society import make_players
-from ecsuite.games.evaluation import evaluate
+from ecsuite.games.players.players import make_players
 from ecsuite.games.world_making import make_world
 
 TWO = ("society.senders=2", "society.receivers=2")
@@ -76,9 +76,7 @@ def test_learning_draws_from_the_generator_of_the_step(small, settings):
     found = []
     for seed in (1, 2):
         players = society(small(*TWO, *noisy, *settings))
-        players.begin_step(
-            2 + ("every=3" in settings[0]), Optimise(small().optimizer, players).optimizer
-        )
+        players.begin_step(2 + ("every=3" in settings[0]), Optimise(small().optimizer, players).optimizer)
         torch.manual_seed(seed)
         found.append(step_of(players, 2 + ("every=3" in settings[0])))
     assert found[0].keys() == found[1].keys()

@@ -17,8 +17,8 @@ from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A sender and a receiver that play together."""
+class Meeting:
+    """A sender and a receiver that play together, by their numbers."""
 
     sender: int
     receiver: int
@@ -29,7 +29,7 @@ class Pair:
 class Meetings(Protocol):
     """What a kind of `society.meets` has."""
 
-    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
         """The pairs that may play.
 
         Args:
@@ -48,9 +48,9 @@ class All:
     def __init__(self, options: NoOptions) -> None:
         pass
 
-    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
         """See `Meetings`."""
-        every = [Pair(i, j) for i in range(num_senders) for j in range(num_receivers)]
+        every = [Meeting(i, j) for i in range(num_senders) for j in range(num_receivers)]
         return [pair for pair in every if not are_agents or pair.sender != pair.receiver]
 
 
@@ -67,7 +67,7 @@ class Ring:
     def __init__(self, options: Options) -> None:
         self.distance = options.distance
 
-    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
         """See `Meetings`."""
         if num_senders != num_receivers:
             raise ConfigError(
@@ -81,7 +81,7 @@ class Ring:
                 f"{self.distance}: expected at most {most}, or meets=all"
             )
         found = [
-            Pair(i, j)
+            Meeting(i, j)
             for i in range(num_senders)
             for j in range(num_senders)
             if min((i - j) % num_senders, (j - i) % num_senders) <= self.distance
@@ -106,7 +106,7 @@ class Random:
     def __init__(self, options: Options) -> None:
         self.partners = options.partners
 
-    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
         """See `Meetings`."""
         most = num_receivers - are_agents
         if self.partners > most:
@@ -125,7 +125,7 @@ class Random:
                 for i in range(num_senders)
                 for step in range(self.partners)
             ]
-        return [Pair(*pair) for pair in sorted(exchanged(first, are_agents=are_agents, rng=rng))]
+        return [Meeting(*pair) for pair in sorted(exchanged(first, are_agents=are_agents, rng=rng))]
 
 
 EXCHANGES = 100
@@ -172,7 +172,7 @@ class Groups:
     def __init__(self, options: Options) -> None:
         self.options = options
 
-    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
         """See `Meetings`."""
         number, found = self.options.number, []
         if number > min(num_senders, num_receivers) // (1 + are_agents):
@@ -183,7 +183,7 @@ class Groups:
         for pair in All(NoOptions()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed):
             is_same = pair.sender * number // num_senders == pair.receiver * number // num_receivers
             if is_same or self.options.across:
-                found.append(Pair(pair.sender, pair.receiver, 1.0 if is_same else self.options.across))
+                found.append(Meeting(pair.sender, pair.receiver, 1.0 if is_same else self.options.across))
         return found
 
 
@@ -200,7 +200,7 @@ class Listed:
     def __init__(self, options: Options) -> None:
         self.rows = options.pairs
 
-    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
         """See `Meetings`."""
         return [
             _pair(row, "society.meets.pairs", num_senders, num_receivers, are_agents) for row in self.rows
@@ -220,7 +220,7 @@ class FromFile:
     def __init__(self, options: Options) -> None:
         self.path = options.path
 
-    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Pair]:
+    def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
         """See `Meetings`."""
         return Listed(self.listed()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
 
@@ -251,12 +251,14 @@ class FromFile:
         return Listed.Options(pairs=tuple(tuple(map(float, pair)) for pair in pairs))
 
 
-def _pair(row: Sequence[float], place: str, num_senders: int, num_receivers: int, are_agents: bool) -> Pair:
+def _pair(
+    row: Sequence[float], place: str, num_senders: int, num_receivers: int, are_agents: bool
+) -> Meeting:
     """A row of a list as a pair; `ConfigError` if it is none."""
     weight = row[2] if len(row) == 3 else 1.0
     if len(row) not in (2, 3) or row[0] != int(row[0]) or row[1] != int(row[1]) or not 0 < weight < np.inf:
         raise ConfigError(f"{place}: expected rows of sender, receiver and a weight above 0, got {list(row)}")
-    pair = Pair(int(row[0]), int(row[1]), float(weight))
+    pair = Meeting(int(row[0]), int(row[1]), float(weight))
     if not (0 <= pair.sender < num_senders and 0 <= pair.receiver < num_receivers):
         raise ConfigError(
             f"{place}: pair {pair.sender}, {pair.receiver}: there are {num_senders} senders and {num_receivers} "
@@ -282,41 +284,43 @@ class Schedule:
     def __init__(self, meetings: Meetings, options: Any, seed: int) -> None:
         num_senders, num_receivers = options.number("sender"), options.number("receiver")
         are_agents = options.agents is not None
-        self.pairs = meetings.pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
+        self.meetings = meetings.pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
         self.seed, self.num_senders, self.num_receivers = seed, num_senders, num_receivers
         met = {
-            "sender": ({pair.sender for pair in self.pairs}, num_senders),
-            "receiver": ({pair.receiver for pair in self.pairs}, num_receivers),
+            "sender": ({pair.sender for pair in self.meetings}, num_senders),
+            "receiver": ({pair.receiver for pair in self.meetings}, num_receivers),
         }
         for role, (known, number) in met.items():
             if left := sorted(set(range(number)) - known):
                 raise ConfigError(
                     f"society.meets: {role} {left[0]} meets nobody: expected everyone to meet someone"
                 )
-        if len({(pair.sender, pair.receiver) for pair in self.pairs}) < len(self.pairs):
+        if len({(pair.sender, pair.receiver) for pair in self.meetings}) < len(self.meetings):
             raise ConfigError("society.meets: a pair is there twice, expected each once, with a weight")
         asked = options.pairs_per_step
-        if asked is not None and asked > len(self.pairs):
+        if asked is not None and asked > len(self.meetings):
             raise ConfigError(
-                f"society.pairs_per_step: expected at most the {len(self.pairs)} pairs that meet, got {asked}"
+                f"society.pairs_per_step: expected at most the {len(self.meetings)} pairs that meet, got {asked}"
             )
-        self.pairs_per_step: int = asked or min(max(num_senders, num_receivers), len(self.pairs))
-        self.weights = np.array([pair.weight for pair in self.pairs])
+        self.pairs_per_step: int = asked or min(max(num_senders, num_receivers), len(self.meetings))
+        self.weights = np.array([pair.weight for pair in self.meetings])
         self._partners: list[list[int]] = [[] for _ in range(num_senders)]
-        for pair in self.pairs:
+        for pair in self.meetings:
             self._partners[pair.sender].append(pair.receiver)
 
-    def of_step(self, step: int) -> list[Pair]:
+    def of_step(self, step: int) -> list[Meeting]:
         """The pairs that play in a step: drawn by their weights, but so that all play before any plays again."""
+        if self.pairs_per_step == len(self.meetings):
+            return self.meetings
         rng = np.random.default_rng([self.seed, step, *b"pairs"])
-        order = np.argsort(rng.exponential(size=len(self.pairs)) / self.weights).tolist()
+        order = np.argsort(rng.exponential(size=len(self.meetings)) / self.weights).tolist()
         plays = [0] * self.num_senders, [0] * self.num_receivers
         chosen: list[int] = []
         most = 1
         while len(chosen) < self.pairs_per_step:
             left: list[int] = []
             for number in order:
-                pair = self.pairs[number]
+                pair = self.meetings[number]
                 if (
                     len(chosen) == self.pairs_per_step
                     or plays[0][pair.sender] >= most
@@ -329,13 +333,13 @@ class Schedule:
                 plays[1][pair.receiver] += 1
             most += len(left) == len(order)
             order = left
-        return [self.pairs[number] for number in sorted(chosen)]
+        return [self.meetings[number] for number in sorted(chosen)]
 
     def partners(self, sender: int) -> list[int]:
         """The receivers that a sender meets."""
         return self._partners[sender]
 
-    def with_receivers(self, receivers: Sequence[int], step: int) -> list[Pair]:
+    def with_receivers(self, receivers: Sequence[int], step: int) -> list[Meeting]:
         """A pair for each of some receivers: the senders that one meets play in turn with it."""
-        met = {index: [pair for pair in self.pairs if pair.receiver == index] for index in receivers}
+        met = {index: [pair for pair in self.meetings if pair.receiver == index] for index in receivers}
         return [pairs[step % len(pairs)] for pairs in met.values()]

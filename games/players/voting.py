@@ -9,25 +9,25 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.message import Message
-from ecsuite.games.game import Game
 from ecsuite.games.noise import Noise
+from ecsuite.games.players.pair import Pair
 from ecsuite.games.tasks import right_parts
 from ecsuite.games.views import SeenRounds
 
 
-def votes(games: Sequence[Game], rounds: SeenRounds, message: Message, generator: Noise | None) -> Tensor:
+def votes(pairs: Sequence[Pair], rounds: SeenRounds, message: Message, generator: Noise | None) -> Tensor:
     """The accuracy of the vote, a scalar: the share of the candidate choices that are right.
 
     Args:
-        games: Of one sender with each receiver that votes; their task has `choices`.
+        pairs: One sender with each receiver that votes; their task has `choices`.
         rounds: What they play.
         message: The messages of the sender.
-        generator: See `Game.play`.
+        generator: See `Pair.play`.
     """
-    answers = [game.response(message, rounds.candidates, generator)[0] for game in games]
+    answers = [pair.listener.response(message, rounds.candidates, generator)[0] for pair in pairs]
     choices = [
-        game.task.choices(answer)  # type: ignore[attr-defined]
-        for game, answer in zip(games, answers, strict=True)
+        pair.task.choices(answer)  # type: ignore[attr-defined]
+        for pair, answer in zip(pairs, answers, strict=True)
     ]
     mean = torch.stack([each.softmax(-1) for each in choices]).mean(0)
     return right_parts(mean.argmax(-1), rounds.truth).float().mean()

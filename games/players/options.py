@@ -3,8 +3,8 @@
 from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
+from ecsuite.games.players.meetings import All
 from ecsuite.games.registry import MEETINGS
-from ecsuite.games.society.meetings import All
 from ecsuite.parts.config import Accuracy, Count, Natural
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError

@@ -1,0 +1,260 @@
+"""An agent: it speaks, listens, or does both. What it is, is a state of it: newly begun, loaded from a run, frozen."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from ecsuite.agents.autocast import call_receiver, call_sender
+from ecsuite.agents.linear import Linear
+from ecsuite.agents.message import Message
+from ecsuite.agents.perception import make_object_perception
+from ecsuite.agents.receivers import state_size
+from ecsuite.agents.registry import RECEIVERS, SENDERS
+from ecsuite.games.channels import Channel, Mode
+from ecsuite.games.noise import Noise, uniform
+from ecsuite.games.perturbations import Perturbation
+from ecsuite.games.registry import CHANNELS, TASKS
+from ecsuite.games.sections import Experiment, Role
+from ecsuite.games.tasks import Task
+from ecsuite.games.views import View, score_candidates, shown_objects
+from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.errors import ConfigError
+
+
+class Side(nn.Module):
+    """What an agent speaks with, or what it listens with: a perception of objects, and more.
+
+    In training objects are perturbed, and vectors dropped out, unless it is frozen: then its weights stay as they are,
+    and it computes as in evaluation.
+
+    Args:
+        role: What it is for.
+        experiment: Has the options.
+        world: Has the objects.
+        dtype: Precision of products and activations.
+    """
+
+    def __init__(self, role: Role, experiment: Experiment, world: World, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.role, self.world, self.dtype = role, world, dtype
+        self.device = torch.empty(0).device  # a scripted one has no tensors that say so
+        options = getattr(experiment, role).options.perception.options
+        self.perturbation = Perturbation(role, options, world.object_shape)
+        self.dropout = options.dropout
+        self.is_frozen = experiment.training.is_frozen(role)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move tensors, as `to` does."""
+        self.device = fn(torch.empty(0, device=self.device)).device
+        return super()._apply(fn, recurse)  # type: ignore[no-any-return, no-untyped-call]
+
+    def learnt(self) -> list[nn.Module]:
+        """The modules whose weights it learns, and which stay as they are where it is frozen."""
+        raise NotImplementedError
+
+    def freeze(self) -> None:
+        """Keep the weights as they are, where the experiment asks for it."""
+        for module in self.learnt() if self.is_frozen else ():
+            module.requires_grad_(False)
+
+    def perturbed(self, objects: Tensor, generator: Noise | None) -> Tensor:
+        """Objects as it sees them: in training perturbed."""
+        if not self.perturbation.is_on or not self.training or self.is_frozen:
+            return objects
+        return self.perturbation(objects, generator)
+
+    def dropped_out(self, vectors: Tensor, generator: Noise | None) -> Tensor:
+        """Inverted dropout, in training only; by the generator of the step, so a resumed run drops the same values."""
+        if self.dropout == 0 or not self.training or self.is_frozen:
+            return vectors
+        kept = uniform(vectors.shape, generator, vectors.device) >= self.dropout
+        scaled: Tensor = vectors * (kept / (1 - self.dropout)).to(vectors.dtype)
+        return scaled
+
+    def make_perception(self, part: Any, width: int | None = None) -> tuple[nn.Module, int]:
+        """A perception, and the width of its vectors; see `make_object_perception`."""
+        try:
+            return make_object_perception(part, self.world.object_shape, width)
+        except ConfigError as error:
+            raise ConfigError(f"{self.role}: {error}") from None
+
+
+class Speaker(Side):
+    """Sees objects and says something of them over a channel of its own.
+
+    Its meaning is the mean of its targets' vectors, concatenated with the mean of the distractors where it sees them
+    (Lazaridou et al. 2017 with one target; with several, Mu & Goodman 2021 and Carmeli et al. 2024, section 2.1).
+
+    Raises:
+        ConfigError: If its perception does not fit the world's objects.
+    """
+
+    channel: Channel
+
+    def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype) -> None:
+        super().__init__("sender", experiment, world, dtype)
+        # Modules are made in this order, so that a seed gives the same weights in every version.
+        perception, size = self.make_perception(experiment.sender.options.perception)
+        self.channel = channel = CHANNELS.make(experiment.channel)
+        num_logits = channel.num_logits or channel.symbol_size
+        num_features = 2 * size if world.rounds.sender_sees_all else size
+        self.network = SENDERS.make(
+            experiment.sender, num_features=num_features, vocab_size=num_logits - 1, max_len=channel.max_len
+        )
+        self.perception = perception
+        self.loss: Any = None
+        """The loss of its messages: baselines of one speaker are nothing to another."""
+        self.freeze()
+
+    def learnt(self) -> list[nn.Module]:
+        """Network, perception and channel; not the loss."""
+        return [self.network, self.perception, self.channel]
+
+    def train(self, mode: bool = True) -> Self:
+        """Set training or evaluation mode; where it is frozen, only the channel's noise belongs to training."""
+        super().train(mode)
+        if self.is_frozen:
+            for module in (self.network, self.perception):
+                module.eval()
+        return self
+
+    def generate_message(self, batch: Batch, mode: Mode, generator: Noise | None, epoch: int = 0) -> Message:
+        """What it says of the rounds of a batch; see `Pair.play` for the other arguments."""
+        return self.message(self.shown(batch), batch.num_positive, mode, generator, epoch)
+
+    def message(
+        self, shown: View, num_positive: int, mode: Mode, generator: Noise | None, epoch: int = 0
+    ) -> Message:
+        """What it says of what it sees; see `SeenRounds` and `Pair.play`."""
+        meaning = self.meanings(shown, num_positive, generator)
+        builder = self.channel.start_message(mode, meaning, generator, epoch)
+        return call_sender(self.network, meaning, builder)
+
+    def meanings(self, shown: View, num_positive: int, generator: Noise | None) -> Tensor:
+        """What it speaks about, (batch, num_features)."""
+        vectors = shown.of_rounds(self.perception(self.perturbed(shown.features, generator)))
+        meaning = _mean(vectors[:, :num_positive])
+        if self.world.rounds.sender_sees_all:
+            meaning = torch.cat([meaning, _mean(vectors[:, num_positive:])], dim=1)
+        return self.dropped_out(meaning, generator)
+
+    def shown(self, batch: Batch) -> View:
+        """What it sees of a batch."""
+        return shown_objects(batch, self.world, self.dtype, self.device)
+
+
+class Listener(Side):
+    """Reads a message and answers; where candidates are to be chosen from, it sees them.
+
+    A candidate's score is the dot product of its vector and the network's state, projected to the same width.
+
+    Raises:
+        ConfigError: If its perception does not fit the world's objects, or the task does not fit the world.
+    """
+
+    task: Task
+
+    def __init__(
+        self, experiment: Experiment, world: World, dtype: torch.dtype, *, vocab_size: int, max_len: int
+    ) -> None:
+        super().__init__("receiver", experiment, world, dtype)
+        self.network = RECEIVERS.make(experiment.receiver, vocab_size=vocab_size, max_len=max_len)
+        self.perception: nn.Module | None = None
+        self.projection: nn.Module | None = None
+        width = state_size(self.network)
+        if TASKS.load(experiment.task.kind).scores_candidates:
+            self.perception, size = self.make_perception(experiment.receiver.options.perception, width)
+            if not getattr(self.perception, "fits_states", False):
+                self.projection = Linear(width, size, bias=False)
+        self.task = TASKS.make(experiment.task, world=world, state_size=width)
+        self.freeze()
+
+    def learnt(self) -> list[nn.Module]:
+        """Network, perception, projection and task."""
+        modules = (self.network, self.perception, self.projection, self.task)
+        return [module for module in modules if isinstance(module, nn.Module)]
+
+    def train(self, mode: bool = True) -> Self:
+        """Set training or evaluation mode; a frozen one stays in evaluation mode."""
+        super().train(mode)
+        for module in self.learnt() if self.is_frozen else ():
+            module.eval()
+        return self
+
+    def response(
+        self, message: Message, candidates: View | None, generator: Noise | None
+    ) -> tuple[Tensor, Tensor]:
+        """What the task gets of messages, and the probability of each end, (num_ends, batch).
+
+        Returns:
+            Scores of the candidates, (num_ends, batch, num_candidates), or without candidates the network's states,
+            (num_ends, batch, state_size), with what it sees of the target beside them.
+        """
+        states, ends = call_receiver(self.network, message, self.dtype)
+        if candidates is None:
+            return states, ends
+        if not self.task.scores_candidates:
+            seen = candidates.features.to(states.dtype).expand(len(states), -1, -1)
+            return torch.cat([states, seen], -1), ends
+        return self.scores(states, candidates, generator), ends
+
+    def scores(self, states: Tensor, candidates: View, generator: Noise | None) -> Tensor:
+        """Scores of the candidates, (num_ends, batch, num_candidates), for states (num_ends, batch, state_size)."""
+        assert self.perception is not None
+        seen = self.perturbed(candidates.features, generator)
+        vectors = self.dropped_out(self.perception(seen), generator)
+        queries = states if self.projection is None else self.projection(states)
+        if getattr(self.task, "scores_are_cosines", False):
+            queries, vectors = normalize(queries.float(), dim=-1), normalize(vectors.float(), dim=-1)
+        scores = score_candidates(queries, vectors, candidates).float()
+        if candidates.present is not None:
+            scores = scores.masked_fill(~candidates.present, -torch.inf)
+        return scores
+
+
+class Agent(nn.Module):
+    """An agent that speaks, listens, or does both.
+
+    Args:
+        speaker: What it speaks with.
+        listener: What it listens with.
+        shares_perception: Whether it sees by one perception for both.
+
+    Raises:
+        ConfigError: If it can't share its perception.
+    """
+
+    def __init__(
+        self, speaker: Speaker | None, listener: Listener | None, *, shares_perception: bool = False
+    ) -> None:
+        super().__init__()
+        self.speaker, self.listener = speaker, listener
+        if shares_perception:
+            assert speaker is not None and listener is not None
+            if listener.perception is None or _shapes(speaker.perception) != _shapes(listener.perception):
+                raise ConfigError(
+                    "society.shares: expected perceptions of sender and receiver with weights of the same shapes"
+                )
+            listener.perception = speaker.perception
+
+    def side(self, role: Role) -> Speaker | Listener:
+        """What it speaks with, or listens with."""
+        side: Speaker | Listener | None = self.speaker if role == "sender" else self.listener
+        assert side is not None
+        return side
+
+    def weights(self, role: Role) -> Iterator[nn.Parameter]:
+        """The weights that it learns in a role."""
+        return self.side(role).parameters()
+
+
+def _mean(vectors: Tensor) -> Tensor:
+    """Mean over the objects of each round, (batch, size), of vectors (batch, number, size)."""
+    return vectors[:, 0] if vectors.shape[1] == 1 else vectors.mean(1)
+
+
+def _shapes(module: nn.Module) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}

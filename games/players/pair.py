@@ -1,0 +1,218 @@
+"""A pair: a speaker and a listener that meet in the rounds of a batch."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ecsuite.agents.message import Message
+from ecsuite.games.channels import Channel, Mode
+from ecsuite.games.noise import Noise
+from ecsuite.games.players.agent import Listener, Speaker
+from ecsuite.games.registry import LOSSES
+from ecsuite.games.sections import Experiment
+from ecsuite.games.tasks import Task, Truth, choose
+from ecsuite.games.views import SeenRounds, View, round_parts
+from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepResult:
+    """Objective and measures of a batch, or of a batch each of several pairs."""
+
+    objective: Tensor
+    """The scalar that training minimises."""
+    measures: Mapping[str, Tensor]
+    """Means over the batch: loss (nats), accuracy, length (symbols including EOS), and others of the task."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlayResult(StepResult):
+    """Objective, measures and messages of one batch."""
+
+    message: Message
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoundOutputs:
+    """What came of each round."""
+
+    loss: Tensor
+    """Loss of each round in expectation over the end of the message, (batch,)."""
+    cost: Tensor
+    """Cost of each message, (batch,)."""
+    measures: Mapping[str, Tensor]
+    """Measures of the task, (batch,) each."""
+    message: Message
+
+
+class Pair(nn.Module):
+    """A speaker and a listener; their weights are those of their agents."""
+
+    def __init__(self, speaker: Speaker, listener: Listener) -> None:
+        super().__init__()
+        self.speaker, self.listener = speaker, listener
+        self.training = speaker.training
+
+    @property
+    def channel(self) -> Channel:
+        """The channel between them."""
+        return self.speaker.channel
+
+    @property
+    def task(self) -> Task:
+        """What the listener is to do."""
+        return self.listener.task
+
+    @property
+    def loss(self) -> Any:
+        """What training minimises."""
+        return self.speaker.loss
+
+    @property
+    def world(self) -> World:
+        """Where objects and rounds come from."""
+        return self.speaker.world
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return self.listener.device
+
+    def play(self, batch: Batch, mode: Mode, generator: Noise | None, epoch: int = 0) -> PlayResult:
+        """Play one batch.
+
+        Args:
+            batch: The rounds, as the world makes them.
+            mode: Mode of the channel: train, sample or greedy.
+            generator: Source of dropout, of what perturbs objects and of the channel's noise; None: nothing is drawn,
+                as in evaluation with the most likely symbols.
+            epoch: Passes over the training examples so far; sets the channel's temperature in train mode.
+        """
+        return self.play_rounds(self.rounds(batch), mode, generator, epoch)
+
+    def play_rounds(
+        self, rounds: SeenRounds, mode: Mode, generator: Noise | None, epoch: int = 0
+    ) -> PlayResult:
+        """Play the rounds of a batch; see `play` for the other arguments."""
+        played = self.play_views(rounds, mode=mode, generator=generator, epoch=epoch)
+        likely = None
+        if mode == "train" and self.channel.needs_greedy_loss:
+            with torch.no_grad(), self._evaluating():
+                likely = self.play_views(rounds, mode="greedy", generator=None)
+        return self.result(played, likely)
+
+    def result(self, played: RoundOutputs, likely: RoundOutputs | None = None) -> PlayResult:
+        """Objective and means of what came of the rounds of a batch.
+
+        Args:
+            played: What came of them.
+            likely: The same with the most likely messages, where the channel compares with them.
+        """
+        loss, message = played.loss, played.message
+        compared: dict[str, Any] = {} if likely is None else {"greedy": (likely.loss, likely.cost)}
+        measures = {name: value.mean() for name, value in played.measures.items()}
+        return PlayResult(
+            objective=self.channel.objective(loss, played.cost, message, **compared),
+            measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
+            message=message,
+        )
+
+    def play_views(
+        self, rounds: SeenRounds, *, mode: Mode, generator: Noise | None, epoch: int = 0
+    ) -> RoundOutputs:
+        """What comes of each round; see `play` for the arguments."""
+        message = self.speaker.message(rounds.shown, rounds.num_positive, mode, generator, epoch)
+        return self.understand(message, rounds.candidates, rounds.truth, mode=mode, generator=generator)
+
+    def understand(
+        self,
+        message: Message,
+        candidates: View | None,
+        truth: Truth,
+        *,
+        mode: Mode,
+        generator: Noise | None,
+    ) -> RoundOutputs:
+        """Let the listener answer messages; see `SeenRounds` and `play`."""
+        received = self.channel.received(message, generator) if mode == "train" else message
+        if self.training and getattr(self.loss, "needs_all_answers", False):
+            received = message.with_all_ends()
+        answer, ends = self.listener.response(received, candidates, generator)
+        output = self.task(answer, truth)
+        if getattr(self.loss, "samples_answers", False):
+            choices = self.task.choices(answer)  # type: ignore[attr-defined]
+            output = replace(
+                output, answers=choose(choices, generator if mode == "train" else None), truth=truth
+            )
+        loss, cost = self.loss(output, ends, message)
+        measures = {name: (ends.detach() * value).sum(0) for name, value in output.measures.items()}
+        return RoundOutputs(loss=loss, cost=cost, measures=measures, message=message)
+
+    def rounds(self, batch: Batch) -> SeenRounds:
+        """The rounds of a batch as the two see them."""
+        candidates, truth = self.round_parts(batch)
+        return SeenRounds(
+            shown=self.speaker.shown(batch),
+            candidates=candidates,
+            truth=truth,
+            num_positive=batch.num_positive,
+        )
+
+    def round_parts(self, batch: Batch) -> tuple[View | None, Truth]:
+        """What the listener sees in the rounds of a batch (None: nothing) and what is right in them."""
+        return round_parts(batch, self.world, self.task, self.listener.dtype, self.device)
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        """Evaluation mode, for a while."""
+        self.eval()
+        try:
+            yield
+        finally:
+            self.train()
+
+
+def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> Pair:
+    """A new speaker and a new listener, with weights of torch's own generator.
+
+    Args:
+        experiment: Everything that they are made of.
+        world: Their world.
+        dtype: Precision of products and activations.
+
+    Raises:
+        ConfigError: If a perception does not fit the world's objects, or the task does not fit the world, or a setting
+            has no effect on messages of this channel.
+    """
+    # Made in this order, so that a seed gives the same weights in every version.
+    speaker = Speaker(experiment, world, dtype)
+    # Agents add EOS to the vocabulary size; without a vocabulary, `symbol_size` is the number of values of a word.
+    channel = speaker.channel
+    listener = Listener(experiment, world, dtype, vocab_size=channel.symbol_size - 1, max_len=channel.max_len)
+    speaker.loss = LOSSES.make(experiment.loss)
+    _check_effects(experiment, channel, speaker.loss, listener.task)
+    return Pair(speaker, listener).train()
+
+
+def _check_effects(experiment: Experiment, channel: Channel, loss: Any, task: Task) -> None:
+    """Refuse settings of other sections that have no effect on the messages of this channel."""
+    kind, length_cost = experiment.channel.kind, getattr(experiment.loss.options, "length_cost", 0)
+    if length_cost and not channel.has_eos:
+        raise ConfigError(
+            f"loss.length_cost: messages of channel {kind} have a fixed length, expected 0, got {length_cost}"
+        )
+    if getattr(loss, "samples_answers", False) and not channel.has_policy_gradient:
+        raise ConfigError(
+            f"loss.kind: rewards have no gradient for channel {kind}: expected channel reinforce"
+        )
+    if experiment.evaluation.mode == "sample" and not channel.has_samples:
+        raise ConfigError(f"evaluation.mode: messages of channel {kind} are not sampled, expected greedy")
+    if getattr(loss, "samples_answers", False) and not hasattr(task, "choices"):
+        raise ConfigError(
+            f"loss.kind: the answers of task {experiment.task.kind} can't be sampled: expected loss task"
+        )

@@ -1,0 +1,306 @@
+"""The players of an experiment: agents, who speaks to whom at a step, and what is learnt from it.
+
+A pair is two agents that meet; a society is more of them. Agents may be replaced, and may learn what others said.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ecsuite.games.channels import Channel, Mode
+from ecsuite.games.noise import Noise, noise_generator
+from ecsuite.games.players.agent import Agent, Listener, Speaker
+from ecsuite.games.players.generations import Generations
+from ecsuite.games.players.learning import LEARNING, LEARNING_LOSS, Imitation, is_learning
+from ecsuite.games.players.meetings import Meeting, Schedule
+from ecsuite.games.players.pair import Pair, PlayResult, StepResult, make_pair
+from ecsuite.games.players.side_by_side import SideBySide
+from ecsuite.games.players.voting import votes
+from ecsuite.games.registry import MEETINGS
+from ecsuite.games.sections import ROLES, Experiment, Role
+from ecsuite.games.tasks import Task
+from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import initial_weights
+
+
+class Players(nn.Module):
+    """Agents, their meetings, and how they play.
+
+    Sender 0 and receiver 0 begin with the weights of the seed; each other agent, and each new one, has weights from a
+    stream of its own, of the seed, its role, its number and the step at which it begins.
+
+    Args:
+        experiment: Everything that the agents and their meetings are made of.
+        world: The world.
+        dtype: Precision of products and activations.
+
+    Raises:
+        ConfigError: If a part does not fit the world or another part; if someone meets nobody; if more agents are
+            replaced than there are.
+    """
+
+    first_steps: Tensor
+    recent: Tensor
+    written: Tensor
+
+    def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> None:
+        super().__init__()
+        self.experiment, self.world, self.dtype = experiment, world, dtype
+        self.options, self.seed = experiment.society, experiment.training.seed
+        self.schedule = Schedule(MEETINGS.make(self.options.meets), self.options, self.seed)
+        self.agents = nn.ModuleList(self._first_agents())
+        if experiment.is_society:
+            num_senders, num_receivers = map(self.options.number, ROLES)
+            # Steps at which agents began: senders, then receivers. And the accuracy of late of each sender.
+            self.register_buffer("first_steps", torch.zeros(num_senders + num_receivers, dtype=torch.long))
+            self.register_buffer("recent", torch.zeros(num_senders))
+        if self.options.voting and not (self.task.scores_candidates and hasattr(self.task, "choices")):
+            raise ConfigError(f"society.voting: task {experiment.task.kind} has no candidates to vote for")
+        self.imitation = Imitation(self, experiment)
+        self.generations = Generations(self, experiment)
+        self.learns = self.generations.options.transmit or self.imitation.every is not None
+        self.side_by_side = SideBySide(parts_are_own=bool(experiment.code))
+        self.num_plays: Mapping[Role, Any] = {}
+        self.train()
+
+    @property
+    def senders(self) -> list[Speaker]:
+        """What the agents that speak speak with."""
+        return [agent.speaker for agent in self.agents if agent.speaker is not None]  # type: ignore[misc]
+
+    @property
+    def receivers(self) -> list[Listener]:
+        """What the agents that listen listen with."""
+        return [agent.listener for agent in self.agents if agent.listener is not None]  # type: ignore[misc]
+
+    def sides(self, role: Role) -> Sequence[Speaker | Listener]:
+        """What the agents of a role speak or listen with."""
+        return self.senders if role == "sender" else self.receivers
+
+    def modules_of(self, role: Role) -> list[nn.Module]:
+        """The modules whose weights agents of a role learn."""
+        return [module for side in self.sides(role) for module in side.learnt()]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.receivers[0].device
+
+    @property
+    def task(self) -> Task:
+        """The task of the first receiver, which is like those of all."""
+        return self.receivers[0].task
+
+    @property
+    def channel(self) -> Channel:
+        """The channel of the first sender, which is like those of all."""
+        return self.senders[0].channel
+
+    def pair(self, sender: int, receiver: int) -> Pair:
+        """A sender and a receiver by their numbers."""
+        return Pair(self.senders[sender], self.receivers[receiver])
+
+    @property
+    def first_pair(self) -> Pair:
+        """The first sender, and the first receiver that it meets."""
+        return self.pair(0, self.schedule.partners(0)[0])
+
+    def pairs(self) -> list[tuple[Meeting, Pair]]:
+        """Each pair that meets, with the numbers of its agents."""
+        return [(meeting, self.pair(meeting.sender, meeting.receiver)) for meeting in self.schedule.meetings]
+
+    def chance(self) -> Mapping[str, float]:
+        """Chance level of each measure that has one, also of the lowest accuracy of a pair and of a vote."""
+        levels = dict(self.task.chance())
+        if len(self.schedule.meetings) > 1:
+            levels["lowest_accuracy"] = levels["accuracy"]
+        if self.options.voting:
+            levels["voting_accuracy"] = levels["accuracy"]
+        return levels
+
+    def train_on(self, number: int, step: int, epoch: int) -> StepResult:
+        """Play batch `number` of training at a step: each pair one of its own; or learn, where it is time to.
+
+        The objective is the sum over pairs; see `scale_gradients`.
+        """
+        if (learning := self.generations.learning_step(step)) is not None:
+            self.num_plays = {learning.role: (learning.index, np.ones(len(learning.index)))}
+            if learning.role == "receiver" and self.generations.options.receivers_learn == "sender":
+                return self._listen(learning.index.tolist(), number, step, epoch)
+            noises = [self.noise(number, place) for place in range(len(learning.index))]
+            return is_learning(self.generations.learn(learning, noises))
+        if self.imitation.is_due(step):
+            return is_learning(self.imitation.learn(number, step))
+        meetings = self.schedule.of_step(step)
+        self.num_plays = {
+            role: np.unique([getattr(meeting, role) for meeting in meetings], return_counts=True)
+            for role in ROLES
+        }
+        played = self._play(meetings, number, step, epoch)
+        self.imitation.note(meetings, played)
+        measures = means([result.measures for result in played])
+        return StepResult(
+            objective=torch.stack([result.objective for result in played]).sum(),
+            measures={**measures, LEARNING: torch.zeros_like(measures["loss"])} if self.learns else measures,
+        )
+
+    def means_by_kind(self, means: Mapping[str, float]) -> dict[str, float]:
+        """Means over all steps, as means over the steps in which agents played and those in which they learnt."""
+        share = means.get(LEARNING, 0.0)
+        by_kind = {}
+        for name, value in means.items():
+            steps = 1.0 if name == LEARNING else share if name == LEARNING_LOSS else 1.0 - share
+            if steps > 0:
+                by_kind[name] = value / steps
+        return by_kind
+
+    def play(self, batch: Batch, mode: Mode, generator: Noise | None = None, epoch: int = 0) -> PlayResult:
+        """Play a batch with every pair that meets. See `Pair.play`.
+
+        Measures are of each pair, (num_pairs,), that of votes of each sender, (num_senders,): see `summary`.
+        """
+        played: list[PlayResult] = []
+        voted: list[Tensor] = []
+        rounds = self.first_pair.rounds(batch)
+        for number, sender in enumerate(self.senders):
+            pairs = [self.pair(number, receiver) for receiver in self.schedule.partners(number)]
+            message = sender.message(rounds.shown, rounds.num_positive, mode, generator, epoch)
+            for pair in pairs:
+                understood = pair.understand(
+                    message, rounds.candidates, rounds.truth, mode=mode, generator=generator
+                )
+                played.append(pair.result(understood))
+            if self.options.voting:
+                voted.append(votes(pairs, rounds, message, generator))
+        measures = {
+            name: torch.stack([result.measures[name] for result in played]) for name in played[0].measures
+        }
+        if voted:
+            measures["voting_accuracy"] = torch.stack(voted)
+        return replace(played[0], measures=measures)
+
+    def summary(self, measures: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
+        """The figures of an evaluation from its measures by pair: means over pairs, and the lowest accuracy of one."""
+        figures = {name: float(values.mean()) for name, values in measures.items()}
+        if len(self.schedule.meetings) > 1:
+            figures["lowest_accuracy"] = float(measures["accuracy"].min())
+        return figures
+
+    def scale_gradients(self, step: int) -> None:
+        """Make the gradient of each weight the mean over the pairs in which it learnt.
+
+        A perception that an agent uses for both learns where it sends and where it receives. What learns in no pair,
+        such as the weights of a slow agent, has no gradient, and is left as it is by the optimizer.
+        """
+        slow, plays = self._slow(step), Counter[nn.Parameter]()
+        for role in ROLES:
+            for index, count in zip(*self.num_plays.get(role, ((), ())), strict=True):
+                for parameter in self.sides(role)[index].parameters():
+                    plays[parameter] += 0 if index in slow[role] else int(count)
+        for parameter, count in plays.items():
+            if parameter.grad is not None and count != 1:
+                parameter.grad = parameter.grad.div_(count) if count else None
+
+    def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
+        """Replace agents where a generation ends with this step."""
+        self.generations.begin_step(step, optimizer)
+
+    def replace_agent(self, role: Role, index: int, step: int, optimizer: torch.optim.Optimizer) -> None:
+        """A new agent takes the place of one; it has no optimizer state yet. Others keep theirs."""
+        side, new = self.sides(role)[index], self._newborn(role, index, step)
+        side.load_state_dict(new.state_dict())
+        for parameter in side.parameters():
+            optimizer.state.pop(parameter, None)
+        self.first_steps[index + (0 if role == "sender" else len(self.senders))] = step
+
+    def batch(self, number: int, place: int) -> Batch:
+        """The batch of the pair at a place of a step: in an epoch, each place has every batch once."""
+        size = -(-self.world.num_train // self.world.sizes.batch_size)
+        epoch, within = divmod(number, size)
+        return self.world.batch("train", epoch * size + (within + place) % size)
+
+    def noise(self, number: int, place: int) -> torch.Generator:
+        """The noise of the pair at a place of a step."""
+        purpose = "train" if place == 0 else f"train, pair {place}"
+        return noise_generator(self.seed, purpose, number, self.device)
+
+    def _first_agents(self) -> list[Agent]:
+        """The agents that begin."""
+        first = make_pair(self.experiment, self.world, self.dtype)
+        speakers, listeners = (
+            [self._newborn(role, index, 0) if index else side for index in range(self.options.number(role))]
+            for role, side in zip(ROLES, (first.speaker, first.listener), strict=True)
+        )
+        if self.options.agents is None:
+            return [
+                *(Agent(speaker, None) for speaker in speakers),  # type: ignore[arg-type]
+                *(Agent(None, listener) for listener in listeners),  # type: ignore[arg-type]
+            ]
+        shares = self.options.shares == "perception"
+        return [
+            Agent(speaker, listener, shares_perception=shares)  # type: ignore[arg-type]
+            for speaker, listener in zip(speakers, listeners, strict=True)
+        ]
+
+    def _newborn(self, role: Role, index: int, step: int) -> Speaker | Listener:
+        """What an agent that begins at a step speaks or listens with."""
+        words = np.random.SeedSequence([self.seed, step, index, *f"{role} begins".encode()])
+        with initial_weights(int(words.generate_state(1, np.uint64)[0] >> np.uint64(1))):
+            pair = make_pair(self.experiment, self.world, self.dtype)
+        return pair.speaker if role == "sender" else pair.listener
+
+    def _slow(self, step: int) -> dict[Role, set[int]]:
+        """The agents whose weights do not change at a step."""
+        if not (self.options.sender_speeds or self.options.receiver_speeds):
+            return {role: set() for role in ROLES}
+        rng = np.random.default_rng([self.seed, step, *b"speeds"])
+        return {
+            role: {
+                index
+                for index, draw in enumerate(rng.random(self.options.number(role)))
+                if draw >= self.options.speed(role, index)
+            }
+            for role in ROLES
+        }
+
+    def _play(
+        self, meetings: list[Meeting], number: int, step: int, epoch: int, fixed: Collection[Role] = ()
+    ) -> Sequence[StepResult]:
+        """Play batches of training, one with each pair; weights of slow agents and of fixed roles do not learn."""
+        slow = self._slow(step)
+        unchanged = [
+            {role for role in ROLES if role in fixed or getattr(meeting, role) in slow[role]}
+            for meeting in meetings
+        ]
+        pairs = [self.pair(meeting.sender, meeting.receiver) for meeting in meetings]
+        batches = [self.batch(number, place) for place in range(len(pairs))]
+        noises = [self.noise(number, place) for place in range(len(pairs))]
+        if not self.experiment.is_society:
+            return [pairs[0].play(batches[0], "train", noises[0], epoch)]
+        return self.side_by_side.play(pairs, batches, noises, epoch, unchanged)
+
+    def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:
+        """Receivers learn what senders say now; the weights of senders do not change."""
+        meetings = self.schedule.with_receivers(receivers, step)
+        played = self._play(meetings, number, step, epoch, fixed=["sender"])
+        loss = torch.stack([result.measures["loss"] for result in played]).mean()
+        objective = torch.stack([result.objective for result in played]).sum()
+        return is_learning(StepResult(objective=objective, measures={LEARNING_LOSS: loss}))
+
+
+def means(measures: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of each measure over pairs."""
+    return {name: torch.stack([each[name] for each in measures]).mean() for name in measures[0]}
+
+
+def make_players(experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> Players:
+    """The agents of an experiment, with the initial weights of its seed."""
+    with initial_weights(experiment.training.seed):
+        return Players(experiment, world, dtype)
