@@ -19,10 +19,10 @@ from torch.nn.functional import normalize
 from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
-from ecsuite.agents.perception import make_object_perception
-from ecsuite.agents.receivers import state_size
+from ecsuite.agents.perception import Perception, make_object_perception
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.games.channels import Channel, Mode
+from ecsuite.games.losses import Loss
 from ecsuite.games.noise import Noise, noise_generator, uniform
 from ecsuite.games.perturbations import Perturbation
 from ecsuite.games.registry import CHANNELS, LOSSES, TASKS
@@ -85,6 +85,7 @@ class Game(nn.Module):
 
     channel: Channel
     task: Task
+    loss: Loss
 
     def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
@@ -111,16 +112,16 @@ class Game(nn.Module):
         self.receiver_dropout = receiver.options.perception.options.dropout
         self.receiver_perception: nn.Module | None = None
         self.receiver_projection: nn.Module | None = None
-        width = state_size(self.receiver)
+        width = self.receiver.state_size
         if TASKS.load(task.kind).scores_candidates:
             perception, size = _perception("receiver", receiver.options.perception, world, width)
             self.receiver_perception = perception
-            if not getattr(perception, "fits_states", False):
+            if not perception.fits_states:
                 self.receiver_projection = Linear(width, size, bias=False)
         self.task = TASKS.make(task, world=world, state_size=width)
         self.loss = LOSSES.make(experiment.loss)
-        _check_effects(experiment, channel)
-        if getattr(self.loss, "samples_answers", False) and not hasattr(self.task, "choices"):
+        _check_effects(experiment, channel, self.loss)
+        if self.loss.samples_answers and not self.task.has_choices:
             raise ConfigError(
                 f"loss.kind: the answers of task {task.kind} can't be sampled: expected loss task"
             )
@@ -244,12 +245,12 @@ class Game(nn.Module):
     ) -> RoundOutputs:
         """Let the receiver answer messages; see `SeenRounds` and `play`."""
         received = self.channel.received(message, generator) if mode == "train" else message
-        if self.training and getattr(self.loss, "needs_all_answers", False):
+        if self.training and self.loss.needs_all_answers:
             received = message.with_all_ends()
         answer, ends = self.response(received, candidates, generator)
         output = self.task(answer, truth)
-        if getattr(self.loss, "samples_answers", False):
-            choices = self.task.choices(answer)  # type: ignore[attr-defined]
+        if self.loss.samples_answers:
+            choices = self.task.choices(answer)
             output = replace(
                 output, answers=choose(choices, generator if mode == "train" else None), truth=truth
             )
@@ -286,15 +287,15 @@ class Game(nn.Module):
         candidates = values = features = None
         if self.task.scores_candidates:
             candidates = self.candidates(batch)
-        elif getattr(self.task, "asks_features", False):
+        elif self.task.asks_features:
             targets = self._on_device(batch.objects[batch.shown[:, 0]])
             features = self.world.features(targets, torch.float32).flatten(1)
         else:
             assert batch.values is not None
             values = self._on_device(batch.values[batch.shown[:, 0]])
-            if (seen := getattr(self.task, "seen_values", lambda _: None)(values)) is not None:
+            if (seen := self.task.seen_values(values)) is not None:
                 candidates = View(features=seen, num_seen=1, indices=None)
-            values = getattr(self.task, "asked_values", lambda same: same)(values)
+            values = self.task.asked_values(values)
         labels = self._on_device(np.array(batch.labels))
         return candidates, Truth(labels=labels, values=values, features=features)
 
@@ -325,7 +326,7 @@ class Game(nn.Module):
         seen = self._perturbed("receiver", candidates.features, generator)
         vectors = self._dropout(self.receiver_perception(seen), self.receiver_dropout, generator)
         queries = states if self.receiver_projection is None else self.receiver_projection(states)
-        if getattr(self.task, "scores_are_cosines", False):
+        if self.task.scores_are_cosines:
             queries, vectors = normalize(queries.float(), dim=-1), normalize(vectors.float(), dim=-1)
         scores = score_candidates(queries, vectors, candidates).float()
         if candidates.present is not None:
@@ -390,15 +391,14 @@ def _mean(vectors: Tensor) -> Tensor:
     return vectors[:, 0] if vectors.shape[1] == 1 else vectors.mean(1)
 
 
-def _check_effects(experiment: Experiment, channel: Channel) -> None:
+def _check_effects(experiment: Experiment, channel: Channel, loss: Loss) -> None:
     """Refuse settings of other sections that have no effect on the messages of this channel."""
-    kind, length_cost = experiment.channel.kind, getattr(experiment.loss.options, "length_cost", 0)
-    if length_cost and not channel.has_eos:
+    kind = experiment.channel.kind
+    if loss.length_cost and not channel.has_eos:
         raise ConfigError(
-            f"loss.length_cost: messages of channel {kind} have a fixed length, expected 0, got {length_cost}"
+            f"loss.length_cost: messages of channel {kind} have a fixed length, expected 0, got {loss.length_cost}"
         )
-    loss = LOSSES.load(experiment.loss.kind)
-    if getattr(loss, "samples_answers", False) and not channel.has_policy_gradient:
+    if loss.samples_answers and not channel.has_policy_gradient:
         raise ConfigError(
             f"loss.kind: rewards have no gradient for channel {experiment.channel.kind}: expected channel reinforce"
         )
@@ -406,7 +406,7 @@ def _check_effects(experiment: Experiment, channel: Channel) -> None:
         raise ConfigError(f"evaluation.mode: messages of channel {kind} are not sampled, expected greedy")
 
 
-def _perception(role: str, part: Any, world: World, state_size: int | None = None) -> tuple[nn.Module, int]:
+def _perception(role: str, part: Any, world: World, state_size: int | None = None) -> tuple[Perception, int]:
     """The perception of an agent and the width of its vectors; see `make_object_perception`."""
     try:
         return make_object_perception(part, world.object_shape, state_size)

@@ -1,5 +1,6 @@
 """Optimizers: how gradients change the weights, with rates of their own for sender and receiver."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from torch import nn
 
 from ecsuite.games.game import Game
 from ecsuite.games.registry import OPTIMIZERS
-from ecsuite.games.sections import ROLES, Role
+from ecsuite.games.sections import Role
 from ecsuite.games.society.agents import Agents
 from ecsuite.parts.config import Positive, Share, Weight
 from ecsuite.parts.registry import Part
@@ -33,20 +34,28 @@ class OptimizerOptions:
     """Gradients of a larger norm, of all weights together, are scaled down to this one; null: none is."""
 
 
-class Adam:
-    """Adam (Kingma & Ba 2015, arXiv 1412.6980) with torch's other settings."""
+class Optimizer(ABC):
+    """Base class of optimizers, also of users' own; their `Options` derive from `OptimizerOptions`."""
 
-    Options = OptimizerOptions
+    Options: type[OptimizerOptions] = OptimizerOptions
 
-    def __init__(self, options: OptimizerOptions) -> None:
+    def __init__(self, options: Any) -> None:
         self.options = options
+
+    @abstractmethod
+    def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer of these parameters, with the rate `options.lr`."""
+
+
+class Adam(Optimizer):
+    """Adam (Kingma & Ba 2015, arXiv 1412.6980) with torch's other settings."""
 
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
         """Make the optimizer of these parameters."""
         return torch.optim.Adam(parameters, lr=self.options.lr, fused=True)
 
 
-class AdamW:
+class AdamW(Optimizer):
     """Adam with decoupled weight decay (Loshchilov & Hutter 2019, arXiv 1711.05101)."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,16 +65,13 @@ class AdamW:
         weight_decay: Weight = 0.01
         """Share of each weight that is taken off at every step, times the learning rate."""
 
-    def __init__(self, options: Options) -> None:
-        self.options = options
-
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
         """Make the optimizer of these parameters."""
         options = self.options
         return torch.optim.AdamW(parameters, lr=options.lr, weight_decay=options.weight_decay, fused=True)
 
 
-class SGD:
+class SGD(Optimizer):
     """Stochastic gradient descent, with momentum (Polyak 1964) if asked for."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,9 +90,6 @@ class SGD:
             if self.nesterov and self.momentum == 0:
                 raise ConfigError("nesterov: needs a momentum, such as optimizer.momentum=0.9")
 
-    def __init__(self, options: Options) -> None:
-        self.options = options
-
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
         """Make the optimizer of these parameters."""
         options = self.options
@@ -99,13 +102,8 @@ class SGD:
         )
 
 
-class Adagrad:
+class Adagrad(Optimizer):
     """Adagrad (Duchi et al. 2011): the rate of a weight decreases with its past gradients."""
-
-    Options = OptimizerOptions
-
-    def __init__(self, options: OptimizerOptions) -> None:
-        self.options = options
 
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
         """Make the optimizer of these parameters."""
@@ -116,7 +114,7 @@ class WeightUpdates:
     """Changes the weights of a game that are trained by their gradients.
 
     Args:
-        part: The section `optimizer`; a kind of the user's own has those of `OptimizerOptions` that it declares.
+        part: The section `optimizer`.
         game: Whose weights.
 
     Raises:
@@ -127,11 +125,12 @@ class WeightUpdates:
 
     def __init__(self, part: Part, game: Game | Agents) -> None:
         self.parameters = [each for each in game.parameters() if each.requires_grad]
-        self.clip_norm = getattr(part.options, "clip_norm", None)
-        rates = {role: getattr(part.options, f"{role}_lr", None) for role in ROLES}
+        self.clip_norm = part.options.clip_norm
+        options = part.options
+        rates: Mapping[Role, float | None] = {"sender": options.sender_lr, "receiver": options.receiver_lr}
         groups = _groups(self.parameters, game, rates) if any(rates.values()) else self.parameters
         self.optimizer = OPTIMIZERS.make(part).optimizer(groups)
-        self.rates = [group["lr"] for group in getattr(self.optimizer, "param_groups", ())]
+        self.rates = [group["lr"] for group in self.optimizer.param_groups]
 
     def step(self, factor: float) -> None:
         """Change the weights, with learning rates that are multiplied by a factor."""

@@ -51,7 +51,7 @@ class Society(Agents):
     def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> None:
         _refuse(experiment)
         super().__init__(experiment, world, dtype)
-        if self.options.voting and not (self.task.scores_candidates and hasattr(self.task, "choices")):
+        if self.options.voting and not (self.task.scores_candidates and self.task.has_choices):
             raise ConfigError(f"society.voting: task {experiment.task.kind} has no candidates to vote for")
         if self.options.imitate_every is not None:
             require_symbols(self.channel, "society.imitate_every", experiment.channel.kind)

@@ -25,9 +25,6 @@ def votes(games: Sequence[Game], rounds: SeenRounds, message: Message, generator
         generator: See `Game.play`.
     """
     answers = [game.response(message, rounds.candidates, generator)[0] for game in games]
-    choices = [
-        game.task.choices(answer)  # type: ignore[attr-defined]
-        for game, answer in zip(games, answers, strict=True)
-    ]
+    choices = [game.task.choices(answer) for game, answer in zip(games, answers, strict=True)]
     mean = torch.stack([each.softmax(-1) for each in choices]).mean(0)
     return right_parts(mean.argmax(-1), rounds.truth).float().mean()

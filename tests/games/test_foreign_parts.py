@@ -111,7 +111,7 @@ def test_a_config_of_the_user_may_name_files(small, run, own):
 )
 def test_errors_in_a_part_name_its_line_and_write_nothing(small, run, own, code, message):
     own.write_text(
-        "import torch\nclass Mine(torch.nn.Module):\n"
+        "import torch; from ecsuite.agents.senders import Sender\nclass Mine(Sender):\n"
         "    def __init__(self, options, **sizes):\n        super().__init__()\n    " + code + "\n"
     )
     with pytest.raises(Exception) as caught:
