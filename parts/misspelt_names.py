@@ -41,7 +41,7 @@ def _check(names: Iterable[str], kind: str, word: str, made: type) -> None:
     known = {name for parent in made.__mro__ if _is_library(parent) for name in vars(parent)}
     hooks = sorted(set(_hooks(made)))
     for name in names:
-        if name.startswith("_") or name in known or name in hooks:
+        if name.startswith("_") or name == "Options" or name in known or name in hooks:
             continue
         if close := get_close_matches(name, hooks, 1, CLOSE):
             raise PartError(
@@ -55,7 +55,7 @@ def _hooks(made: type) -> Iterator[str]:
     for parent in made.__mro__:
         if parent.__module__.partition(".")[0] == OURS:
             for name in (*vars(parent), *vars(parent).get("__annotations__", ())):
-                if not name.startswith("_"):
+                if not name.startswith("_") and name != "Options":
                     yield name
 
 

@@ -1,5 +1,6 @@
 """A part from a user's own file is trained, written down with its checksum, and trained again from the copy."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -111,12 +112,12 @@ def test_a_config_of_the_user_may_name_files(small, run, own):
 )
 def test_errors_in_a_part_name_its_line_and_write_nothing(small, run, own, code, message):
     own.write_text(
-        "import torch; from ecsuite.agents.senders import Sender\nclass Mine(Sender):\n"
+        "import torch; from ecsuite.agents.senders import Sender\nclass Mine(Sender):\n    forward = None\n"
         "    def __init__(self, options, **sizes):\n        super().__init__()\n    " + code + "\n"
     )
     with pytest.raises(Exception) as caught:
         run(override(small(), ["sender=./own.py:Mine"]), Path("run"))
-    assert str(own_code.error_in_part(caught.value)).startswith(f"./own.py:5: {message}")
+    assert str(own_code.error_in_part(caught.value)).startswith(f"./own.py:6: {message}")
     assert not Path("run").exists()
 
 
@@ -142,3 +143,40 @@ def test_what_a_part_imports_is_copied_and_a_change_of_it_does_not_continue_a_ru
     assert run(again, Path("again")).step == 2
     copies = [sorted(file.name for file in Path(name, "code").rglob("*.py")) for name in ("run", "again")]
     assert copies[0] == copies[1]
+
+
+TASK = """
+from ecsuite.games.tasks import Discrimination, Task
+from ecsuite.games.worlds.world import RoundSpec
+class Mine(Task):
+    Options = Discrimination.Options
+    def rounds(options): return RoundSpec(num_distractors=2)
+    def chance(self): return {"accuracy": 0.5}
+    def forward(self, answer, truth): return None
+    def reward_of(self, answer): return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "    def chioces(self, answer): return answer\n",
+            "own.py:10: Mine: tasks have no chioces; did you mean choices?",
+        ),
+        (
+            "    score_candidates = False\n",
+            "Mine: tasks have no score_candidates; did you mean scores_candidates?",
+        ),
+        (
+            "    def __init__(self, *a, **b):\n        super().__init__(*a, **b)\n"
+            "        self.scores_are_cosine = True\n",
+            "Mine: tasks have no scores_are_cosine; did you mean scores_are_cosines?",
+        ),
+    ],
+)
+def test_a_misspelt_method_is_an_error(small, run, own, code, message):
+    own.write_text(TASK + code)
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        run(override(small(), ["task=./own.py:Mine"]), Path("run"))
+    assert not Path("run").exists()

@@ -64,7 +64,8 @@ def test_only_what_was_named_is_imported(folder):
             "./own.py:1: Mine: for a sender, expected a class that derives from ecsuite.agents.senders.Sender",
         ),
         (
-            "from ecsuite.agents.senders import Sender\nclass Mine(Sender):\n    class Options: pass\n",
+            "from ecsuite.agents.senders import Sender\n"
+            "class Mine(Sender):\n    forward = None\n    class Options: pass\n",
             "./own.py:Mine",
             "./own.py:2: Mine: expected Options that derive from ecsuite.agents.options.AgentOptions",
         ),
