@@ -1,10 +1,10 @@
-"""Call any torch module as a sender or receiver, in the precision of the game.
+"""Call a sender or receiver in the precision of the game.
 
-The classes of this package cast their weights to the precision of their input, and the gradients of their steps are
-summed in fp32, which autocast does not do. Any other module is given fp32 inputs under `torch.autocast`, so that
-torch's layers work in every precision:
+Most classes of this package cast their weights to the precision of their input, and the gradients of their steps are
+summed in fp32, which autocast does not do (`casts_weights`). Any other one is given fp32 inputs under
+`torch.autocast`, so that torch's layers work in every precision:
 
-    class MySender(nn.Module):
+    class MySender(Sender):
         def __init__(self, num_features: int, vocab_size: int) -> None:
             super().__init__()
             self.perceive, self.scores = nn.Linear(num_features, 64), nn.Linear(64, vocab_size + 1)
@@ -18,10 +18,9 @@ torch's layers work in every precision:
                 inputs = embed_symbols(self.embed, builder.step(self.scores(state)))
             return builder.message()
 
-    class MyReceiver(nn.Module):
+    class MyReceiver(Receiver):
         def __init__(self, vocab_size: int) -> None:
-            super().__init__()
-            self.state_size = 64
+            super().__init__(state_size=64)
             self.embed, self.encode = nn.Embedding(vocab_size + 1, 64), nn.GRU(64, 64)
 
         def forward(self, message: Message) -> tuple[Tensor, Tensor]:
@@ -34,26 +33,27 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ecsuite.agents.message import Message
-from ecsuite.agents.senders import MessageBuilder
+from ecsuite.agents.receivers import Receiver
+from ecsuite.agents.senders import MessageBuilder, Sender
 from ecsuite.runtime.errors import ConfigError
 
 
-def call_sender(sender: nn.Module, meanings: Tensor, builder: MessageBuilder) -> Message:
+def call_sender(sender: Sender, meanings: Tensor, builder: MessageBuilder) -> Message:
     """Generate a message for each meaning.
 
     Args:
-        sender: Called as `sender(meanings, builder)`; returns `builder.message()`. Unless it has a true attribute
-            `casts_weights`, it is called under autocast, and the builder computes outside of it.
+        sender: Called as `sender(meanings, builder)`; returns `builder.message()`. Unless it casts its weights, it is
+            called under autocast, and the builder computes outside of it.
         meanings: (batch, num_features), in the precision of the computation.
         builder: Collects the message symbol by symbol.
 
     Raises:
         ConfigError: If the sender returns anything but a message.
     """
-    casts_weights = getattr(sender, "casts_weights", False)
+    casts_weights = sender.casts_weights
     with autocast_to(meanings.device, torch.float32 if casts_weights else meanings.dtype):
         if casts_weights:
             message: Message = sender(meanings, builder)
@@ -66,12 +66,12 @@ def call_sender(sender: nn.Module, meanings: Tensor, builder: MessageBuilder) ->
     return message
 
 
-def call_receiver(receiver: nn.Module, message: Message, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def call_receiver(receiver: Receiver, message: Message, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Encode a message up to each of its possible ends.
 
     Args:
-        receiver: With a true attribute `casts_weights` it is called as `receiver(message, dtype)`, else as
-            `receiver(message)` under autocast. It returns what `Message.at_ends` returns.
+        receiver: Where it casts its weights, it is called as `receiver(message, dtype)`, else as `receiver(message)`
+            under autocast. It returns what `Message.at_ends` returns.
         message: The message.
         dtype: Precision of the computation.
 
@@ -81,7 +81,7 @@ def call_receiver(receiver: nn.Module, message: Message, dtype: torch.dtype) -> 
     Raises:
         ConfigError: If the receiver returns anything else.
     """
-    casts_weights = getattr(receiver, "casts_weights", False)
+    casts_weights = receiver.casts_weights
     symbols = message.symbols
     with autocast_to(symbols.device, torch.float32 if casts_weights else dtype):
         if casts_weights:
@@ -92,7 +92,7 @@ def call_receiver(receiver: nn.Module, message: Message, dtype: torch.dtype) -> 
     return states.to(dtype), ends
 
 
-def _checked(receiver: nn.Module, returned: Any) -> tuple[Tensor, Tensor]:
+def _checked(receiver: Receiver, returned: Any) -> tuple[Tensor, Tensor]:
     """What a receiver returned, which may be the outputs of a layer where `at_ends` was forgotten."""
     if isinstance(returned, tuple) and len(returned) == 2:
         states, ends = returned

@@ -23,9 +23,6 @@ class BidirectionalReceiver(Receiver):
     takes `max_len + 1` times as long.
     """
 
-    casts_weights = False
-    """Torch's layers, under autocast."""
-
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
         """Options of a bidirectional receiver."""
@@ -49,8 +46,8 @@ class BidirectionalReceiver(Receiver):
             options.embedding_size, options.hidden_size, options.num_layers, bidirectional=True
         )
 
-    def forward(self, message: Message, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
-        """See the base class; the precision is that of autocast."""
+    def forward(self, message: Message) -> tuple[Tensor, Tensor]:
+        """See the base class."""
         embedded = self.embed(message.symbols).float()  # (num_steps, batch, embedding)
         num_steps, batch = embedded.shape[:2]
         if message.ends is not None:

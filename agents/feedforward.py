@@ -16,7 +16,7 @@ from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions, Style
 from ecsuite.agents.receivers import Receiver, make_embedding
-from ecsuite.agents.senders import MessageBuilder, build_message
+from ecsuite.agents.senders import MessageBuilder, Sender, build_message
 from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError
 
@@ -29,14 +29,13 @@ class HiddenLayerOptions(AgentOptions):
     """Number of tanh units."""
 
 
-class FeedForwardSender(nn.Module):
+class FeedForwardSender(Sender):
     """Base class of FC1L and FC2L: all symbols at once (ICY, appendix B.1, B.2).
 
     The biases are those of the published program; the paper leaves them out.
     """
 
     casts_weights = True
-    """See `ecsuite.agents.autocast`."""
 
     def __init__(self, options: AgentOptions, *, num_features: int, vocab_size: int, max_len: int) -> None:
         super().__init__()
@@ -66,6 +65,8 @@ class FC2LSender(FeedForwardSender):
 
 class PositionalReceiver(Receiver):
     """Base class of receivers that encode all `max_len` positions of a message at once."""
+
+    casts_weights = True
 
     def __init__(self, *, state_size: int, max_len: int) -> None:
         super().__init__(state_size=state_size)

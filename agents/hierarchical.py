@@ -102,6 +102,8 @@ class HierarchicalReceiver(Receiver):
         u_t = s_t upper(l_t, u_{t-1}) + (1 - s_t) u_{t-1}
     """
 
+    casts_weights = True
+
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(CellOptions):
         """Options of a hierarchical receiver."""

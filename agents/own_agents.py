@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.message import Message
-from ecsuite.agents.receivers import state_size
+from ecsuite.agents.receivers import Receiver
 from ecsuite.runtime.errors import PartError
 
 
@@ -22,7 +22,7 @@ def check_message(kind: str, sender: nn.Module, meanings: Tensor, returned: Any)
         raise wrong(kind, "forward", f"{len(meanings)} messages", f"{returned.symbols.shape[1]}")
 
 
-def check_states(kind: str, receiver: nn.Module, message: Message, returned: Any) -> None:
+def check_states(kind: str, receiver: Receiver, message: Message, returned: Any) -> None:
     """Refuse what is no states for each end of a message, or after each of its symbols, with weights."""
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise wrong(kind, "forward", "what message.at_ends(states) returns", type_name(returned))
@@ -30,7 +30,7 @@ def check_states(kind: str, receiver: nn.Module, message: Message, returned: Any
     num_ends = 1 if message.ends is None else len(message.ends)
     if isinstance(returned[0], Tensor) and len(returned[0]) == num_steps:
         num_ends = num_steps
-    require_shape(kind, "forward", "states", returned[0], (num_ends, batch, state_size(receiver)))
+    require_shape(kind, "forward", "states", returned[0], (num_ends, batch, receiver.state_size))
     require_shape(kind, "forward", "weights of the ends", returned[1], (num_ends, batch))
 
 

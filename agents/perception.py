@@ -6,6 +6,7 @@ where its vectors have the same width by definition, `fits_states`, the game nee
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,17 @@ from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
 
+class Perception(nn.Module):
+    """Base class of perceptions, also of users' own; a layer of torch may be a second base, before this one."""
+
+    out_features: int
+    """Width of its vectors."""
+    takes_images: ClassVar[bool | None] = None
+    """Whether its objects are images, (height, width, 3), or vectors; None: both."""
+    fits_states = False
+    """Whether its vectors have the width of the receiver's states by definition, so that these need no projection."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SizedOptions(PerceptionOptions):
     """Options of a perception with vectors of any width."""
@@ -27,7 +39,7 @@ class SizedOptions(PerceptionOptions):
     """Width of the vectors, and of hidden layers."""
 
 
-class IdentityPerception(nn.Identity):
+class IdentityPerception(nn.Identity, Perception):
     """The object's features as they are."""
 
     Options = PerceptionOptions
@@ -40,7 +52,7 @@ class IdentityPerception(nn.Identity):
         self.out_features = object_shape[0]
 
 
-class LinearPerception(nn.Sequential):
+class LinearPerception(nn.Sequential, Perception):
     """One linear layer."""
 
     Options = SizedOptions
@@ -53,7 +65,7 @@ class LinearPerception(nn.Sequential):
         self.out_features = options.size
 
 
-class MLPPerception(nn.Sequential):
+class MLPPerception(nn.Sequential, Perception):
     """Two linear layers with ReLU between them."""
 
     Options = SizedOptions
@@ -67,7 +79,7 @@ class MLPPerception(nn.Sequential):
         self.out_features = size
 
 
-class TanhPerception(Linear):
+class TanhPerception(Linear, Perception):
     """One linear layer and tanh: of a receiver's states' width unless it has a size.
 
     Raises:
@@ -129,7 +141,7 @@ def outlines(images: Tensor) -> Tensor:
     return (brightness / brightest).expand_as(images)
 
 
-class ConvolutionalPerception(nn.Module):
+class ConvolutionalPerception(Perception):
     """Base class of blocks of convolution, batch normalisation, ReLU and optional max-pooling.
 
     `conv4`, as in Mu & Goodman (2021): four blocks of 3 x 3 convolutions to 64 channels with pooling; the 4 x 4 x 64
@@ -226,7 +238,7 @@ class Conv4Perception(ConvolutionalPerception):
 
 def make_object_perception(
     part: Part, object_shape: tuple[int, ...], state_size: int | None = None
-) -> tuple[nn.Module, int]:
+) -> tuple[Perception, int]:
     """Build a perception, and return it with the width of its vectors.
 
     Args:
@@ -239,13 +251,11 @@ def make_object_perception(
     """
     made = PERCEPTIONS.load(part.kind)
     has_images = len(object_shape) == 3
-    if getattr(made, "takes_images", has_images) != has_images:
+    if made.takes_images not in (has_images, None):
         found = "images" if has_images else f"vectors of {object_shape[0]} features"
         choices = [
-            kind
-            for kind in PERCEPTIONS.parts
-            if getattr(PERCEPTIONS.load(kind), "takes_images", has_images) == has_images
+            kind for kind in PERCEPTIONS.parts if PERCEPTIONS.load(kind).takes_images in (has_images, None)
         ]
         raise ConfigError(f"perception {part.kind}: not for {found}; choices: {', '.join(choices)}")
-    perception: nn.Module = made(part.options, object_shape=object_shape, state_size=state_size)
-    return perception, int(perception.out_features)  # type: ignore[arg-type]
+    perception: Perception = made(part.options, object_shape=object_shape, state_size=state_size)
+    return perception, int(perception.out_features)

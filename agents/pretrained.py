@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ecsuite.agents.autocast import autocast_to
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.options import PerceptionOptions
+from ecsuite.agents.perception import Perception
 from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError, missing_extra, unknown_name
 from ecsuite.runtime.memory import require_memory
@@ -24,7 +25,7 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Of the colours in ImageNet, for models that name no others."""
 
 
-class PretrainedPerception(nn.Module):
+class PretrainedPerception(Perception):
     """An image model without its classifier.
 
     Frozen, it stays in evaluation mode and gets no gradient. Weights of torchvision fit where timm has the same layers,

@@ -6,7 +6,7 @@ their maximum number in a message, which not every receiver uses.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -22,45 +22,40 @@ from ecsuite.runtime.errors import ConfigError
 
 
 class Receiver(nn.Module, ABC):
-    """Base class of receivers.
+    """Base class of receivers, also of users' own.
 
     Args:
         state_size: Width of the receiver's states.
+
+    Raises:
+        ConfigError: If that is no width.
     """
 
-    casts_weights = True
-    """See `ecsuite.agents.autocast`."""
+    casts_weights = False
+    """Whether its layers cast their weights to the precision of their input; it then gets that precision, `dtype`, as a
+    second argument. Others are called under autocast, with weights of symbols in fp32. See `ecsuite.agents.autocast`.
+    """
 
     def __init__(self, *, state_size: int) -> None:
         super().__init__()
+        if not isinstance(state_size, int) or state_size < 1:
+            raise ConfigError(
+                f"receiver {type(self).__name__}: expected the width of its states as state_size, got {state_size!r}"
+            )
         self.state_size = state_size
 
     @abstractmethod
-    def forward(self, message: Message, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    def forward(self, message: Message, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Encode a message up to each of its possible ends.
 
         Args:
             message: The message.
-            dtype: Precision of the computation.
+            *args: The precision of the computation, for a receiver that casts its weights.
+            **kwargs: Nothing.
 
         Returns:
             States (num_ends, batch, state_size) and the probability of each end, (num_ends, batch).
         """
-
-
-def state_size(receiver: nn.Module) -> int:
-    """Width of a receiver's states.
-
-    Raises:
-        ConfigError: If it has no attribute `state_size`.
-    """
-    size = getattr(receiver, "state_size", None)
-    if not isinstance(size, int) or size < 1:
-        name = type(receiver).__name__
-        raise ConfigError(
-            f"receiver {name}: expected an attribute state_size, the width of its states, got {size!r}"
-        )
-    return size
 
 
 def make_embedding(vocab_size: int, embedding_size: int, style: Style) -> SymbolEmbedding:
@@ -73,6 +68,8 @@ def make_embedding(vocab_size: int, embedding_size: int, style: Style) -> Symbol
 
 class RecurrentReceiver(Receiver):
     """A recurrent encoder whose initial states are zeros."""
+
+    casts_weights = True
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(CellOptions):

@@ -4,16 +4,17 @@ from dataclasses import dataclass
 from typing import cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ecsuite.agents.cells import RecurrentCell, State
 from ecsuite.agents.options import PerceptionOptions
+from ecsuite.agents.perception import Perception
 from ecsuite.agents.registry import CELLS
 from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError, look_up
 
 
-class RecurrentPerception(nn.Module):
+class RecurrentPerception(Perception):
     """A recurrent encoder of an object's features, cut into pieces of equal width; its vector is the last state.
 
     A piece of zeros is not read: a string ends with its last letter.

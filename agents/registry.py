@@ -36,7 +36,7 @@ SENDERS = Registry(
     },
     read_name="ecsuite.agents.spec:sender_section",
     short_options=SHORT_OPTIONS,
-    base="torch.nn:Module",
+    base="ecsuite.agents.senders:Sender",
     options="ecsuite.agents.options:AgentOptions",
 )
 
@@ -71,7 +71,7 @@ RECEIVERS = Registry(
     },
     read_name="ecsuite.agents.spec:receiver_section",
     short_options=SHORT_OPTIONS,
-    base="torch.nn:Module",
+    base="ecsuite.agents.receivers:Receiver",
     options="ecsuite.agents.options:AgentOptions",
 )
 
@@ -126,6 +126,6 @@ PERCEPTIONS = Registry(
             "for images: a model of timm such as resnet18, with weights of your file, frozen or trained",
         ),
     },
-    base="torch.nn:Module",
+    base="ecsuite.agents.perception:Perception",
     options="ecsuite.agents.options:PerceptionOptions",
 )

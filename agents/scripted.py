@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions
-from ecsuite.agents.senders import MessageBuilder, build_message
+from ecsuite.agents.senders import MessageBuilder, Sender, build_message
 from ecsuite.runtime.errors import ConfigError
 
 CERTAIN = 100.0
@@ -35,7 +35,7 @@ def require_pairs(place: str, num_attributes: int, num_values: int) -> None:
         )
 
 
-class ScriptedSender(nn.Module):
+class ScriptedSender(Sender):
     """Says one symbol for each attribute; it has no weights, and sees one-hot values as they are.
 
     Raises:

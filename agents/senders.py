@@ -4,6 +4,7 @@ A sender is made from its options, `num_features`, the width of a meaning, `voca
 to which it adds EOS, and `max_len`, their maximum number in a message, which not every sender uses.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Protocol, cast
 
@@ -30,6 +31,23 @@ class MessageBuilder(Protocol):
 
     def message(self) -> Message:
         """The complete message."""
+
+
+class Sender(nn.Module, ABC):
+    """Base class of senders, also of users' own."""
+
+    casts_weights = False
+    """Whether its layers cast their weights to the precision of their input; others are called under autocast, in fp32.
+    See `ecsuite.agents.autocast`."""
+
+    @abstractmethod
+    def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
+        """Say a message for each meaning.
+
+        Args:
+            meanings: (batch, num_features), in the precision of the computation where it casts weights, else in fp32.
+            builder: Makes a symbol of the logits of each step; its `message()` is what is returned.
+        """
 
 
 def build_message(builder: MessageBuilder, logits: Tensor) -> Message:
@@ -68,11 +86,10 @@ def cell_of_sender(cell: str, *, zero_input: bool) -> str:
     return "sru-tanh" if zero_input and cell == "sru" else cell
 
 
-class Decoder(nn.Module):
+class Decoder(Sender):
     """Base class of step-by-step senders: input projection, output layer, embedding of the previous symbol."""
 
     casts_weights = True
-    """See `ecsuite.agents.autocast`."""
     scores: Linear
     """The output layer, from the hidden state to logits (vocab_size + 1)."""
     embed: SymbolEmbedding | None

@@ -22,9 +22,6 @@ class TransformerReceiver(Receiver):
     depends on what a message of another end would have said. The state is the position of the last symbol.
     """
 
-    casts_weights = False
-    """Torch's layers, under autocast."""
-
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
         """Options of a transformer receiver."""
@@ -57,8 +54,8 @@ class TransformerReceiver(Receiver):
         )
         self.register_buffer("positions", position_codes(max_len + 1, size), persistent=False)
 
-    def forward(self, message: Message, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
-        """See the base class; the precision is that of autocast."""
+    def forward(self, message: Message) -> tuple[Tensor, Tensor]:
+        """See the base class."""
         num_steps = len(message.symbols)
         hidden = self.embed(message.symbols).float() + self.positions[:num_steps, None]
         later = torch.ones(num_steps, num_steps, dtype=torch.bool, device=hidden.device).triu(1)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from ecsuite.agents import receivers, senders
 from ecsuite.agents.message import embed_symbols
 from ecsuite.agents.options import AgentOptions
 from ecsuite.parts.config import Count
@@ -28,7 +29,7 @@ class SizeOptions(AgentOptions):
     """EGG's --sender_embedding and --receiver_embedding."""
 
 
-class Sender(nn.Module):
+class Sender(senders.Sender):
     """EGG's `Sender` (one linear layer) inside `RnnSenderGS`."""
 
     Options = SizeOptions
@@ -50,14 +51,13 @@ class Sender(nn.Module):
         return builder.message()
 
 
-class Receiver(nn.Module):
+class Receiver(receivers.Receiver):
     """`RnnReceiverGS`; the linear layer of EGG's `DiscriReceiver` is the game's perception of candidates."""
 
     Options = SizeOptions
 
     def __init__(self, options, *, vocab_size, max_len):
-        super().__init__()
-        self.state_size = options.hidden
+        super().__init__(state_size=options.hidden)
         self.embed = nn.Embedding(vocab_size + 1, options.embedding)
         self.encode = nn.GRU(options.embedding, options.hidden)
 

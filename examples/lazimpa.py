@@ -11,10 +11,12 @@ from torch import nn
 
 from ecsuite.agents.message import embed_symbols
 from ecsuite.agents.options import AgentOptions
+from ecsuite.agents.receivers import Receiver
+from ecsuite.games.losses import Loss
 from ecsuite.parts.config import Count, Positive
 
 
-class Impatient(nn.Module):
+class Impatient(Receiver):
     """A GRU that is asked after each symbol in training, and at the end of the message in evaluation."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,8 +27,7 @@ class Impatient(nn.Module):
         """Width of the state."""
 
     def __init__(self, options, *, vocab_size, max_len):
-        super().__init__()
-        self.state_size = options.width
+        super().__init__(state_size=options.width)
         self.embed = nn.Embedding(vocab_size + 1, options.width)
         self.encode = nn.GRU(options.width, options.width)
 
@@ -42,7 +43,7 @@ class Impatient(nn.Module):
         return states, shares.flip(0).cumsum(0).flip(0)
 
 
-class Lazy:
+class Lazy(Loss):
     """The task's loss, and a cost of symbols: accuracy ** exponent / scale for each."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,10 +55,7 @@ class Lazy:
         scale: Positive = 10.0
         """The cost of a symbol is accuracy ** exponent / scale."""
 
-    def __init__(self, options):
-        self.options = options
-
-    def __call__(self, output, ends, message):
+    def forward(self, output, ends, message):
         """Loss and cost of each message, (batch,) each."""
         accuracy = output.measures["accuracy"]  # (num_ends, batch)
         if message.ends is None:

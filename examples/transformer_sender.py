@@ -7,10 +7,11 @@ from torch import nn
 
 from ecsuite.agents.message import embed_symbols
 from ecsuite.agents.options import AgentOptions
+from ecsuite.agents.senders import Sender
 from ecsuite.parts.config import Count
 
 
-class TransformerSender(nn.Module):
+class TransformerSender(Sender):
     """Says a symbol after the other, and attends to those before."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,13 +10,13 @@ from torch import Tensor, nn
 
 import ecsuite.games.chance as answers
 from ecsuite.agents.linear import Linear
-from ecsuite.games.tasks import TaskOutput, Truth
+from ecsuite.games.tasks import Task, TaskOutput, Truth
 from ecsuite.games.worlds.world import Batch, RoundSpec, World
 from ecsuite.parts.config import Natural
 from ecsuite.runtime.errors import ConfigError
 
 
-class Autoencoding(nn.Module):
+class Autoencoding(Task):
     """Rebuild the features of the sender's object: pixels from 0 to 1, numbers, or one-hot values.
 
     The loss is the squared error, the mean over features. `accuracy` is the share of rounds in which no other object of
@@ -35,10 +35,9 @@ class Autoencoding(nn.Module):
 
     scores_candidates: ClassVar[bool] = False
     asks_features: ClassVar[bool] = True
-    """Whether the truth of a round has the features of the target."""
 
     def __init__(self, options: Options, *, world: World, state_size: int) -> None:
-        super().__init__()
+        super().__init__(options, world=world, state_size=state_size)
         num_features, width = prod(world.object_shape), options.hidden_size
         if num_features > MAX_FEATURES:
             raise ConfigError(
@@ -47,7 +46,6 @@ class Autoencoding(nn.Module):
             )
         hidden = (Linear(state_size, width), nn.ReLU()) if width else ()
         self.rebuild = nn.Sequential(*hidden, Linear(width or state_size, num_features))
-        self.world = world
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:

@@ -50,23 +50,24 @@ def with_sources(
         UntrustedError: If a part may not be imported.
     """
     code = checked(tree.get(own_code.CODE, {}), dict[str, str], own_code.CODE)
-    sources = sorted({own_code.source_of(kind) for kind in own_code.foreign_kinds(tree)})
-    found = {
-        source: _with_content(source, code[source], folder) if source in code else source
-        for source in sources
-    }
-    files = {source: ", ".join([file, *own_code.files_of(file).imported()]) for source, file in found.items()}
-    unknown = [
-        files[source] for source, file in found.items() if not own_code.is_trusted(own_code.checksum(file))
-    ]
+    found, files, unknown = dict[str, str](), dict[str, str](), list[str]()
+    for source in sorted({own_code.source_of(kind) for kind in own_code.foreign_kinds(tree)}):
+        file = _with_content(source, code[source], folder) if source in code else source
+        found[source] = file
+        files[source] = ", ".join([file, *own_code.files_of(file).imported()])
+        if not own_code.is_trusted(file):
+            unknown.append(source)
     if unknown and not trust_code:
         raise own_code.UntrustedError(
-            f"this config would run the code in {', '.join(unknown)}: read it, and add --trust-code if you trust it"
+            f"this config would run the code in {', '.join(files[source] for source in unknown)}: read it, and add "
+            "--trust-code if you trust it"
         )
-    own_code.trust(f"{file}:part" for file in found.values())
+    own_code.trust(f"{found[source]}:part" for source in unknown)
     for source in sorted(code.keys() & found.keys()):
-        note(f"code: {files[source]}, {_why(source, found[source])}")
-    return _renamed({key: value for key, value in tree.items() if key != own_code.CODE}, found)
+        is_same = found[source] == source
+        why = "unchanged since the run" if is_same else f"the copy, as {source} or what it imports is another"
+        note(f"code: {files[source]}, {why}")
+    return _renamed(tree, found)
 
 
 def lies_in_run_folder(file: str) -> bool:
@@ -77,7 +78,7 @@ def lies_in_run_folder(file: str) -> bool:
 
 def with_checksums(tree: Tree, code: Mapping[str, str]) -> Tree:
     """A config whose foreign parts are named by the content of their files, which lie anywhere."""
-    return _renamed({key: value for key, value in tree.items() if key != own_code.CODE}, code)
+    return _renamed(tree, code)
 
 
 def _with_content(source: str, digest: str, folder: Path) -> str:
@@ -96,24 +97,13 @@ def _with_content(source: str, digest: str, folder: Path) -> str:
     )
 
 
-def _why(source: str, file: str) -> str:
-    """Why a file is taken: the original is as it was, or another."""
-    if file == source:
-        return "unchanged since the run"
-    try:
-        is_same = own_code.files_of(source).own.content == own_code.files_of(file).own.content
-    except PartError:
-        is_same = False
-    return f"the copy, as {'what ' if is_same else ''}{source} {'imports ' if is_same else ''}is another"
-
-
 def _copies(folder: Path, digest: str) -> Path:
     """The folder of the copies of a part's files; those of two parts may have the same names."""
     return folder / own_code.CODE / digest[:8]
 
 
-def _renamed(tree: Tree, files: Mapping[str, str]) -> Tree:
-    """The tree with these files in the names of foreign parts."""
+def _renamed(tree: Mapping[str, Any], files: Mapping[str, str]) -> Tree:
+    """The tree without checksums, and with these files in the names of foreign parts."""
 
     def renamed(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -125,5 +115,4 @@ def _renamed(tree: Tree, files: Mapping[str, str]) -> Tree:
             return files.get(source, source) + colon + rest
         return value
 
-    result: Tree = renamed(tree)
-    return result
+    return {key: renamed(value) for key, value in tree.items() if key != own_code.CODE}

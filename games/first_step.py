@@ -80,10 +80,7 @@ def _watch(experiment: Experiment, game: Pair) -> None:
     _hook(experiment.task, game.task, _check_task)
     if own_code.is_foreign(experiment.channel.kind):
         game.channel.start_message = _watched_channel(experiment.channel.kind, game.channel)  # type: ignore[method-assign]
-    if own_code.is_foreign(experiment.loss.kind):
-        loss = game.loss
-        del game.speaker.loss  # it may be a module
-        game.speaker.loss = _watched_loss(experiment.loss.kind, loss)
+    _hook(experiment.loss, game.loss, _check_loss)
 
 
 def _hook(part: Part, module: Any, check: Callable[[str, Any, Any, Any], None]) -> None:
@@ -147,19 +144,12 @@ class _WatchedBuilder:
         return made
 
 
-def _watched_loss(kind: str, loss: Any) -> Callable[..., Any]:
-    """A loss of which loss and cost are checked."""
-
-    def checked(output: Any, ends: Tensor, message: Message) -> Any:
-        returned = loss(output, ends, message)
-        if not isinstance(returned, tuple) or len(returned) != 2:
-            raise wrong(kind, "__call__", "loss and cost of each message", type_name(returned))
-        for name, value in zip(("loss", "cost"), returned, strict=True):
-            if isinstance(value, Tensor) or name == "loss":  # a cost may be 0
-                require_shape(kind, "__call__", name, value, tuple(ends.shape[1:]))
-        return returned
-
-    return checked
+def _check_loss(kind: str, module: Any, output: TaskOutput, returned: Any) -> None:
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise wrong(kind, "forward", "loss and cost of each message", type_name(returned))
+    for name, value in zip(("loss", "cost"), returned, strict=True):
+        if isinstance(value, Tensor) or name == "loss":  # a cost may be 0
+            require_shape(kind, "forward", name, value, tuple(output.loss.shape[1:]))
 
 
 def _check_batch(kind: str, world: World, batch: Batch) -> None:

@@ -199,7 +199,7 @@ def _answers(
     num_candidates). Of candidates of which each is taken or not: whether it is, (batch, num_candidates), and the
     probability that it is. Of attributes: their values, (batch, num_attributes), and the probability of each value.
     """
-    choices = pair.task.choices(answer).float() if hasattr(pair.task, "choices") else None
+    choices = pair.task.choices(answer).float() if pair.task.has_choices else None
     if truth.values is not None:
         right = _numbers(truth.values)
     elif choices is None or choices.dim() == 2:

@@ -83,7 +83,7 @@ def intervene(pair: Pair, world: World, names: list[Intervention], seed: int) ->
     """
     if pair.channel.num_levels is not None:
         raise ConfigError("--intervene: the words of this channel are values, expected a channel of symbols")
-    if "replace" in names and not hasattr(pair.task, "choices"):
+    if "replace" in names and not pair.task.has_choices:
         raise ConfigError(
             "--intervene: replace compares answers that are chosen, expected permute, drop or noise"
         )
@@ -159,7 +159,7 @@ class _Rounds:
         """Log-probabilities of the answers to messages, (num_messages, num_choices, num_options)."""
 
         def log_probabilities(answer: Tensor, ends: Tensor, truth: Any) -> Tensor:
-            logits: Tensor = self.pair.task.choices(answer).float()  # type: ignore[attr-defined]
+            logits: Tensor = self.pair.task.choices(answer).float()
             return (logits if logits.dim() == 3 else logits[:, None]).log_softmax(-1)
 
         return self._ask(ids, log_probabilities)

@@ -1,7 +1,8 @@
 """What training minimises: the task's loss with a cost of the message's length, or the rewards of sampled answers."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
@@ -70,7 +71,32 @@ class LossOptions:
         return cost
 
 
-class TaskLoss:
+class Loss(nn.Module, ABC):
+    """Base class of losses, also of users' own."""
+
+    samples_answers = False
+    """Whether the output of the task has sampled answers of the receiver and what is right."""
+    needs_all_answers = False
+    """Whether in training the receiver answers after every symbol that a message could have."""
+    length_cost = 0.0
+    """Cost of a symbol; refused where all messages are equally long."""
+
+    def __init__(self, options: Any) -> None:
+        super().__init__()
+        self.options = options
+
+    @abstractmethod
+    def forward(self, output: TaskOutput, ends: Tensor, message: Message) -> tuple[Tensor, Tensor]:
+        """The loss of each example, and the cost of its message, (batch,) each; the channel decides how they train.
+
+        Args:
+            output: Loss and measures of the task at each possible end.
+            ends: Probability of each end, (num_ends, batch).
+            message: The message.
+        """
+
+
+class TaskLoss(Loss):
     """The task's loss in expectation over the end of the message, and a cost of the message's length."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,17 +108,11 @@ class TaskLoss:
         answers (Rita et al. 2020, arXiv 2010.01878, section 3.2)."""
 
     def __init__(self, options: Options) -> None:
-        self.options = options
-        self.needs_all_answers = options.impatient
+        super().__init__(options)
+        self.needs_all_answers, self.length_cost = options.impatient, options.length_cost
 
-    def __call__(self, output: TaskOutput, ends: Tensor, message: Message) -> tuple[Tensor, Tensor]:
-        """The loss of each example, and the cost of its message, (batch,) each; the channel decides how they train.
-
-        Args:
-            output: Loss and measures of the task at each possible end.
-            ends: Probability of each end, (num_ends, batch).
-            message: The message.
-        """
+    def forward(self, output: TaskOutput, ends: Tensor, message: Message) -> tuple[Tensor, Tensor]:
+        """See the base class."""
         weights = ends
         if self.options.impatient and len(ends) > 1:
             weights = weights_of_answers(ends)
@@ -109,7 +129,7 @@ def weights_of_answers(ends: Tensor) -> Tensor:
     return (ends / num_answers).flip(0).cumsum(0).flip(0)
 
 
-class RewardLoss(nn.Module):
+class RewardLoss(Loss):
     """The receiver's answer is sampled and rewarded; both agents learn by REINFORCE (Williams 1992).
 
     The loss is the negative reward, so the reward needs no gradient. The receiver's baseline is the mean reward of all
@@ -118,7 +138,6 @@ class RewardLoss(nn.Module):
     """
 
     samples_answers = True
-    """The game gives the receiver's answers along with the output of the task."""
     baseline: Tensor
     num_steps: Tensor
 
@@ -132,8 +151,8 @@ class RewardLoss(nn.Module):
         """Weight of a bonus for the entropy of the receiver's answer."""
 
     def __init__(self, options: Options) -> None:
-        super().__init__()
-        self.options = options
+        super().__init__(options)
+        self.length_cost = options.length_cost
         self.reward = REWARDS.make(options.reward)
         self.register_buffer("baseline", torch.zeros(()))
         self.register_buffer("num_steps", torch.zeros(()))

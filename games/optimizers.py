@@ -1,5 +1,6 @@
 """Optimizers: how gradients change the weights, with rates of their own for sender and receiver."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.games.registry import OPTIMIZERS
-from ecsuite.games.sections import ROLES, Role
+from ecsuite.games.sections import Role
 from ecsuite.parts.config import Positive, Share, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
@@ -31,20 +32,28 @@ class OptimizerOptions:
     """Gradients of a larger norm, of all weights together, are scaled down to this one; null: none is."""
 
 
-class Adam:
-    """Adam (Kingma & Ba 2015, arXiv 1412.6980) with torch's other settings."""
+class Optimizer(ABC):
+    """Base class of optimizers, also of users' own; their `Options` derive from `OptimizerOptions`."""
 
-    Options = OptimizerOptions
+    Options: type[OptimizerOptions] = OptimizerOptions
 
-    def __init__(self, options: OptimizerOptions) -> None:
+    def __init__(self, options: Any) -> None:
         self.options = options
+
+    @abstractmethod
+    def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer of these parameters, with the rate `options.lr`."""
+
+
+class Adam(Optimizer):
+    """Adam (Kingma & Ba 2015, arXiv 1412.6980) with torch's other settings."""
 
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
         """Make the optimizer of these parameters."""
         return torch.optim.Adam(parameters, lr=self.options.lr, fused=True)
 
 
-class AdamW:
+class AdamW(Optimizer):
     """Adam with decoupled weight decay (Loshchilov & Hutter 2019, arXiv 1711.05101)."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,16 +63,13 @@ class AdamW:
         weight_decay: Weight = 0.01
         """Share of each weight that is taken off at every step, times the learning rate."""
 
-    def __init__(self, options: Options) -> None:
-        self.options = options
-
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
         """Make the optimizer of these parameters."""
         options = self.options
         return torch.optim.AdamW(parameters, lr=options.lr, weight_decay=options.weight_decay, fused=True)
 
 
-class SGD:
+class SGD(Optimizer):
     """Stochastic gradient descent, with momentum (Polyak 1964) if asked for."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,9 +88,6 @@ class SGD:
             if self.nesterov and self.momentum == 0:
                 raise ConfigError("nesterov: needs a momentum, such as optimizer.momentum=0.9")
 
-    def __init__(self, options: Options) -> None:
-        self.options = options
-
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
         """Make the optimizer of these parameters."""
         options = self.options
@@ -97,13 +100,8 @@ class SGD:
         )
 
 
-class Adagrad:
+class Adagrad(Optimizer):
     """Adagrad (Duchi et al. 2011): the rate of a weight decreases with its past gradients."""
-
-    Options = OptimizerOptions
-
-    def __init__(self, options: OptimizerOptions) -> None:
-        self.options = options
 
     def optimizer(self, parameters: Groups) -> torch.optim.Optimizer:
         """Make the optimizer of these parameters."""
@@ -127,7 +125,7 @@ class Optimise:
     Objectives are looked at at once where that does not wait for the device, and otherwise by `require_finite`.
 
     Args:
-        part: The section `optimizer`; a kind of the user's own has those of `OptimizerOptions` that it declares.
+        part: The section `optimizer`.
         module: Whose weights.
         modules_of: The modules of the sender and of the receiver.
 
@@ -140,13 +138,13 @@ class Optimise:
     def __init__(
         self, part: Part, module: nn.Module, modules_of: Callable[[Role], Iterable[nn.Module]] = lambda _: ()
     ) -> None:
-        self.module = module
-        self.parameters = [each for each in module.parameters() if each.requires_grad]
-        self.clip_norm = getattr(part.options, "clip_norm", None)
-        rates = {role: getattr(part.options, f"{role}_lr", None) for role in ROLES}
+        self.module, options = module, part.options
+        self.parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        self.clip_norm = options.clip_norm
+        rates: Mapping[Role, float | None] = {"sender": options.sender_lr, "receiver": options.receiver_lr}
         groups = _groups(self.parameters, modules_of, rates) if any(rates.values()) else self.parameters
         self.optimizer = OPTIMIZERS.make(part).optimizer(groups)
-        self.rates = [group["lr"] for group in getattr(self.optimizer, "param_groups", ())]
+        self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.factor = 1.0
         """What learning rates are multiplied by: that of the schedule at this step."""
         self._buffers: list[Tensor] = []

@@ -92,8 +92,7 @@ TASKS = Registry(
             "classify which candidates satisfy the rule that the sender's targets satisfy",
         ),
     },
-    base="torch.nn:Module",
-    needs=("rounds", "chance", "scores_candidates"),
+    base="ecsuite.games.tasks:Task",
 )
 
 CHANNELS = Registry(
@@ -136,8 +135,7 @@ LOSSES = Registry(
             "the receiver's answer is sampled and rewarded, and it learns by REINFORCE, too (Williams 1992)",
         ),
     },
-    base="builtins:object",
-    needs=("__call__",),
+    base="ecsuite.games.losses:Loss",
 )
 
 REWARDS = Registry(
@@ -164,8 +162,8 @@ OPTIMIZERS = Registry(
         "sgd": ("ecsuite.games.optimizers:SGD", "stochastic gradient descent, with momentum if asked for"),
         "adagrad": ("ecsuite.games.optimizers:Adagrad", "Adagrad (Duchi et al. 2011)"),
     },
-    base="builtins:object",
-    needs=("optimizer",),
+    base="ecsuite.games.optimizers:Optimizer",
+    options="ecsuite.games.optimizers:OptimizerOptions",
 )
 
 SCHEDULES = Registry(

@@ -4,9 +4,10 @@ A task is built from its options, the rounds and attribute values of the world, 
 It says by `rounds(options)` what it asks of the world, and gets either scores of the candidates or the states.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -61,21 +62,59 @@ class TaskOutput:
     """What is right; None unless the loss asks for answers."""
 
 
-class Task(Protocol):
-    """Interface of tasks."""
+class Task(nn.Module, ABC):
+    """Base class of tasks, also of users' own.
 
-    scores_candidates: bool
+    Args:
+        options: Those of the class.
+        world: What the rounds are about.
+        state_size: Width of the receiver's states.
+    """
+
+    scores_candidates: ClassVar[bool] = True
     """Whether the task gets scores of the candidates, (num_ends, batch, num_candidates); otherwise it gets the
     receiver's states, (num_ends, batch, state_size)."""
+    asks_features: ClassVar[bool] = False
+    """Without candidates: whether the truth of a round has the features of the target, and not its values."""
+    scores_are_cosines = False
+    """Whether the score of a candidate is the cosine of its vector and the receiver's state, not their product."""
 
-    def __call__(self, answer: Tensor, truth: Truth) -> TaskOutput:
+    def __init__(self, options: Any, *, world: World, state_size: int) -> None:
+        super().__init__()
+        self.options, self.world = options, world
+
+    @staticmethod
+    @abstractmethod
+    def rounds(options: Any) -> RoundSpec:
+        """What the task asks of the world."""
+
+    @abstractmethod
+    def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
         """Compute loss and measures from the scores or states."""
 
+    @abstractmethod
     def chance(self) -> Mapping[str, float]:
         """Chance level of each measure: what the best answer that reads no message is worth."""
 
+    @property
+    def has_choices(self) -> bool:
+        """Whether answers are choices, which can be sampled, compared and voted on."""
+        return type(self).choices is not Task.choices
 
-class Discrimination(nn.Module):
+    def choices(self, answer: Tensor) -> Tensor:
+        """Logits of the choices, (batch, num_options) or (batch, num_choices, num_options), at the last end."""
+        raise NotImplementedError(f"answers of {type(self).__name__} are no choices")
+
+    def asked_values(self, values: Tensor) -> Tensor:
+        """What is right for attribute values, (batch, num_attributes): (batch, number of answers)."""
+        return values
+
+    def seen_values(self, values: Tensor) -> Tensor | None:
+        """What the receiver sees beside the message, (batch, width), of attribute values; None: nothing."""
+        return None
+
+
+class Discrimination(Task):
     """Identify the one target among the candidates. Loss: cross-entropy of the softmax over their scores."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,12 +140,6 @@ class Discrimination(nn.Module):
                 )
             if self.sender_input != "targets":
                 raise ConfigError("fewest_distractors: expected null where the sender sees the distractors")
-
-    scores_candidates: ClassVar[bool] = True
-
-    def __init__(self, options: Options, *, world: World, state_size: int) -> None:
-        super().__init__()
-        self.world = world
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
@@ -153,8 +186,8 @@ class InBatch(Discrimination):
         """The score of a candidate: the cosine of its vector and the receiver's state, or their dot product."""
 
     def __init__(self, options: Options, *, world: World, state_size: int) -> None:
-        nn.Module.__init__(self)
-        self.temperature, self.world = options.loss_temperature, world
+        super().__init__(options, world=world, state_size=state_size)
+        self.temperature = options.loss_temperature
         self.scores_are_cosines = options.similarity == "cosine"
 
     @staticmethod
@@ -171,7 +204,7 @@ class InBatch(Discrimination):
         return super().choices(answer) / self.temperature
 
 
-class Reconstruction(nn.Module):
+class Reconstruction(Task):
     """Reconstruct the target: one softmax over values per attribute.
 
     The loss is the cross-entropy, averaged over attributes. `accuracy` is the share of objects with all attributes
@@ -201,7 +234,7 @@ class Reconstruction(nn.Module):
     scores_candidates: ClassVar[bool] = False
 
     def __init__(self, options: Options, *, world: World, state_size: int) -> None:
-        super().__init__()
+        super().__init__(options, world=world, state_size=state_size)
         if world.num_values is None:
             raise ConfigError(
                 "task: reconstruction needs objects with attribute values, and this world's have none"
@@ -211,7 +244,7 @@ class Reconstruction(nn.Module):
                 f"task.num_known: expected fewer than the {len(world.num_values)} attributes of an object, "
                 f"got {options.num_known}"
             )
-        self.num_known, self.asked, self.world = options.num_known, options.asked, world
+        self.num_known, self.asked = options.num_known, options.asked
         if self.asked == "sums":
             require_pairs("task.asked", len(world.num_values), max(world.num_values))
             if min(world.num_values) < max(world.num_values):
@@ -283,7 +316,7 @@ class Reconstruction(nn.Module):
         return answers.Asked(self.asked_values(values).numpy(), self.num_known)
 
 
-class Concept(nn.Module):
+class Concept(Task):
     """Classify every candidate as target or distractor (Mu & Goodman 2021; Carmeli et al. 2024, section 2.1).
 
     Loss: binary cross-entropy, mean over candidates. `accuracy` is the share of correctly classified candidates,
@@ -304,12 +337,9 @@ class Concept(nn.Module):
         sender_input: SenderInput = "targets"
         """targets: the sender sees the targets only. targets_and_distractors: it also sees counter-examples."""
 
-    scores_candidates: ClassVar[bool] = True
-
     def __init__(self, options: Options, *, world: World, state_size: int) -> None:
-        super().__init__()
+        super().__init__(options, world=world, state_size=state_size)
         self.num_targets = 1 if options.variant == "reference" else options.num_targets  # different ones
-        self.world = world
 
     @staticmethod
     def rounds(options: Options) -> RoundSpec:

@@ -95,15 +95,15 @@ def round_parts(
     candidates = values = features = None
     if task.scores_candidates:
         candidates = seen_candidates(batch, world, dtype, device)
-    elif getattr(task, "asks_features", False):
+    elif task.asks_features:
         targets = sent(torch.from_numpy(batch.objects[batch.shown[:, 0]]), device)
         features = world.features(targets, torch.float32).flatten(1)
     else:
         assert batch.values is not None
         values = sent(torch.from_numpy(batch.values[batch.shown[:, 0]]), device)
-        if (seen := getattr(task, "seen_values", lambda _: None)(values)) is not None:
+        if (seen := task.seen_values(values)) is not None:
             candidates = View(features=seen, num_seen=1, indices=None)
-        values = getattr(task, "asked_values", lambda same: same)(values)
+        values = task.asked_values(values)
     labels = sent(torch.from_numpy(np.array(batch.labels)), device)
     return candidates, Truth(labels=labels, values=values, features=features)
 

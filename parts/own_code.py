@@ -5,22 +5,21 @@ command line, in a YAML file that the user named, or in a call from Python, and 
 SHA-256 of its files, so the same content is the same part wherever it lies.
 """
 
-import builtins
+import ast
 import inspect
 import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from hashlib import sha256
-from importlib import import_module, util
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 from ecsuite.parts.own_code_files import PartFiles, UserFile, is_installed, part_files
@@ -37,6 +36,7 @@ PREFIX = "ecsuite_part_"
 
 _trusted: set[str] = set(os.environ.get(TRUSTED, "").split())
 _files: set[str] = set()
+"""The paths of files whose errors are the user's."""
 _loaded: dict[str, Any] = {}
 
 
@@ -62,16 +62,10 @@ def source_of(kind: str) -> str:
 
 def foreign_kinds(tree: Any) -> set[str]:
     """The names of foreign parts in a config or a section of it, without options after commas."""
-    found, left, seen = set[str](), [tree], set[int]()
-    while left:
-        value = left.pop()
-        if isinstance(value, str):
-            if is_foreign(value):
-                found.add(value.partition(",")[0])
-        elif isinstance(value, Mapping | list | tuple) and id(value) not in seen:
-            seen.add(id(value))  # by aliases, YAML may hold a value many times
-            left += value.values() if isinstance(value, Mapping) else value
-    return found
+    if isinstance(tree, str):
+        return {tree.partition(",")[0]} if is_foreign(tree) else set()
+    inner = tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, list | tuple) else ()
+    return set[str]().union(*map(foreign_kinds, inner))
 
 
 def trust(kinds: Iterable[str]) -> None:
@@ -83,9 +77,9 @@ def trust(kinds: Iterable[str]) -> None:
         os.environ[TRUSTED] = " ".join(sorted(_trusted))
 
 
-def is_trusted(digest: str) -> bool:
-    """Whether a file with this SHA-256 may be imported."""
-    return digest in _trusted
+def is_trusted(source: str) -> bool:
+    """Whether the files of a part, as they are now, may be imported."""
+    return checksum(source) in _trusted
 
 
 def checksum(source: str) -> str:
@@ -103,15 +97,18 @@ def files_of(source: str) -> PartFiles:
     Raises:
         PartError: If there is no such file.
     """
+    if source.endswith(".py"):
+        return part_files(source)
     file = file_of(source)
-    if source.endswith(".py") or not is_installed(file):
-        return part_files(source if source.endswith(".py") else _shown(file))
+    if not is_installed(file):
+        here, real = Path().resolve(), file.resolve()
+        return part_files(f"./{real.relative_to(here)}" if real.is_relative_to(here) else str(file))
     own = UserFile(path=str(file), content=file.read_bytes())
     return PartFiles(module=source, files={source: own})
 
 
 def file_of(source: str) -> Path:
-    """The file of a path or of a module, which is found but not imported.
+    """The file of a path or of a module, which is found, also in the current folder, but not imported.
 
     Raises:
         PartError: If there is none.
@@ -119,12 +116,10 @@ def file_of(source: str) -> Path:
     if source.endswith(".py"):
         return Path(source)
     top, *inner = source.split(".")
-    with _current_folder_importable():
-        spec = util.find_spec(top)
-    for number in range(len(inner)):  # `find_spec` would import the packages above
-        if spec is not None:
-            name = ".".join([top, *inner[: number + 1]])
-            spec = PathFinder.find_spec(name, spec.submodule_search_locations or [])
+    specs = (finder.find_spec(top, ["", *sys.path]) for finder in sys.meta_path)
+    spec = next(filter(None, specs), None)
+    for name in inner:
+        spec = spec and PathFinder.find_spec(name, spec.submodule_search_locations or [])
     if spec is None or not spec.origin:
         raise PartError(f"{source}: there is no such module, neither installed nor in this folder")
     return Path(spec.origin)
@@ -172,8 +167,7 @@ def named(kind: str, word: str = "part") -> Any:
             f"{kind}: this {word} is code from a file, which is not run unasked: name it on the command line, or "
             "add --trust-code"
         )
-    is_normal = not source.endswith(".py") and is_installed(files.own.path)
-    module = _installed(source) if is_normal else _module(files.own.path, files.digest)
+    module = _module(source, files)
     found = getattr(module, name, None)
     if found is None:
         own = [
@@ -190,7 +184,8 @@ def error_in_part(error: BaseException) -> PartError | None:
     """The error of a user's own part as one line with file and line; None if it came from elsewhere."""
     if isinstance(error, SyntaxError) and error.filename in _files:
         return PartError(f"{error.filename}:{error.lineno}: {error.msg}")
-    places = [frame for frame in _frames(error.__traceback__) if frame[0] in _files]
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [(frame.filename, frame.lineno or 0) for frame in frames if frame.filename in _files]
     if not places and isinstance(error, TypeError):
         places = _called(str(error))
     if not places or isinstance(error, ConfigError):
@@ -236,103 +231,67 @@ def _called(message: str) -> list[tuple[str, int]]:
     return [place] if place else []
 
 
-@contextmanager
-def _current_folder_importable() -> Iterator[None]:
-    """Modules are also found in the current folder, as by `python -m`."""
-    sys.path.insert(0, "")
+def _module(source: str, files: PartFiles) -> ModuleType:
+    """The module of a part: an installed one as Python knows it, a user's in a package for files of this content."""
+    name = files.module
+    if source.endswith(".py") or not is_installed(files.own.path):
+        package = f"{PREFIX}{sha256(f'{files.own.path}:{files.digest}'.encode()).hexdigest()[:16]}"
+        name = f"{package}.{files.module}"
+        if package not in sys.modules:
+            sys.meta_path.append(_Package(package, files.files))
+    _files.update(file.path for file in files.files.values())
     try:
-        yield
-    finally:
-        sys.path.remove("")
-
-
-def _frames(found: TracebackType | None) -> list[tuple[str, int]]:
-    """File and line of each call of a traceback."""
-    return [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(found)]
-
-
-def _shown(file: Path) -> str:
-    """A path as messages show it: beginning in the current folder where it lies there."""
-    with suppress(ValueError):
-        return f"./{file.resolve().relative_to(Path().resolve())}"
-    return str(file)
-
-
-@cache
-def _module(path: str, digest: str) -> ModuleType:
-    """The module of a part whose files have this content; another content is another module.
-
-    It and the user's files that it imports are modules of a package of its own, so that two parts may have modules of
-    the same name.
-    """
-    files = part_files(path)
-    if files.digest != digest:
-        raise PartError(f"{path}: changed while it was read; start again")
-    package = f"{PREFIX}{sha256(f'{path}:{digest}'.encode()).hexdigest()[:16]}"
-    sources = _Sources(package, files)
-    _files.update(file.path for file in files.files.values() if file)
-    sys.meta_path.append(sources)
-    try:
-        return import_module(f"{package}.{files.module}")
+        return import_module(name)
     except (Exception, SystemExit) as error:
-        for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
-            del sys.modules[name]
-        sys.meta_path.remove(sources)
-        raise error_in_part(error) or PartError(f"{path}: {_said(error)}") from None
+        raise error_in_part(error) or PartError(f"{source}: {_said(error)}") from None
 
 
-class _Sources(MetaPathFinder, Loader):
-    """Finds and runs the files of a part, as modules of a package of its own."""
+class _Package(MetaPathFinder, Loader):
+    """The files of a part as modules of a package, so that two parts may have modules of the same name.
 
-    def __init__(self, package: str, files: PartFiles) -> None:
-        self.package, self.files = package, files.files
-        self.tops = {name.partition(".")[0] for name in self.files}
+    What is run is the content that was read when the part was asked for, and no bytecode that lies beside a file.
+    """
+
+    def __init__(self, name: str, files: Mapping[str, UserFile]) -> None:
+        self.name, self.tops = name, {module.partition(".")[0] for module in files}
+        self.files = {f"{name}.{module}": file for module, file in files.items()}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """How a module of the part is loaded; None for all others."""
-        top, _, name = fullname.partition(".")
-        if top != self.package or (name and name not in self.files):
-            return None
-        file = self.files.get(name)
-        is_package = file is None or file.is_package
-        spec = ModuleSpec(fullname, self, origin=file.path if file else None, is_package=is_package)
-        spec.has_location = file is not None
-        return spec
+        """How a file of the part is loaded, or a folder above one; None for all others."""
+        if file := self.files.get(fullname):
+            spec = ModuleSpec(fullname, self, origin=file.path, is_package=file.is_package)
+            spec.has_location = True
+            return spec
+        is_folder = any(name.startswith(f"{fullname}.") for name in self.files)
+        return ModuleSpec(fullname, None, is_package=True) if is_folder else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the content that was read when the part was asked for."""
-        file = self.files.get(module.__name__.partition(".")[2])
-        if file is not None:
-            vars(module)["__builtins__"] = {**vars(builtins), "__import__": self.import_name}
-            exec(compile(file.content, file.path, "exec", dont_inherit=True), vars(module))
+        """Run a file; its imports of files of the part are of this package."""
+        file = self.files[module.__name__]
+        tree = ast.parse(file.content, file.path)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                node.module = self.inner(str(node.module))
+            elif isinstance(node, ast.Import):
+                node.names = [alias for imported in node.names for alias in self.aliases(imported)]
+        code = compile(ast.fix_missing_locations(tree), file.path, "exec", dont_inherit=True)
+        exec(code, vars(module))
 
-    def import_name(
-        self,
-        name: str,
-        names: Mapping[str, Any] | None = None,
-        inner: Mapping[str, Any] | None = None,
-        fromlist: Sequence[str] | None = (),
-        level: int = 0,
-    ) -> ModuleType:
-        """What `import` does in the files of the part: names of the user's files are those of the part."""
-        if level or name.partition(".")[0] not in self.tops:
-            return builtins.__import__(name, names, inner, fromlist or (), level)
-        found = builtins.__import__(f"{self.package}.{name}", names, inner, fromlist or (), 0)
-        return found if fromlist else sys.modules[f"{self.package}.{name.partition('.')[0]}"]
+    def inner(self, name: str) -> str:
+        """The name that a module has here: in this package, if it is of the part."""
+        return f"{self.name}.{name}" if name.partition(".")[0] in self.tops else name
+
+    def aliases(self, imported: ast.alias) -> list[ast.alias]:
+        """What to import for `import a.b as c`, or for `import a.b`, which gives the name `a`."""
+        name, top = self.inner(imported.name), imported.name.partition(".")[0]
+        if imported.asname or name == imported.name:
+            return [ast.alias(name, imported.asname)]
+        return [ast.alias(name, top), ast.alias(self.inner(top), top)]
 
 
 def _said(error: BaseException) -> str:
     """An exception in a line, with the names of modules as the user knows them."""
     said = re.sub(rf"{PREFIX}[0-9a-f]{{16}}\.", "", " ".join(str(error).split()))
     return f"{type(error).__name__}{': ' if said else ''}{said:.300}"
-
-
-def _installed(source: str) -> ModuleType:
-    """A module of an installed package."""
-    _files.add(str(file_of(source)))
-    try:
-        return import_module(source)
-    except (Exception, SystemExit) as error:
-        raise error_in_part(error) or PartError(f"{source}: {_said(error)}") from None

@@ -7,10 +7,11 @@ package, or in the current folder. Modules of Python, of ecsuite and of installe
 import ast
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.machinery import PathFinder
+from itertools import accumulate
 from pathlib import Path
 
 from ecsuite.runtime.errors import PartError
@@ -36,23 +37,21 @@ class UserFile:
 
 @dataclass(frozen=True, kw_only=True)
 class PartFiles:
-    """The files of a part, by their module names; None: a folder of modules without a file of its own."""
+    """The files of a part, by their module names; folders of modules without a file of their own have none."""
 
     module: str
     """The name of the part's own module: `noisy`, or `package.noisy` if it has relative imports."""
-    files: Mapping[str, UserFile | None]
+    files: Mapping[str, UserFile]
 
     @property
     def own(self) -> UserFile:
-        """The file with the part."""
-        found = self.files[self.module]
-        assert found is not None
-        return found
+        """The file of the part itself."""
+        return self.files[self.module]
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 in hexadecimal: of the file if it is alone, else of the names and sums of all files."""
-        sums = {name: hashlib.sha256(file.content).hexdigest() for name, file in self.files.items() if file}
+        sums = {name: hashlib.sha256(file.content).hexdigest() for name, file in self.files.items()}
         if len(sums) == 1:
             return sums[self.module]
         lines = "".join(f"{name} {sums[name]}\n" for name in sorted(sums))
@@ -60,15 +59,14 @@ class PartFiles:
 
     def imported(self) -> list[str]:
         """The paths of the other files."""
-        return sorted({file.path for file in self.files.values() if file} - {self.own.path})
+        return sorted({file.path for file in self.files.values()} - {self.own.path})
 
     def copies(self) -> dict[str, bytes]:
         """Contents by a relative path at which Python finds the module of that name."""
         places = {}
         for name, file in self.files.items():
-            if file is not None:
-                place = name.replace(".", "/")
-                places[f"{place}/{PACKAGE}" if file.is_package else f"{place}.py"] = file.content
+            place = name.replace(".", "/")
+            places[f"{place}/{PACKAGE}" if file.is_package else f"{place}.py"] = file.content
         return places
 
 
@@ -78,27 +76,22 @@ def part_files(path: str) -> PartFiles:
     Raises:
         PartError: If the file can't be read.
     """
-    own = UserFile(path=path, content=_content(path))
+    own = _read(path)
     folder = Path(path).parent
     root, package = folder, list[str]()
     while (root / PACKAGE).is_file() and root.resolve().name:
         package.insert(0, root.resolve().name)
         root = root / ".." if root.name in ("", "..") else root.parent
-    imports = _imports(own.content)
-    is_inside = own.is_package or any(level for level, _, _ in imports)
+    is_inside = own.is_package or any(level for level, _, _ in _imports(own.content))
     module = ".".join([*(package if is_inside else []), *([] if own.is_package else [Path(path).stem])])
-    found: dict[str, UserFile | None] = {module: own}
-    left = [module]
+    files, left = {module: own}, [module]
     while left:
         name = left.pop()
-        for wanted in _wanted(name, found[name]):
-            parent = wanted.rpartition(".")[0]
-            if wanted in found or (parent and parent not in found):
-                continue
-            if (known := _find(wanted, (folder, root))) is not _MISSING:
-                found[wanted] = known
+        for wanted in _wanted(name, files[name]):
+            if wanted not in files and (file := _find(wanted, (folder, root))) is not None:
+                files[wanted] = file
                 left.append(wanted)
-    return PartFiles(module=module, files=found)
+    return PartFiles(module=module, files=files)
 
 
 def is_installed(path: str | Path) -> bool:
@@ -106,23 +99,22 @@ def is_installed(path: str | Path) -> bool:
     return not INSTALLED.isdisjoint(Path(path).resolve().parts)
 
 
-_MISSING = UserFile(path="", content=b"")
-
-
-def _wanted(name: str, file: UserFile | None) -> Iterator[str]:
-    """Names of modules that the import lines of a module may mean, packages first."""
-    above = name.split(".")[:-1]
-    yield from (".".join(above[: number + 1]) for number in range(len(above)))
-    if file is None:
-        return
-    package = name.split(".") if file.is_package else above
+def _wanted(name: str, file: UserFile) -> Iterator[str]:
+    """Names of modules that the import lines of a module may mean, and of the packages above them."""
+    pieces = name.split(".")
+    package = pieces if file.is_package else pieces[:-1]
+    yield from _with_packages(pieces[:-1])
     for level, source, names in _imports(file.content):
-        if level > len(package) + 1:
-            continue
-        begin = package[: len(package) - level + 1] if level else []
-        pieces = [*begin, *(source.split(".") if source else [])]
-        yield from (".".join(pieces[: number + 1]) for number in range(len(pieces)))
-        yield from (".".join([*pieces, each]) for each in names)
+        if level <= len(package) + 1:
+            begin = package[: len(package) - level + 1] if level else []
+            inner = [*begin, *(source.split(".") if source else [])]
+            yield from _with_packages(inner)
+            yield from (".".join([*inner, name]) for name in names)
+
+
+def _with_packages(pieces: Sequence[str]) -> Iterator[str]:
+    """`a`, `a.b` and `a.b.c` of a, b and c."""
+    return accumulate(pieces, "{}.{}".format)
 
 
 @cache
@@ -141,30 +133,25 @@ def _imports(content: bytes) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
     return tuple(found)
 
 
-def _find(name: str, places: tuple[Path, ...]) -> UserFile | None:
-    """The file of a module, None for a folder of modules, or `_MISSING` if there is none of the user's."""
-    top, *inner = name.split(".")
+def _find(name: str, beside: Sequence[Path]) -> UserFile | None:
+    """The file of a module; None if it is none of the user's, or a folder of modules."""
+    pieces, here = name.split("."), Path()
+    top = pieces[0]
     if top in sys.stdlib_module_names or top == "ecsuite":
-        return _MISSING
-    for place in places:
-        if (found := _file(place, top, inner)) is not None:
-            return found
-    if _is_elsewhere(top):
-        return _MISSING
-    if (found := _file(Path(), top, inner)) is not None:
-        return found
-    is_folder = any(place.joinpath(top, *inner).is_dir() for place in (*places, Path()))
-    return None if is_folder else _MISSING
+        return None
+    places = [place for place in beside if _file(place, [top])]
+    if not places and not _is_elsewhere(top):
+        places = (
+            [here] if _file(here, [top]) else [place for place in (*beside, here) if (place / top).is_dir()]
+        )
+    files = (file for place in places if (file := _file(place, pieces)) is not None)
+    return next((_read(f"./{file}" if file.parent == here else str(file)) for file in files), None)
 
 
-def _file(place: Path, top: str, inner: list[str]) -> UserFile | None:
+def _file(place: Path, pieces: Sequence[str]) -> Path | None:
     """The file of a module below a folder."""
-    *folders, last = top, *inner
-    for file in (place.joinpath(*folders, last, PACKAGE), place.joinpath(*folders, f"{last}.py")):
-        if file.is_file():
-            shown = f"./{file}" if file.parent == Path() else str(file)
-            return UserFile(path=shown, content=_content(shown))
-    return None
+    below = place.joinpath(*pieces)
+    return next((file for file in (below / PACKAGE, below.with_suffix(".py")) if file.is_file()), None)
 
 
 def _is_elsewhere(top: str) -> bool:
@@ -174,8 +161,8 @@ def _is_elsewhere(top: str) -> bool:
     return spec is not None and spec.origin is not None
 
 
-def _content(path: str) -> bytes:
+def _read(path: str) -> UserFile:
     try:
-        return Path(path).read_bytes()
+        return UserFile(path=path, content=Path(path).read_bytes())
     except OSError as error:
         raise PartError(f"{path}: can't be read: {error.strerror}") from None

@@ -3,12 +3,13 @@
 from torch import nn
 
 from ecsuite.agents.message import embed_symbols
-from ecsuite.agents.senders import build_message
+from ecsuite.agents.receivers import Receiver
+from ecsuite.agents.senders import Sender, build_message
 
 HIDDEN, EMBEDDING = 16, 8
 
 
-class PlainSender(nn.Module):
+class PlainSender(Sender):
     """Symbol by symbol."""
 
     def __init__(self, num_features, num_logits):
@@ -24,7 +25,7 @@ class PlainSender(nn.Module):
         return builder.message()
 
 
-class SenderOfOneCall(nn.Module):
+class SenderOfOneCall(Sender):
     """All symbols at once, by a layer over all steps."""
 
     def __init__(self, num_features, num_logits, max_len):
@@ -37,12 +38,11 @@ class SenderOfOneCall(nn.Module):
         return build_message(builder, self.scores(states))
 
 
-class PlainReceiver(nn.Module):
+class PlainReceiver(Receiver):
     """The whole message in one call of a layer."""
 
     def __init__(self, num_symbols):
-        super().__init__()
-        self.state_size = HIDDEN
+        super().__init__(state_size=HIDDEN)
         self.embed, self.encode = nn.Embedding(num_symbols, EMBEDDING), nn.GRU(EMBEDDING, HIDDEN)
 
     def forward(self, message):

@@ -258,7 +258,9 @@ def test_a_study_of_a_users_own_agent(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = "models: [./own.py:Own]\ngrammars: [perm]\nnum_attributes: 2\nnum_values: 3\nseeds: [123]\n"
     (tmp_path / "mine.yaml").write_text(lines)
-    (tmp_path / "own.py").write_text("from torch import nn\nclass Own(nn.Module): pass\n")
+    (tmp_path / "own.py").write_text(
+        "from ecsuite.agents.senders import Sender\nclass Own(Sender):\n    forward = None\n"
+    )
     with pytest.raises(
         TypeError, match="unexpected keyword argument"
     ):  # it is imported, and lacks a constructor

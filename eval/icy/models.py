@@ -9,7 +9,7 @@ from ecsuite.agents.feedforward import FC1LReceiver
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions
-from ecsuite.agents.receivers import state_size
+from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.spec import AgentSpec, Role, parse_agent
 from ecsuite.eval.icy.hashtable import HashtableSender
 from ecsuite.grammars.geometry import Geometry
@@ -47,13 +47,13 @@ def make_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int
 class AttributeClassifier(nn.Module):
     """A receiver, which encodes the message, with a linear output layer: one row of logits per attribute."""
 
-    def __init__(self, receiver: nn.Module, num_attributes: int, num_values: int) -> None:
+    def __init__(self, receiver: Receiver, num_attributes: int, num_values: int) -> None:
         super().__init__()
         self.num_attributes, self.num_values = num_attributes, num_values
         self.receiver = receiver
         # FC1L has no bias and the initial weights of an embedding, as in the published program.
         is_embedding = isinstance(receiver, FC1LReceiver) and receiver.style == "icy"
-        self.answer = Linear(state_size(receiver), num_attributes * num_values, bias=not is_embedding)
+        self.answer = Linear(receiver.state_size, num_attributes * num_values, bias=not is_embedding)
         if is_embedding:
             nn.init.normal_(self.answer.weight)
 

@@ -17,7 +17,6 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from ecsuite.agents.factory import make_receiver, make_sender
 from ecsuite.agents.message import PAD
-from ecsuite.agents.receivers import state_size
 from ecsuite.agents.replicas import replicas
 from ecsuite.agents.senders import MessageBuilder
 from ecsuite.eval.learning.replicas import Replicas
@@ -146,7 +145,7 @@ class _Receiver(nn.Module):
             hidden_size=training.hidden_size,
             embedding_size=training.embedding_size,
         )
-        self.read = nn.Linear(state_size(self.receiver), num_attributes * num_values)
+        self.read = nn.Linear(self.receiver.state_size, num_attributes * num_values)
         self.num_attributes = num_attributes
 
     def forward(self, ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:

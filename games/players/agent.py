@@ -10,10 +10,10 @@ from torch.nn.functional import normalize
 from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
-from ecsuite.agents.perception import make_object_perception
-from ecsuite.agents.receivers import state_size
+from ecsuite.agents.perception import Perception, make_object_perception
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.games.channels import Channel, Mode
+from ecsuite.games.losses import Loss
 from ecsuite.games.noise import Noise, uniform
 from ecsuite.games.perturbations import Perturbation
 from ecsuite.games.registry import CHANNELS, TASKS
@@ -74,7 +74,7 @@ class Side(nn.Module):
         scaled: Tensor = vectors * (kept / (1 - self.dropout)).to(vectors.dtype)
         return scaled
 
-    def make_perception(self, part: Any, width: int | None = None) -> tuple[nn.Module, int]:
+    def make_perception(self, part: Any, width: int | None = None) -> tuple[Perception, int]:
         """A perception, and the width of its vectors; see `make_object_perception`."""
         try:
             return make_object_perception(part, self.world.object_shape, width)
@@ -105,7 +105,7 @@ class Speaker(Side):
             experiment.sender, num_features=num_features, vocab_size=num_logits - 1, max_len=channel.max_len
         )
         self.perception = perception
-        self.loss: Any = None
+        self.loss: Loss | None = None
         """The loss of its messages: baselines of one speaker are nothing to another."""
         self.freeze()
 
@@ -164,10 +164,11 @@ class Listener(Side):
         self.network = RECEIVERS.make(experiment.receiver, vocab_size=vocab_size, max_len=max_len)
         self.perception: nn.Module | None = None
         self.projection: nn.Module | None = None
-        width = state_size(self.network)
+        width = self.network.state_size
         if TASKS.load(experiment.task.kind).scores_candidates:
-            self.perception, size = self.make_perception(experiment.receiver.options.perception, width)
-            if not getattr(self.perception, "fits_states", False):
+            perception, size = self.make_perception(experiment.receiver.options.perception, width)
+            self.perception = perception
+            if not perception.fits_states:
                 self.projection = Linear(width, size, bias=False)
         self.task = TASKS.make(experiment.task, world=world, state_size=width)
         self.freeze()
@@ -207,7 +208,7 @@ class Listener(Side):
         seen = self.perturbed(candidates.features, generator)
         vectors = self.dropped_out(self.perception(seen), generator)
         queries = states if self.projection is None else self.projection(states)
-        if getattr(self.task, "scores_are_cosines", False):
+        if self.task.scores_are_cosines:
             queries, vectors = normalize(queries.float(), dim=-1), normalize(vectors.float(), dim=-1)
         scores = score_candidates(queries, vectors, candidates).float()
         if candidates.present is not None:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
 from ecsuite.games.channels import Channel, Mode
+from ecsuite.games.losses import Loss
 from ecsuite.games.noise import Noise
 from ecsuite.games.players.agent import Listener, Speaker
 from ecsuite.games.registry import LOSSES
@@ -69,8 +70,9 @@ class Pair(nn.Module):
         return self.listener.task
 
     @property
-    def loss(self) -> Any:
+    def loss(self) -> Loss:
         """What training minimises."""
+        assert self.speaker.loss is not None
         return self.speaker.loss
 
     @property
@@ -140,12 +142,12 @@ class Pair(nn.Module):
     ) -> RoundOutputs:
         """Let the listener answer messages; see `SeenRounds` and `play`."""
         received = self.channel.received(message, generator) if mode == "train" else message
-        if self.training and getattr(self.loss, "needs_all_answers", False):
+        if self.training and self.loss.needs_all_answers:
             received = message.with_all_ends()
         answer, ends = self.listener.response(received, candidates, generator)
         output = self.task(answer, truth)
-        if getattr(self.loss, "samples_answers", False):
-            choices = self.task.choices(answer)  # type: ignore[attr-defined]
+        if self.loss.samples_answers:
+            choices = self.task.choices(answer)
             output = replace(
                 output, answers=choose(choices, generator if mode == "train" else None), truth=truth
             )
@@ -194,25 +196,26 @@ def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.f
     # Agents add EOS to the vocabulary size; without a vocabulary, `symbol_size` is the number of values of a word.
     channel = speaker.channel
     listener = Listener(experiment, world, dtype, vocab_size=channel.symbol_size - 1, max_len=channel.max_len)
-    speaker.loss = LOSSES.make(experiment.loss)
-    _check_effects(experiment, channel, speaker.loss, listener.task)
+    loss: Loss = LOSSES.make(experiment.loss)
+    speaker.loss = loss
+    _check_effects(experiment, channel, loss, listener.task)
     return Pair(speaker, listener).train()
 
 
-def _check_effects(experiment: Experiment, channel: Channel, loss: Any, task: Task) -> None:
+def _check_effects(experiment: Experiment, channel: Channel, loss: Loss, task: Task) -> None:
     """Refuse settings of other sections that have no effect on the messages of this channel."""
-    kind, length_cost = experiment.channel.kind, getattr(experiment.loss.options, "length_cost", 0)
-    if length_cost and not channel.has_eos:
+    kind = experiment.channel.kind
+    if loss.length_cost and not channel.has_eos:
         raise ConfigError(
-            f"loss.length_cost: messages of channel {kind} have a fixed length, expected 0, got {length_cost}"
+            f"loss.length_cost: messages of channel {kind} have a fixed length, expected 0, got {loss.length_cost}"
         )
-    if getattr(loss, "samples_answers", False) and not channel.has_policy_gradient:
+    if loss.samples_answers and not channel.has_policy_gradient:
         raise ConfigError(
             f"loss.kind: rewards have no gradient for channel {kind}: expected channel reinforce"
         )
     if experiment.evaluation.mode == "sample" and not channel.has_samples:
         raise ConfigError(f"evaluation.mode: messages of channel {kind} are not sampled, expected greedy")
-    if getattr(loss, "samples_answers", False) and not hasattr(task, "choices"):
+    if loss.samples_answers and not task.has_choices:
         raise ConfigError(
             f"loss.kind: the answers of task {experiment.task.kind} can't be sampled: expected loss task"
         )

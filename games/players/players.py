@@ -61,7 +61,7 @@ class Players(nn.Module):
             # Steps at which agents began: senders, then receivers. And the accuracy of late of each sender.
             self.register_buffer("first_steps", torch.zeros(num_senders + num_receivers, dtype=torch.long))
             self.register_buffer("recent", torch.zeros(num_senders))
-        if self.options.voting and not (self.task.scores_candidates and hasattr(self.task, "choices")):
+        if self.options.voting and not (self.task.scores_candidates and self.task.has_choices):
             raise ConfigError(f"society.voting: task {experiment.task.kind} has no candidates to vote for")
         self.imitation = Imitation(self, experiment)
         self.generations = Generations(self, experiment)

@@ -25,9 +25,6 @@ def votes(pairs: Sequence[Pair], rounds: SeenRounds, message: Message, generator
         generator: See `Pair.play`.
     """
     answers = [pair.listener.response(message, rounds.candidates, generator)[0] for pair in pairs]
-    choices = [
-        pair.task.choices(answer)  # type: ignore[attr-defined]
-        for pair, answer in zip(pairs, answers, strict=True)
-    ]
+    choices = [pair.task.choices(answer) for pair, answer in zip(pairs, answers, strict=True)]
     mean = torch.stack([each.softmax(-1) for each in choices]).mean(0)
     return right_parts(mean.argmax(-1), rounds.truth).float().mean()

@@ -6,7 +6,7 @@ from plain_modules import HIDDEN, PlainReceiver, PlainSender, SenderOfOneCall
 
 from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.message import embed_symbols
-from ecsuite.agents.receivers import state_size
+from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.senders import build_message
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
@@ -131,11 +131,13 @@ def test_too_few_steps_are_refused():
 
 
 def test_a_receiver_says_how_wide_its_states_are():
-    assert state_size(PlainReceiver(6)) == HIDDEN
-    receiver = PlainReceiver(6)
-    del receiver.state_size
-    with pytest.raises(ConfigError, match="receiver PlainReceiver: expected an attribute state_size"):
-        state_size(receiver)
+    class Narrow(PlainReceiver):
+        def __init__(self):
+            Receiver.__init__(self, state_size=0)
+
+    assert PlainReceiver(6).state_size == HIDDEN
+    with pytest.raises(ConfigError, match=r"receiver Narrow: expected the width of its states .* got 0"):
+        Narrow()
 
 
 def test_what_agents_have_to_return():

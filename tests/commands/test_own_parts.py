@@ -163,7 +163,8 @@ def test_a_grammar_may_be_a_class_with_options(ecsuite, tmp_path):
 )
 def test_an_error_of_a_part_is_one_line(ecsuite, tmp_path, code, message):
     (tmp_path / "own.py").write_text(
-        "from torch import nn\nclass Own(nn.Module):\n    def __init__(self, options, **sizes): super().__init__()\n"
+        "from ecsuite.agents.senders import Sender\nclass Own(Sender):\n"
+        "    def __init__(self, options, **sizes): super().__init__()\n"
         f"    def forward(self, meanings, builder):\n        {code}\n"
     )
     code, out, err = ecsuite("train-game", "disc_tiny", "--sender", "./own.py:Own")

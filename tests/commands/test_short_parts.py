@@ -15,8 +15,9 @@ PARTS = {
 import torch
 from torch import nn
 from ecsuite.agents.message import embed_symbols
+from ecsuite.agents.senders import Sender
 
-class Own(nn.Module):
+class Own(Sender):
     def __init__(self, options, *, num_features, vocab_size, max_len):
         super().__init__()
         self.perceive, self.scores = nn.Linear(num_features, 32), nn.Linear(32, vocab_size + 1)
@@ -33,12 +34,11 @@ class Own(nn.Module):
     "receiver": """
 from torch import nn
 from ecsuite.agents.message import embed_symbols
+from ecsuite.agents.receivers import Receiver
 
-class Own(nn.Module):
-    state_size = 32
-
+class Own(Receiver):
     def __init__(self, options, *, vocab_size, max_len):
-        super().__init__()
+        super().__init__(state_size=32)
         self.embed, self.encode = nn.Embedding(vocab_size + 1, 32), nn.GRU(32, 32)
 
     def forward(self, message):
@@ -78,16 +78,10 @@ class Own(World):
         return one_hot(objects, 9, dtype)
 """,
     "task": """
-from torch import nn
-from ecsuite.games.tasks import TaskOutput
+from ecsuite.games.tasks import Task, TaskOutput
 from ecsuite.games.worlds.world import RoundSpec
 
-class Own(nn.Module):
-    scores_candidates = True
-
-    def __init__(self, options, *, world, state_size):
-        super().__init__()
-
+class Own(Task):
     @staticmethod
     def rounds(options):
         return RoundSpec(num_distractors=3)

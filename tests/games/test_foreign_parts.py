@@ -1,5 +1,6 @@
 """A part from a user's own file is trained, written down with its checksum, and trained again from the copy."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -52,7 +53,9 @@ def test_a_part_from_a_file_is_trained_and_repeated_from_its_copy(section, small
         load_experiment("run/config.yaml")
     notes = []
     again = load_experiment("run/config.yaml", note=notes.append, trust_code=True)
-    assert notes == [f"code: {next(Path('run/code').rglob('*.py'))}, the copy, as ./own.py is another"]
+    assert notes == [
+        f"code: {next(Path('run/code').rglob('*.py'))}, the copy, as ./own.py or what it imports is another"
+    ]
     run(again, Path("again"))
     first, second = (without_names(contents, folder) for folder in ("run", "again"))
     assert first == second
@@ -109,12 +112,12 @@ def test_a_config_of_the_user_may_name_files(small, run, own):
 )
 def test_errors_in_a_part_name_its_line_and_write_nothing(small, run, own, code, message):
     own.write_text(
-        "import torch\nclass Mine(torch.nn.Module):\n"
+        "import torch; from ecsuite.agents.senders import Sender\nclass Mine(Sender):\n    forward = None\n"
         "    def __init__(self, options, **sizes):\n        super().__init__()\n    " + code + "\n"
     )
     with pytest.raises(Exception) as caught:
         run(override(small(), ["sender=./own.py:Mine"]), Path("run"))
-    assert str(own_code.error_in_part(caught.value)).startswith(f"./own.py:5: {message}")
+    assert str(own_code.error_in_part(caught.value)).startswith(f"./own.py:6: {message}")
     assert not Path("run").exists()
 
 
@@ -136,7 +139,44 @@ def test_what_a_part_imports_is_copied_and_a_change_of_it_does_not_continue_a_ru
         load_experiment("run/config.yaml")
     notes = []
     again = load_experiment("run/config.yaml", note=notes.append, trust_code=True)
-    assert notes[0].endswith("helper.py, the copy, as what ./own.py imports is another")
+    assert notes[0].endswith("helper.py, the copy, as ./own.py or what it imports is another")
     assert run(again, Path("again")).step == 2
     copies = [sorted(file.name for file in Path(name, "code").rglob("*.py")) for name in ("run", "again")]
     assert copies[0] == copies[1]
+
+
+TASK = """
+from ecsuite.games.tasks import Discrimination, Task
+from ecsuite.games.worlds.world import RoundSpec
+class Mine(Task):
+    Options = Discrimination.Options
+    def rounds(options): return RoundSpec(num_distractors=2)
+    def chance(self): return {"accuracy": 0.5}
+    def forward(self, answer, truth): return None
+    def reward_of(self, answer): return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "    def chioces(self, answer): return answer\n",
+            "own.py:10: Mine: tasks have no chioces; did you mean choices?",
+        ),
+        (
+            "    score_candidates = False\n",
+            "Mine: tasks have no score_candidates; did you mean scores_candidates?",
+        ),
+        (
+            "    def __init__(self, *a, **b):\n        super().__init__(*a, **b)\n"
+            "        self.scores_are_cosine = True\n",
+            "Mine: tasks have no scores_are_cosine; did you mean scores_are_cosines?",
+        ),
+    ],
+)
+def test_a_misspelt_method_is_an_error(small, run, own, code, message):
+    own.write_text(TASK + code)
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        run(override(small(), ["task=./own.py:Mine"]), Path("run"))
+    assert not Path("run").exists()

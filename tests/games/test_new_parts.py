@@ -9,13 +9,18 @@ import yaml
 from torch import nn
 
 from ecsuite.agents.options import AgentOptions, PerceptionOptions
+from ecsuite.agents.perception import Perception
+from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
+from ecsuite.agents.senders import Sender
 from ecsuite.formats import read_corpus
 from ecsuite.games.channels import RelaxedOptions, SymbolChannel
 from ecsuite.games.experiment import load_experiment, override
+from ecsuite.games.losses import Loss
 from ecsuite.games.message_builders import RelaxedMessageBuilder
+from ecsuite.games.optimizers import Optimizer, OptimizerOptions
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
-from ecsuite.games.tasks import TaskOutput
+from ecsuite.games.tasks import Task, TaskOutput
 from ecsuite.games.worlds.world import Batch, RoundSpec, World, one_hot
 from ecsuite.parts.config import Count, Levels, Positive, Share, Weight
 from ecsuite.parts.registry import to_tree
@@ -55,18 +60,12 @@ class Ring(World):
         return one_hot(objects, self.num_values[0], dtype)
 
 
-class Margin(nn.Module):
+class Margin(Task):
     """Give the target a higher score than every other candidate, by a margin."""
 
     @options
     class Options:
         margin: Positive = 1.0
-
-    scores_candidates = True
-
-    def __init__(self, options, *, world, state_size):
-        super().__init__()
-        self.margin = options.margin
 
     @staticmethod
     def rounds(options):
@@ -74,7 +73,7 @@ class Margin(nn.Module):
 
     def forward(self, answer, truth):
         of_target = answer[:, truth.labels][..., None]
-        loss = (answer - of_target + self.margin).relu().mean(-1)
+        loss = (answer - of_target + self.options.margin).relu().mean(-1)
         return TaskOutput(loss=loss, measures={"accuracy": (answer <= of_target).all(-1).float()})
 
     def chance(self):
@@ -98,7 +97,7 @@ class Flipping(SymbolChannel):
         return Builder(self.options, None, self.options.temperature_in(epoch))
 
 
-class OneLayer(nn.Module):
+class OneLayer(Sender):
     """A sender of one layer of torch, which does not see its own symbols."""
 
     @options
@@ -117,7 +116,7 @@ class OneLayer(nn.Module):
         return builder.message()
 
 
-class Counting(nn.Module):
+class Counting(Receiver):
     """A receiver that adds up a vector for each symbol."""
 
     @options
@@ -125,8 +124,7 @@ class Counting(nn.Module):
         width: Count = 4
 
     def __init__(self, options, *, vocab_size, max_len):
-        super().__init__()
-        self.state_size = options.width
+        super().__init__(state_size=options.width)
         self.vectors = nn.Parameter(torch.randn(vocab_size + 1, options.width))
 
     def forward(self, message):
@@ -136,7 +134,7 @@ class Counting(nn.Module):
         return message.at_ends(list((symbols @ self.vectors).cumsum(0)))
 
 
-class Scaled(nn.Module):
+class Scaled(Perception):
     """The features, times a number that is learnt."""
 
     @options
@@ -152,18 +150,15 @@ class Scaled(nn.Module):
         return features * self.scale
 
 
-class Descent:
+class Descent(Optimizer):
     """Stochastic gradient descent."""
 
     @options
-    class Options:
+    class Options(OptimizerOptions):
         momentum: Share = 0.0
 
-    def __init__(self, options):
-        self.options = options
-
     def optimizer(self, parameters):
-        return torch.optim.SGD(parameters, lr=0.1, momentum=self.options.momentum)
+        return torch.optim.SGD(parameters, lr=self.options.lr, momentum=self.options.momentum)
 
 
 class Halving:
@@ -184,17 +179,14 @@ class Halving:
         return 0.5 ** (step // self.after)
 
 
-class Weighted:
+class Weighted(Loss):
     """The task's loss times a number."""
 
     @options
     class Options:
         weight: Weight = 1.0
 
-    def __init__(self, options):
-        self.options = options
-
-    def __call__(self, output, ends, message):
+    def forward(self, output, ends, message):
         return self.options.weight * (ends * output.loss).sum(0), torch.zeros_like(message.length)
 
 

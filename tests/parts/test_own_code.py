@@ -61,10 +61,11 @@ def test_only_what_was_named_is_imported(folder):
         (
             "class Mine: pass\n",
             "./own.py:Mine",
-            "./own.py:1: Mine: for a sender, expected a class that derives from torch.nn.Module",
+            "./own.py:1: Mine: for a sender, expected a class that derives from ecsuite.agents.senders.Sender",
         ),
         (
-            "from torch import nn\nclass Mine(nn.Module):\n    class Options: pass\n",
+            "from ecsuite.agents.senders import Sender\n"
+            "class Mine(Sender):\n    forward = None\n    class Options: pass\n",
             "./own.py:Mine",
             "./own.py:2: Mine: expected Options that derive from ecsuite.agents.options.AgentOptions",
         ),
@@ -79,7 +80,9 @@ def test_mistakes_are_told_in_one_line(folder, code, kind, message):
 
 
 def test_a_part_without_options_has_those_of_its_kind(folder):
-    (folder / "own.py").write_text("from torch import nn\nclass Mine(nn.Module): pass\n")
+    (folder / "own.py").write_text(
+        "from ecsuite.agents.senders import Sender\nclass Mine(Sender): forward = None\n"
+    )
     own_code.trust(["./own.py:Mine"])
     made = SENDERS.load("./own.py:Mine")
     assert issubclass(made, nn.Module) and made.Options().perception.kind == "identity"
@@ -88,7 +91,9 @@ def test_a_part_without_options_has_those_of_its_kind(folder):
 def test_another_content_is_another_part(folder):
     file = folder / "own.py"
     for value in (1, 2):
-        file.write_text(f"from torch import nn\nclass Mine(nn.Module):\n    value = {value}\n")
+        file.write_text(
+            f"from ecsuite.agents.senders import Sender\nclass Mine(Sender):\n    forward = None\n    value = {value}\n"
+        )
         own_code.trust(["./own.py:Mine"])
         assert SENDERS.load("./own.py:Mine").value == value
 
@@ -96,7 +101,7 @@ def test_another_content_is_another_part(folder):
 def test_modules_of_the_current_folder_are_found(folder, monkeypatch):
     (folder / "mine_for_a_test").mkdir()
     (folder / "mine_for_a_test" / "parts.py").write_text(
-        "from torch import nn\nclass Mine(nn.Module): pass\n"
+        "from ecsuite.agents.senders import Sender\nclass Mine(Sender): forward = None\n"
     )
     own_code.trust(["mine_for_a_test.parts:Mine"])
     assert SENDERS.load("mine_for_a_test.parts:Mine").__name__ == "Mine"

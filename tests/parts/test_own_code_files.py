@@ -1,5 +1,7 @@
 """The user's files that a part imports: which they are, how they are loaded, and that a change of one is seen."""
 
+import os
+import py_compile
 from pathlib import Path
 
 import pytest
@@ -147,3 +149,23 @@ def test_the_copies_are_the_same_part(folder):
         copy.write_bytes(content)
     assert own_code.checksum("copies/package/own.py") == own_code.checksum("package/own.py")
     assert load("copies/package/own.py:Own").value == 2
+
+
+def test_a_module_in_folders_without_files_of_their_own():
+    write(
+        lab__parts__own="from lab.parts.helper import value\nclass Own: value = value\n",
+        lab__parts__helper="value = 5\n",
+    )
+    assert load("lab.parts.own:Own").value == 5
+
+
+def test_bytecode_beside_a_file_is_not_run(folder):
+    """It is not covered by the checksum, whatever lies in a folder of somebody else."""
+    write(own="import helper\nclass Own: value = helper.value\n", helper="value = 1\n")
+    file, times = folder / "helper.py", (1, 1)
+    file.write_text("value = 2\n")
+    os.utime(file, times)
+    py_compile.compile("helper.py")
+    file.write_text("value = 1\n")
+    os.utime(file, times)
+    assert load("./own.py:Own").value == 1

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 from torch.nn import functional
+from ecsuite.agents import receivers, senders, perception
 from ecsuite.agents.message import EOS, PAD, Message, embed_symbols
 from ecsuite.agents.options import AgentOptions, PerceptionOptions
 from ecsuite.parts.config import Share
 from ecsuite.games.channels import GumbelChannel
 from ecsuite.games.message_builders import DiscreteMessageBuilder
 
-class Sender(nn.Module):
+class Sender(senders.Sender):
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
         scale: Share = 0.5
@@ -121,13 +122,12 @@ class Channel(GumbelChannel):
     "a receiver that reads what fills messages up": (
         SENDER
         + """
-class Receiver(nn.Module):
+class Receiver(receivers.Receiver):
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
         pass
-    state_size = 16
     def __init__(self, options, *, vocab_size, max_len=0):
-        super().__init__()
+        super().__init__(state_size=16)
         self.embed = nn.Embedding(vocab_size + 1, 8)
         self.encode = nn.GRU(8, 8, bidirectional=True)
     def forward(self, message):
@@ -151,7 +151,7 @@ class Channel(GumbelChannel):
     "a weight that is not cast": (
         SENDER
         + """
-class Perception(nn.Module):
+class Perception(perception.Perception):
     Options = PerceptionOptions
     def __init__(self, options, *, object_shape, state_size=None):
         super().__init__()

@@ -42,8 +42,9 @@ def test_an_agent_of_ones_own_is_trained(ecsuite, tmp_path, role, workers):
         ("def x(:\n", "./own.py:1: invalid syntax"),
         ("", "./own.py: has no Own; it has no class or function"),
         (
-            "from torch import nn\nclass Own(nn.Module):\n    def __init__(self, *_, **__): 1 / 0\n",
-            "own.py:3: ZeroDiv",
+            "from ecsuite.agents.senders import Sender\nclass Own(Sender):\n    forward = None\n"
+            "    def __init__(self, *_, **__): 1 / 0\n",
+            "own.py:4: ZeroDiv",
         ),
     ],
 )

@@ -44,9 +44,9 @@ def test_each_speaker_has_the_baseline_of_its_rewards(small):
 
 def test_weights_of_a_loss_are_trained(small, tmp_path):
     (tmp_path / "loss.py").write_text(
-        "import torch\nfrom torch import nn\nfrom ecsuite.games.losses import TaskLoss\n"
-        "class Weighted(nn.Module):\n    Options = TaskLoss.Options\n"
-        "    def __init__(self, options):\n        super().__init__()\n        self.inner = TaskLoss(options)\n"
+        "import torch\nfrom torch import nn\nfrom ecsuite.games.losses import Loss, TaskLoss\n"
+        "class Weighted(Loss):\n    Options = TaskLoss.Options\n"
+        "    def __init__(self, options):\n        super().__init__(options)\n        self.inner = TaskLoss(options)\n"
         "        self.weight = nn.Parameter(torch.zeros(()))\n"
         "    def forward(self, output, ends, message):\n"
         "        loss, cost = self.inner(output, ends, message)\n"
