@@ -6,7 +6,7 @@ from typing import Any
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.games.code_files import lies_in_run_folder, with_sources
-from ecsuite.games.registry import WORLDS
+from ecsuite.games.registry import PLAYS, WORLDS
 from ecsuite.games.sections import (
     DATA,
     DEFAULTS,
@@ -18,6 +18,8 @@ from ecsuite.games.sections import (
     Experiment,
     Tree,
     foreign_parts,
+    unread_options,
+    unread_sections,
 )
 from ecsuite.games.settings_layers import (
     assignments_tree,
@@ -29,6 +31,7 @@ from ecsuite.games.settings_layers import (
 from ecsuite.games.worlds import own_data
 from ecsuite.parts.config import checked, read_yaml, shipped_configs
 from ecsuite.parts.registry import KIND, merge_section, read_options, read_part
+from ecsuite.runtime.errors import ConfigError
 
 
 def named_configs() -> dict[str, str]:
@@ -154,8 +157,32 @@ def _with_perceptions(of_sender: str, of_receiver: str) -> Tree:
     return {**DEFAULTS, **agents}
 
 
+def _read_by_play(layers: list[tuple[str, Tree]]) -> list[tuple[str, Tree]]:
+    """Layers with what their play reads: sections of another play, in layers below it, are left out.
+
+    Raises:
+        ConfigError: If the layer that names the play, or one above it, has a section that the play does not read.
+    """
+    play, chosen = DEFAULTS["play"], 0
+    for number, (source, tree) in enumerate(layers):
+        if "play" in tree:
+            with named_source(source):
+                play, chosen = merge_section(PLAYS, play, tree["play"], "play"), number
+    kind = play[KIND]
+    unread = unread_sections(kind)
+    for source, tree in layers[chosen:]:
+        for key in unread:
+            if key in tree:
+                raise ConfigError(f"{source}: {key}: play {kind} does not read it")
+        for section, name in unread_options(kind):
+            if name in (tree.get(section) or {}):
+                raise ConfigError(f"{source}: {section}.{name}: play {kind} does not read it")
+    return [(source, {key: tree[key] for key in tree if key not in unread}) for source, tree in layers]
+
+
 def _read(layers: list[tuple[str, Tree]]) -> Experiment:
     """Build the experiment of these layers, each with its source for messages, the lowest first."""
+    layers = _read_by_play(layers)
     world = DEFAULTS["world"]
     for source, tree in layers:
         if "world" in tree:

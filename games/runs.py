@@ -28,7 +28,7 @@ from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.run_log import LOG, require_unchanged_log
-from ecsuite.games.sections import Experiment
+from ecsuite.games.sections import SIGNALLING, Experiment
 from ecsuite.games.tasks import Reconstruction
 from ecsuite.games.views import View
 from ecsuite.games.world_making import make_world
@@ -104,6 +104,10 @@ class Run:
     @cached_property
     def players(self) -> Players:
         """All trained agents, in evaluation mode; for errors see `pair`."""
+        if self.experiment.play != SIGNALLING:
+            raise ConfigError(
+                f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its corpus"
+            )
         players = make_players(self.experiment, make_world(with_data(self.experiment)))
         weights = weights_of_corpus(self.folder, self.note)
         if weights is None:

@@ -179,6 +179,8 @@ class Experiment:
             del tree["play"]
         for key in unread_sections(self.play.kind):
             tree.pop(key, None)
+        for section, name in unread_options(self.play.kind):
+            del tree[section][name]
         return {key: value for key, value in tree.items() if value or key not in CHECKSUMS}
 
     @property
@@ -197,6 +199,15 @@ PARTS: Mapping[str, Registry] = {
 """The sections that name a part."""
 OF_SOCIETIES: Mapping[str, type] = {"society": SocietyOptions, "generations": GenerationOptions}
 """The sections that the config of a single pair leaves out."""
+OF_AGENTS = (
+    ("training", "init_sender"),
+    ("training", "init_receiver"),
+    ("training", "freeze_sender"),
+    ("training", "freeze_receiver"),
+    ("evaluation", "noise_objects"),
+    ("evaluation", "keep"),
+)
+"""Options that only plays of senders and receivers in a world read."""
 PLAIN: Mapping[str, type] = {**OF_SOCIETIES, "training": TrainingOptions, "evaluation": EvaluationOptions}
 """The sections of options without a part."""
 TEXTS = ("name", "about")
@@ -235,6 +246,14 @@ def unread_sections(play: str) -> list[str]:
         return []
     read = {"play", "training", "evaluation", *PLAYS.load(play).sections}
     return [key for key in (*PARTS, *PLAIN) if key not in read]
+
+
+def unread_options(play: str) -> list[tuple[str, str]]:
+    """The options of training and evaluation that a kind of play does not read, each with its section."""
+    if play == SIGNALLING.kind:
+        return []
+    read = PLAYS.load(play).options_read
+    return [(section, name) for section, name in OF_AGENTS if f"{section}.{name}" not in read]
 
 
 def foreign_parts(part: Part) -> Iterator[str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 from ecsuite.games.experiment import ignore
 from ecsuite.games.initial_weights import with_initial_weights
 from ecsuite.games.loggers import Logger
-from ecsuite.games.plays.signalling import Signalling
+from ecsuite.games.plays.play import Play
+from ecsuite.games.registry import PLAYS
 from ecsuite.games.run_folder import only_process
 from ecsuite.games.run_identity import with_data, with_horizon
 from ecsuite.games.sections import Experiment, with_training
@@ -60,7 +61,9 @@ def train(
         precision = choose_precision(experiment.training.precision, place)
         experiment = with_data(with_horizon(with_training(experiment, precision=precision)))
         experiment, initial = with_initial_weights(experiment, folder, note)
-        play = Signalling(experiment.play.options, experiment=experiment, device=place, initial=initial)
+        play: Play = PLAYS.make(experiment.play, experiment=experiment, device=place)
+        for role, agents in initial.items():
+            play.take_agents(role, agents, str(experiment.training.init_of(role)))
         play.check(folder, note)
         trainer = Trainer(play, experiment, folder, device=place, callbacks=callbacks)
         return trainer.run(resume=resume)

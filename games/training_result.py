@@ -6,6 +6,9 @@ from typing import Any
 
 from ecsuite.games.run_folder import EXTRA, REMEDY, StopReason
 
+UNITS = {"loss": "nats", "length": "mean message length incl. EOS"}
+"""What a figure is in, by its name."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
@@ -56,7 +59,7 @@ class Result:
             if name in self.chance:
                 figure = f"{value:8.1%}  chance level {self.chance[name]:.2g}"
             else:
-                figure = f"{value:8.3f}  {'nats' if name == 'loss' else 'mean message length incl. EOS'}"
+                figure = f"{value:8.3f}  {UNITS.get(name, '')}".rstrip()
             lines.append(f"  {name.replace('_', ' '):20}{figure}")
         for name, extra in self.extra_evaluations.items():
             lines.append(f"  {name:20}{extra['accuracy']:8.1%}  accuracy")

@@ -16,14 +16,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ecsuite.corpus import Corpus
+from ecsuite.games.noise import noise_generator
 from ecsuite.games.sections import EvaluationOptions, Experiment, Role
 from ecsuite.parts.own_code import NoOptions
 
 if TYPE_CHECKING:
+    from ecsuite.games.initial_weights import Agents
     from ecsuite.games.optimizers import Optimise
 
 Note = Callable[[str], None]
@@ -46,9 +49,19 @@ class Play(ABC):
     Options: ClassVar[type] = NoOptions
     sections: ClassVar[tuple[str, ...]] = ()
     """Sections of a config that it reads beside `play`, `training` and `evaluation`."""
+    options_read: ClassVar[tuple[str, ...]] = ()
+    """Options of `OF_AGENTS` in `ecsuite.games.sections` that it reads, such as `training.init_sender`."""
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         self.options, self.experiment, self.device = options, experiment, device
+
+    def rng(self, purpose: str, step: int) -> np.random.Generator:
+        """Random numbers of a step for one purpose: a pure function of the seed, these two and nothing else."""
+        return np.random.default_rng([self.experiment.training.seed, step, *purpose.encode()])
+
+    def noise(self, purpose: str, step: int) -> torch.Generator:
+        """The same for tensors."""
+        return noise_generator(self.experiment.training.seed, purpose, step, self.device)
 
     @property
     def num_rounds(self) -> int:
@@ -101,6 +114,10 @@ class Play(ABC):
     def other_evaluations(self) -> dict[str, dict[str, float]]:
         """Figures of the final agents on other objects, by name of the evaluation."""
         return {}
+
+    def take_agents(self, role: Role, agents: "Agents", source: str) -> None:
+        """Let the agents of a role begin with the weights of those of another run; see `set_agent_weights`."""
+        raise NotImplementedError(f"{type(self).__name__}: training.init_{role} is not read")
 
     def keep(self, folder: Path) -> dict[str, Any]:
         """Write what is kept beside the corpus into the run folder; returns what the metadata says of it."""

@@ -20,7 +20,7 @@ from ecsuite.games.optimizers import Optimise
 from ecsuite.games.players.generations import bottleneck_note
 from ecsuite.games.players.players import make_players
 from ecsuite.games.plays.play import Measures, TrainedPlay
-from ecsuite.games.sections import EvaluationOptions, Experiment, Role
+from ecsuite.games.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
 from ecsuite.games.training_notes import description
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.devices import PRECISIONS
@@ -36,15 +36,9 @@ class Signalling(TrainedPlay):
     sections = (
         *TrainedPlay.sections, "world", "task", "channel", "sender", "receiver", "loss", "society", "generations",
     )  # fmt: skip
+    options_read = tuple(f"{section}.{name}" for section, name in OF_AGENTS)
 
-    def __init__(
-        self,
-        options: Any,
-        *,
-        experiment: Experiment,
-        device: torch.device,
-        initial: Mapping[Role, Agents] | None = None,
-    ) -> None:
+    def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         super().__init__(options, experiment=experiment, device=device)
         self.world = make_world(experiment)
         require_weights(experiment, self.world)
@@ -52,8 +46,10 @@ class Signalling(TrainedPlay):
             device
         )
         self.module: nn.Module = self.players
-        for role, agents in (initial or {}).items():
-            set_agent_weights(self.players, role, agents, str(experiment.training.init_of(role)))
+
+    def take_agents(self, role: Role, agents: Agents, source: str) -> None:
+        """Let the agents of a role begin with the weights of those of another run."""
+        set_agent_weights(self.players, role, agents, source)
 
     @property
     def num_rounds(self) -> int:

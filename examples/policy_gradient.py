@@ -1,0 +1,69 @@
+"""Two tables of policies that play a Lewis game, with several updates for each rollout (Schulman et al. 2017)."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from ecsuite.corpus import Corpus
+from ecsuite.games.plays.play import TrainedPlay
+from ecsuite.parts.config import Count, Positive
+
+
+class PolicyGradient(TrainedPlay):
+    """Speaker and listener are rewarded where the listener names the meaning; both take clipped steps (PPO)."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Set by `--set play.num_meanings=8`."""
+
+        num_meanings: Count = 5
+        """Meanings, and as many symbols."""
+        num_updates: Count = 4
+        """Updates for each rollout."""
+        clip: Positive = 0.2
+        """How far the probability of an action may move in them."""
+
+    def __init__(self, options, *, experiment, device):
+        super().__init__(options, experiment=experiment, device=device)
+        size = options.num_meanings
+        self.module = nn.ParameterList(torch.zeros(size, size) for _ in range(2)).to(device)
+
+    def chance(self):
+        """A meaning at random."""
+        return {"accuracy": 1 / self.options.num_meanings}
+
+    def update(self, step, optimise):
+        """Play rounds, and change the policies several times by what came of them."""
+        rng, size = self.noise("rounds", step), self.experiment.training.batch_size
+        meanings = torch.randint(self.options.num_meanings, (size,), generator=rng, device=self.device)
+        with torch.no_grad():
+            symbols = self.module[0][meanings].softmax(-1).multinomial(1, generator=rng)[:, 0]
+            answers = self.module[1][symbols].softmax(-1).multinomial(1, generator=rng)[:, 0]
+        actions = [(meanings, symbols), (symbols, answers)]
+        before = [chance.detach() for chance in self.probabilities(actions)]
+        reward = (answers == meanings).float()
+        for _ in range(self.options.num_updates):
+            ratios = [now / old for now, old in zip(self.probabilities(actions), before, strict=True)]
+            low, high = 1 - self.options.clip, 1 + self.options.clip
+            gains = [torch.min(each, each.clamp(low, high)) * (reward - reward.mean()) for each in ratios]
+            optimise(-torch.stack(gains).mean())
+        return {"accuracy": reward.mean()}
+
+    def probabilities(self, actions):
+        """Of the actions that were chosen, (batch,) for each agent."""
+        return [
+            table[given].softmax(-1)[range(len(given)), action]
+            for table, (given, action) in zip(self.module, actions, strict=True)
+        ]
+
+    def evaluate(self):
+        """The share of meanings that come back through the most likely symbols."""
+        said = self.module[0].argmax(-1)
+        right = self.module[1][said].argmax(-1) == torch.arange(len(said), device=self.device)
+        return {"accuracy": float(right.float().mean())}
+
+    def corpus(self, evaluation):
+        """The most likely symbol of each meaning."""
+        said = self.module[0].argmax(-1)
+        return Corpus((1 + said[:, None]).tolist(), meanings=torch.arange(len(said))[:, None].numpy())
