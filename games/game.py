@@ -18,7 +18,7 @@ from torch.nn.functional import normalize
 
 from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.linear import Linear
-from ecsuite.agents.message import Message
+from ecsuite.agents.message import Message, at_certain_end
 from ecsuite.agents.perception import Perception, make_object_perception
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.games.channels import Channel, Mode
@@ -126,6 +126,7 @@ class Game(nn.Module):
                 f"loss.kind: the answers of task {task.kind} can't be sampled: expected loss task"
             )
         training = experiment.training
+        self.noise_in_evaluation = experiment.evaluation.noise
         self.seed = training.seed
         self.frozen_roles = [role for role in ROLES if getattr(training, f"freeze_{role}")]
         if "sender" in self.frozen_roles:
@@ -244,13 +245,14 @@ class Game(nn.Module):
         generator: Noise | None,
     ) -> RoundOutputs:
         """Let the receiver answer messages; see `SeenRounds` and `play`."""
-        received = self.channel.received(message, generator) if mode == "train" else message
+        is_noisy = mode == "train" or (self.noise_in_evaluation and generator is not None)
+        received = self.channel.received(message, generator) if is_noisy else message
         if self.training and self.loss.needs_all_answers:
             received = message.with_all_ends()
         answer, ends = self.response(received, candidates, generator)
         output = self.task(answer, truth)
         if self.loss.samples_answers:
-            choices = self.task.choices(answer)
+            choices = self.task.choices(at_certain_end(answer, ends))
             output = replace(
                 output, answers=choose(choices, generator if mode == "train" else None), truth=truth
             )
