@@ -91,3 +91,33 @@ def test_a_fault_is_told_in_a_line_and_nothing_is_written(ecsuite, tmp_path, kin
     if fault in ("raises", "wrong shape"):
         assert err.split(":")[1].isdigit(), "a line of the file"
     assert sorted(tmp_path.rglob("*")) == before
+
+
+UNFIT = {
+    "ends": (
+        "channel",
+        ("return self.symbols[-1]", "self.ends[-1] = self.ends[-1] * 0.5; return self.symbols[-1]"),
+        "own: the probabilities of its ends do not add up to 1",
+    ),
+    "length": (
+        "sender",
+        (
+            "return builder.message()",
+            "m = builder.message(); object.__setattr__(m, 'length', m.length + 1); return m",
+        ),
+        "own: its length is not the mean of its ends",
+    ),
+    "no target": ("world", ("labels=labels,", "labels=labels & False,"), "own: expected a target among"),
+    "infinite": ("task", ("loss=loss,", "loss=loss / 0,"), "own: expected finite measures, got {'loss': "),
+}
+
+
+@pytest.mark.parametrize("fault", UNFIT)
+def test_what_does_not_fit_is_told_before_the_first_step(ecsuite, tmp_path, fault):
+    kind, (right, wrong), message = UNFIT[fault]
+    code = template(kind)
+    assert right in code
+    Path("own.py").write_text(code.replace(right, wrong))
+    status, out, err = ecsuite(*COMMANDS[kind])
+    assert (status, out) == (2, "") and not Path("runs").exists()
+    assert err.startswith("./own.py:") and message in err and err.count("\n") == 1
