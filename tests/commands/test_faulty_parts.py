@@ -1,5 +1,6 @@
 """Faults of a user's own part, in each kind: one line that names file and line, exit code 2, and nothing written."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -54,14 +55,11 @@ def template(kind):
 
 
 def raising(kind):
-    """A part of the right kind that fails as soon as it is made; a function as soon as it is called."""
+    """A part of the right kind whose first method fails; a function as soon as it is called."""
     if kind in FUNCTIONS:
         return "def own(first):\n    1 / 0\n"
-    code, *after = template(kind).split("    def __init__(", 1)
-    if not after:
-        return code
-    head, _, rest = after[0].partition("\n")
-    return f"{code}    def __init__({head}\n        1 / 0\n{rest}"
+    before, head, after = re.split(r"(?m)^(    def .*:\n)", template(kind), maxsplit=1)
+    return f"{before}{head}        1 / 0\n{after}"
 
 
 FAULTS = {
