@@ -76,6 +76,22 @@ def _stacked(states: Sequence[Tensor] | Tensor) -> Tensor:
     return states if isinstance(states, Tensor) else torch.stack(list(states))
 
 
+def at_certain_end(answers: Tensor, ends: Tensor) -> Tensor:
+    """The answer at the end of each message, where all but one of its ends have the probability 0.
+
+    Args:
+        answers: At each end, (num_ends, batch, ...).
+        ends: Probability of each end, (num_ends, batch).
+
+    Returns:
+        (1, batch, ...).
+    """
+    if len(ends) == 1:
+        return answers
+    last = ends.argmax(0).view(1, -1, *[1] * (answers.dim() - 2))
+    return answers.gather(0, last.expand(1, *answers.shape[1:]))
+
+
 def embed_symbols(embedding: nn.Embedding, symbols: Tensor) -> Tensor:
     """Embed the symbols of any channel, in training and in evaluation.
 

@@ -53,7 +53,7 @@ class PolicyGradient(TrainedPlay):
     def probabilities(self, actions):
         """Of the actions that were chosen, (batch,) for each agent."""
         return [
-            table[given].softmax(-1)[range(len(given)), action]
+            table[given].softmax(-1).gather(1, action[:, None])[:, 0]
             for table, (given, action) in zip(self.module, actions, strict=True)
         ]
 

@@ -5,6 +5,7 @@ What each own part returns is checked here, once, and not in training.
 
 import copy
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from torch import Tensor, nn
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.message import Message
 from ecsuite.agents.own_agents import check_message, check_states, require_shape, type_name, wrong
+from ecsuite.games.checks import fault_of_batch, fault_of_features, fault_of_measures, fault_of_message
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import Optimise
-from ecsuite.games.players.pair import Pair
+from ecsuite.games.players.pair import Pair, PlayResult
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.sections import Experiment, foreign_parts
 from ecsuite.games.tasks import TaskOutput
-from ecsuite.games.worlds.world import Batch, World
+from ecsuite.games.worlds.world import World
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, PartError
 
@@ -36,8 +38,9 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
     _watch(experiment, trial)
     try:
         batch = world.batch("train", 0)
-        if own_code.is_foreign(experiment.world.kind):
-            _check_batch(experiment.world.kind, world, batch)
+        if own_code.is_foreign(kind := experiment.world.kind):
+            _refuse(kind, "draw", fault_of_batch(batch))
+            _refuse(kind, "features", fault_of_features(world, batch, torch.float32))
         updates = Optimise(experiment.optimizer, trial)
         optimizer = updates.optimizer
         if not isinstance(optimizer, torch.optim.Optimizer):
@@ -47,12 +50,13 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
         factor = SCHEDULES.make(experiment.schedule, steps_per_epoch=steps_per_epoch).factor(0)
         if not isinstance(factor, int | float) or not np.isfinite(factor):
             raise wrong(experiment.schedule.kind, "factor", "a finite number", f"{factor!r:.60}")
-        noise = noise_generator(0, "train", 0, game.device)
-        trial.play(batch, "train", noise).objective.backward()
+        played = trial.play(batch, "train", noise_generator(0, "train", 0, game.device))
+        _check_play(experiment, trial, played)
+        played.objective.backward()
         updates.factor = float(factor)
         updates.step()
         with torch.inference_mode():
-            trial.eval().play(batch, "greedy", None)
+            _check_play(experiment, trial, trial.eval().play(batch, "greedy", None))
     except ConfigError:
         raise
     except Exception as error:
@@ -62,6 +66,24 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
         where = f"{own_code.place_of(kinds[0])}: " if len(kinds) == 1 else ""
         said = f"{type(error).__name__}: {' '.join(str(error).split()):.300}"
         raise PartError(f"{where}the first step with {', '.join(kinds)} failed: {said}") from error
+
+
+def _check_play(experiment: Experiment, game: Pair, played: PlayResult) -> None:
+    """Check the message and the measures of a batch."""
+    fault = fault_of_message(played.message, game.channel)
+    _refuse(experiment.channel.kind, "start_message", fault)
+    _refuse(experiment.sender.kind, "forward", fault)
+    measures = {name: float(value) for name, value in played.measures.items()}
+    if fault := fault_of_measures(measures, game.task.chance()):
+        _refuse(experiment.loss.kind, "forward", fault)
+        _refuse(experiment.task.kind, "forward", fault)
+        raise ValueError(fault)
+
+
+def _refuse(kind: str, method: str, fault: str | None) -> None:
+    """Tell a fault with the place of the method of the part that it is of, if that is the user's own."""
+    if fault is not None and own_code.is_foreign(kind):
+        raise PartError(f"{own_code.place_of(kind, method)}: {kind.partition(':')[2]}: {fault}")
 
 
 def _parts(experiment: Experiment) -> list[Part]:
@@ -78,8 +100,10 @@ def _watch(experiment: Experiment, game: Pair) -> None:
     _hook(sender, game.speaker.network, check_message)
     _hook(receiver, game.listener.network, check_states)
     _hook(experiment.task, game.task, _check_task)
-    if own_code.is_foreign(experiment.channel.kind):
-        game.channel.start_message = _watched_channel(experiment.channel.kind, game.channel)  # type: ignore[method-assign]
+    if own_code.is_foreign(kind := experiment.channel.kind):
+        _replace(
+            game.channel, "start_message", lambda builder, *_: _watch_builder(kind, game.channel, builder)
+        )
     _hook(experiment.loss, game.loss, _check_loss)
 
 
@@ -102,46 +126,35 @@ def _check_task(kind: str, module: Any, answer: Tensor, returned: Any) -> None:
         require_shape(kind, "forward", name, value, tuple(answer.shape[:2]))
 
 
-def _watched_channel(kind: str, channel: Any) -> Callable[..., Any]:
-    """`start_message` of a channel, whose builders are checked."""
-    start = channel.start_message
+def _watch_builder(kind: str, channel: Any, builder: Any) -> None:
+    """Check the symbols and the message of a message builder."""
+    num_weights = channel.num_logits or channel.symbol_size
 
-    def start_message(*arguments: Any, **settings: Any) -> Any:
-        builder = start(*arguments, **settings)
-        return _WatchedBuilder(kind, builder, channel)
-
-    return start_message
-
-
-class _WatchedBuilder:
-    """A message builder whose symbols and message are checked."""
-
-    def __init__(self, kind: str, builder: Any, channel: Any) -> None:
-        self.kind, self.builder, self.channel = kind, builder, channel
-
-    @property
-    def done(self) -> bool:
-        """Whether the message is complete."""
-        return bool(self.builder.done)
-
-    def step(self, logits: Tensor) -> Any:
-        """The symbol of these logits."""
-        said = self.builder.step(logits)
+    def check_symbols(said: Any, logits: Tensor) -> None:
         is_id = isinstance(said, Tensor) and not said.is_floating_point()
-        shape = (
-            (len(logits),) if is_id else (len(logits), self.channel.num_logits or self.channel.symbol_size)
-        )
-        require_shape(
-            self.kind, "start_message", "ids or weights of a symbol", said, shape, "step of the builder"
-        )
-        return said
+        shape = (len(logits),) if is_id else (len(logits), num_weights)
+        of = "step of the builder to give"
+        require_shape(kind, "start_message", "ids or weights of a symbol", said, shape, of)
 
-    def message(self) -> Message:
-        """The message."""
-        made = self.builder.message()
-        if not isinstance(made, Message):
-            raise wrong(self.kind, "start_message", "a Message of the builder", type_name(made))
-        return made
+    def check_message(message: Any) -> None:
+        if not isinstance(message, Message):
+            raise wrong(kind, "start_message", "a Message of the builder", type_name(message))
+
+    _replace(builder, "step", check_symbols)
+    _replace(builder, "message", check_message)
+
+
+def _replace(owner: Any, name: str, check: Callable[..., None]) -> None:
+    """Call `check(returned, *arguments)` whenever a method of an object has been called."""
+    method = getattr(owner, name)
+
+    def checked(*arguments: Any, **settings: Any) -> Any:
+        returned = method(*arguments, **settings)
+        check(returned, *arguments)
+        return returned
+
+    with suppress(AttributeError):  # a class with slots
+        setattr(owner, name, checked)
 
 
 def _check_loss(kind: str, module: Any, output: TaskOutput, returned: Any) -> None:
@@ -150,29 +163,3 @@ def _check_loss(kind: str, module: Any, output: TaskOutput, returned: Any) -> No
     for name, value in zip(("loss", "cost"), returned, strict=True):
         if isinstance(value, Tensor) or name == "loss":  # a cost may be 0
             require_shape(kind, "forward", name, value, tuple(output.loss.shape[1:]))
-
-
-def _check_batch(kind: str, world: World, batch: Batch) -> None:
-    """Check that the fields of a batch fit together."""
-    labels, num_objects = batch.labels, len(batch.objects)
-    if labels.ndim != 2 or labels.dtype != np.bool_:
-        raise wrong(
-            kind, "draw", "labels, (batch, num_candidates), of bool", f"{labels.shape} of {labels.dtype}"
-        )
-    if batch.candidates is None:
-        if labels.size != num_objects:
-            expected = f"an object for each of the {labels.shape} labels, as there are no candidates"
-            raise wrong(kind, "draw", expected, f"{num_objects}")
-    elif batch.candidates.shape != labels.shape:
-        raise wrong(
-            kind, "draw", f"candidates of the shape of labels, {labels.shape}", f"{batch.candidates.shape}"
-        )
-    for name, indices in (("shown", batch.shown), ("candidates", batch.candidate_indices())):
-        if indices.ndim != 2 or len(indices) != len(labels):
-            raise wrong(kind, "draw", f"{name} of {len(labels)} rounds", f"{indices.shape}")
-        if indices.min(initial=0) < 0 or indices.max(initial=0) >= num_objects:
-            raise wrong(kind, "draw", f"indices of {num_objects} objects in {name}", f"{indices.max()}")
-    if not labels.any(1).all():
-        raise wrong(kind, "draw", "a target among the candidates of each round", "a round without one")
-    found = world.features(torch.from_numpy(np.array(batch.objects)), torch.float32)
-    require_shape(kind, "features", "features of objects", found, (num_objects, *world.object_shape))

@@ -102,6 +102,8 @@ class EvaluationOptions:
     """Metrics of the language at each evaluation, such as [topsim], without intervals and chance levels."""
     metrics_corpus_size: Count = 500
     """Messages that these metrics are of, at most; their time grows with it."""
+    noise: bool = False
+    """Whether the receiver gets messages with the noise of the channel, as in training."""
     noise_objects: bool = False
     """At the end the agents also play rounds about objects of noise, images or vectors: a control."""
     keep: tuple[str, ...] = ()
@@ -206,6 +208,7 @@ OF_AGENTS = (
     ("training", "freeze_receiver"),
     ("evaluation", "noise_objects"),
     ("evaluation", "keep"),
+    ("evaluation", "noise"),
 )
 """Options that only plays of senders and receivers in a world read."""
 PLAIN: Mapping[str, type] = {**OF_SOCIETIES, "training": TrainingOptions, "evaluation": EvaluationOptions}

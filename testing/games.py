@@ -12,6 +12,7 @@ import yaml
 from torch import nn
 
 from ecsuite.games.channels import Mode
+from ecsuite.games.checks import fault_of_ids, fault_of_measures, fault_of_message
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import from_tree
 from ecsuite.games.noise import noise_generator
@@ -20,7 +21,7 @@ from ecsuite.games.players.players import make_players
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, require, watched
-from ecsuite.testing.messages import disagreement, ill_formed, of_all_lengths, row_of, same_symbols
+from ecsuite.testing.messages import of_all_lengths, row_of, same_symbols
 from ecsuite.testing.trial import SOCIETIES, Trial, gradients, play, same, scratch_folder
 
 ALONE = 1e-3
@@ -125,8 +126,8 @@ def messages_are_well_formed(trial: Trial) -> None:
     if game.channel.num_levels is not None:
         return
     for mode in ("greedy", "sample"):
-        problem = ill_formed(play(game, world.batch("valid", 0), mode).message)
-        require(problem is None, f"mode {mode}: {problem}")
+        fault = fault_of_ids(play(game, world.batch("valid", 0), mode).message)
+        require(fault is None, f"mode {mode}: {fault}")
 
 
 def parts_of_messages_agree(trial: Trial) -> None:
@@ -140,8 +141,8 @@ def parts_of_messages_agree(trial: Trial) -> None:
         (game.channel.received(said, noise), "as the receiver gets it"),
         (said.with_all_ends(), "with all ends"),
     ):
-        problem = disagreement(message, game.channel)
-        require(problem is None, f"a message of training, {words}: {problem}")
+        fault = fault_of_message(message, game.channel)
+        require(fault is None, f"a message of training, {words}: {fault}")
 
 
 def rounds_do_not_depend_on_each_other(trial: Trial) -> None:
@@ -256,12 +257,8 @@ def evaluates(trial: Trial) -> None:
     """Its measures are finite numbers, and there is a chance level for each."""
     world = trial.world()
     players = make_players(trial.experiment, world)
-    found = evaluate(players, world, trial.experiment)
-    require("accuracy" in found and "loss" in found, f"it measures {', '.join(found)}, not loss and accuracy")
-    bad = {name: value for name, value in found.items() if not np.isfinite(value)}
-    require(not bad, f"not finite: {bad}")
-    without = [name for name in players.chance() if name not in found]
-    require(not without, f"a chance level for {', '.join(without)}, which is not measured")
+    fault = fault_of_measures(evaluate(players, world, trial.experiment), players.chance())
+    require(fault is None, str(fault))
 
 
 ALL = (

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from ecsuite.games.checks import fault_of_batch, fault_of_features
 from ecsuite.games.worlds.world import Batch
 from ecsuite.testing import games
 from ecsuite.testing.check import Check, bound, require
@@ -39,26 +40,16 @@ def indices_and_labels_fit(trial: Trial) -> None:
     """Every round shows objects of the batch, and has a target among its candidates."""
     world = trial.world()
     for split in world.splits:
-        batch = world.batch(split, 0)
-        num_objects = len(batch.objects)
-        for name, indices in (("shown", batch.shown), ("candidates", batch.candidate_indices())):
-            inside = (indices >= 0).all() and (indices < num_objects).all()
-            require(bool(inside), f"{split}: {name} names objects that are not in the batch")
-        require(batch.labels.dtype == np.bool_, f"{split}: labels are {batch.labels.dtype}, expected bool")
-        require(bool(batch.labels.any(1).all()), f"{split}: a round has no target among its candidates")
-        require(len(batch.shown) == len(batch.labels), f"{split}: shown and labels have different lengths")
+        fault = fault_of_batch(world.batch(split, 0))
+        require(fault is None, f"{split}: {fault}")
 
 
 def features_have_the_shape(trial: Trial) -> None:
     """Objects as input of perceptions have the shape that the world names."""
     world = trial.world()
-    batch = world.batch("train", 0)
     for dtype in (torch.float32, torch.bfloat16):
-        found = world.features(torch.from_numpy(batch.objects), dtype)
-        expected = (len(batch.objects), *world.object_shape)
-        require(tuple(found.shape) == expected, f"{tuple(found.shape)}, expected {expected}")
-        require(found.dtype == dtype, f"{found.dtype}, expected {dtype}")
-        require(bool(found.isfinite().all()), "features are not finite")
+        fault = fault_of_features(world, world.batch("train", 0), dtype)
+        require(fault is None, str(fault))
 
 
 def meanings_are_described(trial: Trial) -> None:

@@ -105,6 +105,7 @@ class Speaker(Side):
             experiment.sender, num_features=num_features, vocab_size=num_logits - 1, max_len=channel.max_len
         )
         self.perception = perception
+        self.noise_in_evaluation = experiment.evaluation.noise
         self.loss: Loss | None = None
         """The loss of its messages: baselines of one speaker are nothing to another."""
         self.freeze()

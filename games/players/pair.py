@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.message import Message
+from ecsuite.agents.message import Message, at_certain_end
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.losses import Loss
 from ecsuite.games.noise import Noise
@@ -141,13 +141,14 @@ class Pair(nn.Module):
         generator: Noise | None,
     ) -> RoundOutputs:
         """Let the listener answer messages; see `SeenRounds` and `play`."""
-        received = self.channel.received(message, generator) if mode == "train" else message
+        is_noisy = mode == "train" or (self.speaker.noise_in_evaluation and generator is not None)
+        received = self.channel.received(message, generator) if is_noisy else message
         if self.training and self.loss.needs_all_answers:
             received = message.with_all_ends()
         answer, ends = self.listener.response(received, candidates, generator)
         output = self.task(answer, truth)
         if self.loss.samples_answers:
-            choices = self.task.choices(answer)
+            choices = self.task.choices(at_certain_end(answer, ends))
             output = replace(
                 output, answers=choose(choices, generator if mode == "train" else None), truth=truth
             )

@@ -1,5 +1,6 @@
 """Faults of a user's own part, in each kind: one line that names file and line, exit code 2, and nothing written."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -54,14 +55,11 @@ def template(kind):
 
 
 def raising(kind):
-    """A part of the right kind that fails as soon as it is made; a function as soon as it is called."""
+    """A part of the right kind whose first method fails; a function as soon as it is called."""
     if kind in FUNCTIONS:
         return "def own(first):\n    1 / 0\n"
-    code, *after = template(kind).split("    def __init__(", 1)
-    if not after:
-        return code
-    head, _, rest = after[0].partition("\n")
-    return f"{code}    def __init__({head}\n        1 / 0\n{rest}"
+    before, head, after = re.split(r"(?m)^(    def .*:\n)", template(kind), maxsplit=1)
+    return f"{before}{head}        1 / 0\n{after}"
 
 
 FAULTS = {
@@ -91,3 +89,33 @@ def test_a_fault_is_told_in_a_line_and_nothing_is_written(ecsuite, tmp_path, kin
     if fault in ("raises", "wrong shape"):
         assert err.split(":")[1].isdigit(), "a line of the file"
     assert sorted(tmp_path.rglob("*")) == before
+
+
+UNFIT = {
+    "ends": (
+        "channel",
+        ("return self.symbols[-1]", "self.ends[-1] = self.ends[-1] * 0.5; return self.symbols[-1]"),
+        "own: the probabilities of its ends do not add up to 1",
+    ),
+    "length": (
+        "sender",
+        (
+            "return builder.message()",
+            "m = builder.message(); object.__setattr__(m, 'length', m.length + 1); return m",
+        ),
+        "own: its length is not the mean of its ends",
+    ),
+    "no target": ("world", ("labels=labels,", "labels=labels & False,"), "own: expected a target among"),
+    "infinite": ("task", ("loss=loss,", "loss=loss / 0,"), "own: expected finite measures, got {'loss': "),
+}
+
+
+@pytest.mark.parametrize("fault", UNFIT)
+def test_what_does_not_fit_is_told_before_the_first_step(ecsuite, tmp_path, fault):
+    kind, (right, wrong), message = UNFIT[fault]
+    code = template(kind)
+    assert right in code
+    Path("own.py").write_text(code.replace(right, wrong))
+    status, out, err = ecsuite(*COMMANDS[kind])
+    assert (status, out) == (2, "") and not Path("runs").exists()
+    assert err.startswith("./own.py:") and message in err and err.count("\n") == 1

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.agents.message import Message
-from ecsuite.testing.messages import ill_formed
+from ecsuite.games.checks import fault_of_ids
 from ecsuite.testing.trial import same
 
 
@@ -19,7 +19,7 @@ from ecsuite.testing.trial import same
 )
 def test_ill_formed_messages(rows, lengths, problem):
     message = Message(symbols=torch.tensor(rows).t(), ends=None, length=torch.tensor(lengths).float())
-    assert ill_formed(message) == problem
+    assert fault_of_ids(message) == problem
 
 
 def test_equal_to_the_last_bit():
