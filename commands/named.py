@@ -89,6 +89,7 @@ KINDS: Mapping[str, Kind] = {
     "games": Kind(
         names=lambda: dict(_described()), usual=("disc_small", "recon_large", "objects", "shape_gs")
     ),
+    "plays": _of_registry("games.registry:PLAYS"),
     "worlds": _of_registry("games.registry:WORLDS", "attributes", "objects", "shapeworld"),
     "tasks": _of_registry("games.registry:TASKS"),
     "channels": _of_registry("games.registry:CHANNELS", "gumbel", "reinforce", "quantized"),

@@ -22,6 +22,7 @@ def test_{stem}(check):
     check()
 '''
 USE = {
+    "play": "ecsuite train-game disc_small --set play={part}",
     "perception": "ecsuite train-game disc_small --set sender.perception={part}",
     "optimizer": "ecsuite train-game disc_small --set optimizer={part}",
     "schedule": "ecsuite train-game disc_small --set schedule={part}",

@@ -10,7 +10,7 @@ from ecsuite.games.players.meetings import FromFile
 from ecsuite.games.registry import SCHEDULES, WORLDS
 from ecsuite.games.sections import ROLES, Experiment, Tree
 from ecsuite.games.worlds.own_data import content_digest
-from ecsuite.parts.registry import KIND, Part, to_tree
+from ecsuite.parts.registry import Part, to_tree
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -69,7 +69,8 @@ def _with_listed_meetings(experiment: Experiment) -> Experiment:
 def identity(experiment: Experiment) -> Tree:
     """What makes a run what it is: every setting but the description and what is kept; files by content."""
     tree = experiment.to_tree()
-    del tree["about"], tree["evaluation"]["keep"]
+    del tree["about"]
+    tree["evaluation"].pop("keep", None)
     for key in experiment.data:
         *sections, option = key.split(".") if "." in key else ("world", key)
         place = tree
@@ -88,7 +89,7 @@ def require_same_run(
     before, now = identity(existing), identity(requested)
     for key in ("num_epochs", "until_accuracy", "max_minutes", "patience"):
         before["training"][key] = now["training"][key]
-    if before["schedule"][KIND] == now["schedule"][KIND]:
+    if existing.schedule.kind == requested.schedule.kind and "schedule" in now:
         before["schedule"] = now["schedule"]
     if difference := _difference(before, now):
         other = f"{folder} holds another run ({difference})"

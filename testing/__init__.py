@@ -20,6 +20,7 @@ from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.testing.check import Check
 
 KINDS = {
+    "play": "ecsuite.testing.plays",
     "world": "ecsuite.testing.worlds",
     "task": "ecsuite.testing.games",
     "channel": "ecsuite.testing.games",
@@ -37,6 +38,7 @@ KINDS = {
 
 
 SIGNS = {
+    "play": "go_on",
     "world": "corpus_batches",
     "channel": "start_message",
     "task": "scores_candidates",

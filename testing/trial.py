@@ -16,8 +16,11 @@ from ecsuite.games.channels import Mode
 from ecsuite.games.experiment import load_experiment, override
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.pair import Pair, PlayResult, make_pair
+from ecsuite.games.plays.play import Play
+from ecsuite.games.registry import PLAYS
 from ecsuite.games.sections import ROLES, Experiment
 from ecsuite.games.training import train
+from ecsuite.games.training_result import Result
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.jobs.signals import StopRequest
@@ -119,7 +122,12 @@ class Trial:
         part = parts.get(self.kind)
         return part if isinstance(part, nn.Module) else None
 
-    def train(self, folder: Path, *, stop_after: int | None = None, resume: bool = False) -> None:
+    def play(self) -> Play:
+        """What is played, at its beginning."""
+        play: Play = PLAYS.make(self.experiment.play, experiment=self.experiment, device=torch.device("cpu"))
+        return play
+
+    def train(self, folder: Path, *, stop_after: int | None = None, resume: bool = False) -> Result:
         """Train the game; `stop_after`: end after so many steps, as by an interrupt."""
         steps = 0
 
@@ -128,7 +136,7 @@ class Trial:
             steps += 1
             return "preempted" if steps == stop_after else None
 
-        train(
+        return train(
             self.experiment,
             folder,
             resume=resume,

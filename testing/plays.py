@@ -1,0 +1,31 @@
+"""Checks of plays: their runs repeat, resume to the same bytes, and give a corpus."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ecsuite.formats import read_corpus
+from ecsuite.testing import games
+from ecsuite.testing.check import Check, bound, require
+from ecsuite.testing.trial import Trial, scratch_folder
+
+
+def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
+    """The checks of a play. See `ecsuite.testing.checks`."""
+    trial = Trial.of(kind, name, settings)
+
+    return bound(PLAYS, lambda: trial)
+
+
+def gives_a_corpus(trial: Trial) -> None:
+    """It gives a corpus at its end, and finite figures under the names that it says."""
+    with scratch_folder() as folder:
+        result = trial.train(folder / "run")
+        require(len(read_corpus(folder / "run").messages) > 0, "its corpus has no messages")
+        play = trial.play()
+        missing = [name for name in (*play.figures, *play.chance()) if name not in result.measures]
+        require(not missing, f"no figure {', '.join(missing)} in an evaluation")
+        require(bool(np.isfinite(list(result.measures.values())).all()), f"not finite: {result.measures}")
+
+
+PLAYS = (games.options_survive_yaml, games.training_repeats, games.training_resumes, gives_a_corpus)

@@ -1,0 +1,103 @@
+"""Plays from a user's file: each stops, resumes with the same bytes, and writes a corpus that is scored."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ecsuite.formats import read_corpus
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.runs import load_run
+from ecsuite.games.training import train
+from ecsuite.parts import own_code
+from ecsuite.runtime.errors import ConfigError
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+PLAYS = {
+    "naming": "./naming_game.py:NamingGame,num_agents=4,num_objects=6",
+    "policy": "./policy_gradient.py:PolicyGradient,num_meanings=4",
+}
+SETTINGS = (
+    "training.num_examples=1000", "training.batch_size=100", "training.num_epochs=1", "training.evaluate_every=3",
+    "training.checkpoint_every=2", "training.precision=fp32", "optimizer.lr=0.2",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def in_the_folder(monkeypatch):
+    monkeypatch.chdir(EXAMPLES)
+    monkeypatch.setattr(own_code, "_trusted", set())
+
+
+def experiment(name, *settings):
+    changes = [each for each in SETTINGS if name == "policy" or not each.startswith("optimizer")]
+    return load_experiment("disc_tiny", [f"play={PLAYS[name]}", *changes, *settings])
+
+
+def played(found, folder, stop_after=None, resume=False):
+    steps = iter(range(1, 100))
+    return train(
+        found,
+        folder,
+        resume=resume,
+        device="cpu",
+        progress=lambda *_: None,
+        note=lambda _: None,
+        should_stop=lambda: "preempted" if next(steps) == stop_after else None,
+    )
+
+
+@pytest.mark.parametrize("name", PLAYS)
+def test_a_play_that_was_stopped_ends_with_the_same_bytes(name, tmp_path):
+    whole = played(experiment(name), tmp_path / "whole")
+    assert played(experiment(name), tmp_path / "parts", stop_after=5).stopped == "preempted"
+    assert played(experiment(name), tmp_path / "parts", resume=True) == whole
+    for file in ("corpus.jsonl", "checkpoint-000000010.safetensors", "config.yaml"):
+        assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    assert played(experiment(name), tmp_path / "whole").was_done
+    logs = [(tmp_path / folder / "log.jsonl").read_text().splitlines() for folder in ("whole", "parts")]
+    first, second = ([json.loads(line) | {"examples_per_second": 0} for line in lines] for lines in logs)
+    assert first == second and [line["step"] for line in first] == [3, 6, 9, 10]
+
+
+def test_agents_of_a_naming_game_agree(tmp_path):
+    """They do in the end, whatever the seed (Baronchelli et al. 2006); the corpus says who speaks."""
+    result = played(experiment("naming", "training.num_examples=4000"), tmp_path)
+    assert result.measures == {"accuracy": 1.0}
+    corpus = read_corpus(tmp_path)
+    words = corpus.messages.values.reshape(4, 6)
+    assert (words == words[0]).all() and corpus.columns["speaker"].tolist() == sorted([0, 1, 2, 3] * 6)
+
+
+def test_a_policy_learns_by_several_updates_a_rollout(tmp_path):
+    """More updates of the same rollouts bring it further, and the chance level is that of a guess."""
+    results = [
+        played(experiment("policy", f"play.num_updates={number}"), tmp_path / str(number))
+        for number in (1, 6)
+    ]
+    rewards = [load_run(tmp_path / str(number)).log["train.accuracy"][-1] for number in (1, 6)]
+    assert results[1].chance == {"accuracy": 0.25} and rewards[0] < rewards[1] and rewards[1] > 0.9
+
+
+def test_sections_that_a_play_does_not_read_are_refused_where_they_are_given_with_it():
+    """What a shipped game has below is left out, also of the written config."""
+    written = experiment("naming").to_tree()
+    assert set(written) == {"name", "about", "play", "training", "evaluation", "code"}
+    assert "init_sender" not in written["training"]
+    for setting in (
+        "world=thing",
+        "training.freeze_sender=true",
+        "optimizer.lr=1",
+        "evaluation.keep=interactions",
+    ):
+        with pytest.raises(
+            ConfigError, match=r"^--set: .*: play \./naming_game\.py:NamingGame does not read it$"
+        ):
+            experiment("naming", setting)
+    assert experiment("policy").optimizer.options.lr == 0.2
+
+
+def test_a_run_without_senders_and_receivers_says_so(tmp_path):
+    played(experiment("naming"), tmp_path)
+    with pytest.raises(ConfigError, match="has no senders and receivers to ask: score its corpus"):
+        load_run(tmp_path).evaluate()
