@@ -6,10 +6,9 @@ else waits for the device.
 
 import math
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,10 @@ import torch
 from ecsuite.formats import write_corpus
 from ecsuite.games.best_checkpoint import Best, read_best, save_best
 from ecsuite.games.checkpoints import load_checkpoint, remove_old_checkpoints, save_checkpoint
-from ecsuite.games.language_metrics import LanguageMetrics, LanguageScores
-from ecsuite.games.loggers import Logger, started
+from ecsuite.games.language_metrics import LanguageMetrics
+from ecsuite.games.loggers import started
 from ecsuite.games.optimizers import NotFiniteError, Optimise
-from ecsuite.games.plays.play import Measures, Play, TrainedPlay
+from ecsuite.games.plays.play import Play, TrainedPlay
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.run_folder import (
     EXTRA,
@@ -39,61 +38,11 @@ from ecsuite.games.run_folder import (
 )
 from ecsuite.games.run_log import CHECKSUM, LOG, NUM_LINES, open_log
 from ecsuite.games.sections import Experiment
-from ecsuite.games.training_notes import (
-    ESTIMATE_AFTER,
-    devices_of_run,
-    note_on_time_left,
-    progress_label,
-    steps_of_the_end,
-)
+from ecsuite.games.train_state import Callbacks, Progress, TrainState
+from ecsuite.games.training_notes import devices_of_run
 from ecsuite.games.training_result import Result
-from ecsuite.jobs.signals import StopRequest
 from ecsuite.runtime.devices import deterministic_kernels, routed_products
 from ecsuite.runtime.errors import DivergedError
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Callbacks:
-    """Who is told of a training, and who may stop it; see `ecsuite.games.training.train`."""
-
-    progress: Callable[[str, float, float], None]
-    note: Callable[[str], None]
-    announce: Callable[[str], None]
-    should_stop: Callable[[], StopRequest | None]
-    loggers: Sequence[Logger] = ()
-
-
-@dataclass(kw_only=True, slots=True)
-class TrainState:
-    """Where a training stands."""
-
-    step: int = 0
-    """Steps done."""
-    sums: dict[str, Any] = field(default_factory=dict)
-    """Of the measures of the steps since the last evaluation at a multiple of `evaluate_every`."""
-    valid: dict[str, float] = field(default_factory=dict)
-    """The last evaluation; empty before the first one."""
-    language: LanguageScores = field(default_factory=LanguageScores)
-    stopped: StopReason | None = None
-    """Why no further step is made; None: it goes on."""
-    must_save: bool = False
-    """Whether there is a reason to write a checkpoint after this step, beside `checkpoint_every`."""
-    is_checked: bool = False
-    """Whether its figures are known to be finite."""
-
-    def add(self, measures: Measures) -> None:
-        """A step is done."""
-        self.step += 1
-        self.sums = {
-            **self.sums,
-            **{name: value + self.sums.get(name, 0.0) for name, value in measures.items()},
-        }
-        self.must_save = self.is_checked = False
-
-    def stop(self, reason: StopReason) -> None:
-        """Make no further step; the first reason counts. The state is saved."""
-        self.stopped = self.stopped or reason
-        self.must_save = True
 
 
 class Trainer:
@@ -135,7 +84,6 @@ class Trainer:
             names = [*play.figures, *language.figures()]
             self.best = Best(self.settings, names, language.lower_is_better)
         self.state = TrainState()
-        self.total = self.num_steps + steps_of_the_end(experiment)
 
     def run(self, *, resume: bool) -> Result:
         """Train to the end, or until something stops it.
@@ -173,7 +121,7 @@ class Trainer:
                 self._stop_if_asked()
                 self._evaluate_if_due()
                 self._save_if_due()
-                self._show_progress()
+                self.progress.show(self.state)
             return self._end()
 
     def _begin(self, earlier: FolderState, saved: Mapping[str, Any] | None, resume: bool) -> None:
@@ -204,8 +152,7 @@ class Trainer:
         )
         size = min(self.settings.batch_size, self.play.num_rounds)
         self.callbacks.announce(f"{begin} of {size:,} rounds; written to {self.folder}")
-        self.first_step, self.is_hinted = state.step, False
-        self.began = self.began_second = time.monotonic()
+        self.progress = Progress(self.play, self.num_steps, state.step, self.callbacks)
 
     def _advance(self) -> None:
         """Make a step."""
@@ -227,7 +174,7 @@ class Trainer:
         request, minutes = self.callbacks.should_stop(), self.settings.max_minutes
         if request == "preempted" or (request is not None and self.state.step < self.num_steps):
             self.state.stop(request)
-        elif minutes is not None and time.monotonic() - self.began >= 60 * minutes:
+        elif minutes is not None and self.progress.seconds >= 60 * minutes:
             self.state.stop("minutes")
 
     def _evaluate_if_due(self) -> None:
@@ -259,33 +206,12 @@ class Trainer:
             self._require_finite()
             self._save()
 
-    def _show_progress(self) -> None:
-        """Tell how far it is, and once, of a long run, how long it takes."""
-        state, note = self.state, self.callbacks.note
-        label = progress_label(
-            state.valid,
-            state.language.values,
-            (state.step - 1) // self.play.steps_per_epoch,
-            self.settings.num_epochs,
-        )
-        self.callbacks.progress(label, state.step, self.total)
-        if state.step == self.first_step + 1:
-            self.began_second = time.monotonic()  # the first step also imports and compiles
-            for line in self.play.remarks():
-                note(line)
-        elif not self.is_hinted and time.monotonic() - self.began > ESTIMATE_AFTER:
-            self.is_hinted = True
-            seconds = (time.monotonic() - self.began_second) / (state.step - self.first_step - 1)
-            hint = note_on_time_left(seconds * (self.total - state.step), self.settings.until_accuracy)
-            if hint is not None:
-                note(hint)
-
     def _end(self) -> Result:
         """The last evaluation, and the corpus; nothing of them where the run is to go on elsewhere."""
         state, stopped = self.state, self.state.stopped or "epochs"
         if stopped == "preempted":
             return self._result(stopped)
-        self.callbacks.progress("last evaluation and corpus", state.step, self.total)
+        self.progress.show_end(state)
         state.valid, state.language = self._evaluation(), self.language_metrics(self.play)
         best_step, kept = self._with_best_state()
         others = self.play.other_evaluations()
@@ -355,15 +281,17 @@ class Trainer:
         step = state.step if step is None else step
         number = (state.step - 1) % settings.evaluate_every + 1
         means = self.play.means({name: float(total) for name, total in state.sums.items()}, number)
-        num_examples = (step - self.first_step) * settings.batch_size * settings.accumulate
-        speed = num_examples / max(time.monotonic() - self.began, 1e-6)
         entry = {
             "step": step,
             "epoch": step / self.play.steps_per_epoch,
             "train": means,
             "valid": state.valid,
         }
-        return {**entry, **state.language.entry(), "examples_per_second": round(speed)}
+        return {
+            **entry,
+            **state.language.entry(),
+            "examples_per_second": self.progress.examples_per_second(step),
+        }
 
     def _ending(self, stopped: StopReason, step: int) -> dict[str, Any]:
         """What the metadata says of the end."""

@@ -11,7 +11,8 @@ from ecsuite.games.registry import PLAYS
 from ecsuite.games.run_folder import only_process
 from ecsuite.games.run_identity import with_data, with_horizon
 from ecsuite.games.sections import Experiment, with_training
-from ecsuite.games.trainer import Callbacks, Trainer
+from ecsuite.games.train_state import Callbacks
+from ecsuite.games.trainer import Trainer
 from ecsuite.games.training_result import Result
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.runtime.devices import choose_device, choose_precision
