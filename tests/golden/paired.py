@@ -43,6 +43,24 @@ main()
 """Started in a program of its own with the package's folder, and what is typed after `ecsuite`."""
 SET_GAME = ("thing_qt", "--set", "training.num_examples=6400", "--set", "training.num_epochs=1")
 SET_GAME += ("--set", "training.evaluate_every=20", "--set", "evaluation.num_valid=256")
+SOCIETY = (
+    "--set",
+    "society.senders=3",
+    "--set",
+    "society.receivers=4",
+    "--set",
+    "society.sender_speeds=[0.5]",
+)
+SOCIETY += (
+    "--set",
+    "channel=reinforce",
+    "--set",
+    "generations.every=40",
+    "--set",
+    "generations.transmit=true",
+)
+SOCIETY += ("--set", "generations.sender_steps=10", "--set", "generations.receiver_steps=5")
+SOCIETY += ("--set", "generations.size=64", "--set", "society.imitate_every=7")
 FP32 = ("--set", "training.precision=fp32", "--device", "cpu")
 ICY = (
     "--model", "husendz:dgsend", "--model", "lstm", "--num-attributes", "2", "--num-values", "4", "--word-length", "2",
@@ -106,6 +124,12 @@ def set_game(version: Version) -> dict[str, Any]:
     return run_folder(version.work / "sets")
 
 
+def society(version: Version) -> dict[str, Any]:
+    """Agents, some of them slow, who imitate each other, and learn what was written down before them."""
+    version.run("train-game", "disc_tiny", "--epochs", "2", *SOCIETY, *FP32, "--out", "society")
+    return run_folder(version.work / "society")
+
+
 def resumed(version: Version) -> dict[str, Any]:
     """A game that is told to stop after its first evaluation, and then goes on to its end."""
     command = ("train-game", "disc_tiny", "--seed", "2", *FP32, "--out", "resumed")
@@ -139,6 +163,7 @@ def xferbench(version: Version, preset: str = "nano") -> dict[str, Any]:
 CHECKS: dict[str, Callable[[Version], dict[str, Any]]] = {
     "training of disc_tiny": disc_tiny,
     "a set game": set_game,
+    "a society": society,
     "stopped and resumed": resumed,
     "ICY rows": icy,
     "a grammar": grammar,
