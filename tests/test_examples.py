@@ -22,6 +22,8 @@ PARTS = {
     "csv_world.py:CsvWorld": (),
     "transformer_sender.py:TransformerSender": (),
     "word_order.py:word_order": (),
+    "naming_game.py:NamingGame,num_agents=3,num_objects=4": (),
+    "policy_gradient.py:PolicyGradient": (),
     "egg_basic_games.py:Sender": (),
     "egg_basic_games.py:Receiver": (),
 }
