@@ -1,36 +1,28 @@
 """Experiments are read from layers of YAML: the defaults, a shipped experiment or a YAML file, `--set`, and flags."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.games.code_files import lies_in_run_folder, with_sources
-from ecsuite.games.registry import PLAYS, WORLDS
+from ecsuite.games.registry import PLAYS, TASKS, WORLDS
 from ecsuite.games.sections import (
-    DATA,
     DEFAULTS,
     PARTS,
-    PLAIN,
-    ROLES,
-    TEXTS,
-    WEIGHTS,
     Experiment,
     Tree,
     foreign_parts,
+    unknown_key,
     unread_options,
     unread_sections,
 )
-from ecsuite.games.settings_layers import (
-    assignments_tree,
-    located,
-    merged_trees,
-    named_source,
-    settings_tree,
-)
+from ecsuite.games.settings_layers import assignments_tree, paths_of, settings_tree
 from ecsuite.games.worlds import own_data
-from ecsuite.parts.config import checked, read_yaml, shipped_configs
-from ecsuite.parts.registry import KIND, merge_section, read_options, read_part
+from ecsuite.parts.config import read_yaml, shipped_configs
+from ecsuite.parts.registry import KIND, Layer, option_types, read_layers
+from ecsuite.parts.sources import named_source
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -86,36 +78,38 @@ def load_experiment(
         tree = with_sources(tree, Path(name_or_file).parent, note, trust_code=trust_code)
     else:
         own_code.trust(own_code.foreign_kinds(tree))
-    file = tree
+    layers = [(name_or_file, tree)]
     if "world.train_data" in given:
         # The files have their own number of distractors, unless the user gives one.
-        own_number = {"task": {"num_distractors": None}}
-        file = merged_trees([DEFAULTS, file, own_number], name_or_file, drop=ignore)
+        with named_source(name_or_file):
+            task = TASKS.load(_kind_in(tree, "task") or DEFAULTS["task"][KIND])
+        if "num_distractors" in option_types(task.Options):
+            layers.append((name_or_file, {"task": {"num_distractors": None}}))
         given = {"world.kind": "text", **given}
     if "world.objects" in given:
-        given = {**_reader([file, *(tree for _, tree in above)], given["world.objects"]), **given}
-    return _read([(name_or_file, file), *_with_flags(assigned, given, flags_by_key or {})])
+        given = {**_reader([tree, *(tree for _, tree in above)], given["world.objects"]), **given}
+    return _read([*layers, *_with_flags(assigned, given, flags_by_key or {})])
 
 
 def _reader(trees: list[Tree], source: str) -> dict[str, str]:
     """The setting of a world that reads a source of objects; empty if the trees name one that may."""
     kind = own_data.kind_of(source)
-    worlds = [WORLDS.section(tree["world"], "world").get(KIND) for tree in trees if "world" in tree]
-    named = next((world for world in reversed(worlds) if world), "")
+    kinds = (_kind_in(tree, "world") for tree in reversed(trees))
+    named = next(filter(None, kinds), "")
     may_read = named in own_data.READERS[kind] or own_code.is_foreign(named)
     return {} if may_read else {"world.kind": kind}
 
 
 def _with_flags(
-    assigned: list[tuple[str, Tree]], given: Mapping[str, Any], flags_by_key: Mapping[str, str]
-) -> list[tuple[str, Tree]]:
+    assigned: list[Layer], given: Mapping[str, Any], flags_by_key: Mapping[str, str]
+) -> list[Layer]:
     """Layers with those of flags, named as the user wrote each.
 
     A flag that names a part, such as `--channel`, lies below the assignments, which may set its options; others lie
     above them.
     """
-    kinds: list[tuple[str, Tree]] = []
-    values: list[tuple[str, Tree]] = []
+    kinds: list[Layer] = []
+    values: list[Layer] = []
     for key, value in given.items():
         layers = kinds if key.endswith(f".{KIND}") else values
         layers.append((flags_by_key.get(key, "command line"), settings_tree([(key, value)])))
@@ -157,18 +151,18 @@ def _with_perceptions(of_sender: str, of_receiver: str) -> Tree:
     return {**DEFAULTS, **agents}
 
 
-def _read_by_play(layers: list[tuple[str, Tree]]) -> list[tuple[str, Tree]]:
+def _read_by_play(layers: Sequence[Layer]) -> list[Layer]:
     """Layers with what their play reads: sections of another play, in layers below it, are left out.
 
     Raises:
         ConfigError: If the layer that names the play, or one above it, has a section that the play does not read.
     """
-    play, chosen = DEFAULTS["play"], 0
+    kind, chosen = DEFAULTS["play"][KIND], 0
     for number, (source, tree) in enumerate(layers):
-        if "play" in tree:
-            with named_source(source):
-                play, chosen = merge_section(PLAYS, play, tree["play"], "play"), number
-    kind = play[KIND]
+        with named_source(source):
+            if (named := _kind_in(tree, "play")) is not None:
+                PLAYS.load(named)
+                kind, chosen = named, number
     unread = unread_sections(kind)
     for source, tree in layers[chosen:]:
         for key in unread:
@@ -180,38 +174,30 @@ def _read_by_play(layers: list[tuple[str, Tree]]) -> list[tuple[str, Tree]]:
     return [(source, {key: tree[key] for key in tree if key not in unread}) for source, tree in layers]
 
 
-def _read(layers: list[tuple[str, Tree]]) -> Experiment:
-    """Build the experiment of these layers, each with its source for messages, the lowest first."""
+def _read(layers: Sequence[Layer]) -> Experiment:
+    """Build the experiment of these layers, the lowest first."""
     layers = _read_by_play(layers)
-    world = DEFAULTS["world"]
+    world = DEFAULTS["world"][KIND]
     for source, tree in layers:
-        if "world" in tree:
-            with named_source(source):
-                world = merge_section(WORLDS, world, tree["world"], "world")
-    merged = _with_perceptions(*WORLDS.load(world[KIND]).default_perceptions)
-    for source, tree in layers:
-        merged = merged_trees([merged, tree], source)
-    with located(layers):
-        values: Tree = {key: read_part(registry, merged[key], key) for key, registry in PARTS.items()}
-        values |= {key: read_options(kind, merged.get(key, {}), key) for key, kind in PLAIN.items()}
-        values |= {key: checked(merged[key], str, key) for key in TEXTS if key in merged}
-        data = checked(merged.get(DATA, {}), dict[str, str], DATA)
-        weights = checked(merged.get(WEIGHTS, {}), dict[str, str], WEIGHTS)
+        with named_source(source):
+            world = _kind_in(tree, "world") or world
+            perceptions = WORLDS.load(world).default_perceptions
+    experiment: Experiment = read_layers(
+        Experiment, [("", _with_perceptions(*perceptions)), *layers], "", unknown_key
+    )
     # A file that a later layer names has its own checksum.
-    above = {option for _, tree in layers[1:] for option in tree.get("world", {})}
-    above |= {
-        f"{role}.perception.{option}"
-        for _, tree in layers[1:]
-        for role in ROLES
-        if isinstance(section := tree.get(role), dict) and isinstance(seen := section.get("perception"), dict)
-        for option in seen
+    later = {path for _, tree in layers[1:] for path in paths_of(tree)}
+    data = {key: digest for key, digest in experiment.data.items() if not {key, f"world.{key}"} & later}
+    weights = {
+        role: digest for role, digest in experiment.weights.items() if f"training.init_{role}" not in later
     }
-    values[DATA] = {option: data[option] for option in data if option not in above}
-    newly_named = {option for _, tree in layers[1:] for option in tree.get("training", {})}
-    values[WEIGHTS] = {role: weights[role] for role in weights if f"init_{role}" not in newly_named}
-    kinds = {kind for key in PARTS for kind in foreign_parts(values[key])}
-    kinds |= own_code.foreign_kinds(values["evaluation"].metrics)
-    values[own_code.CODE] = {
-        source: own_code.checksum(source) for source in sorted(map(own_code.source_of, kinds))
-    }
-    return Experiment(**values)
+    kinds = {kind for key in PARTS for kind in foreign_parts(getattr(experiment, key))}
+    kinds |= own_code.foreign_kinds(experiment.evaluation.metrics)
+    code = {source: own_code.checksum(source) for source in sorted(map(own_code.source_of, kinds))}
+    return replace(experiment, data=data, weights=weights, code=code)
+
+
+def _kind_in(tree: Tree, key: str) -> str | None:
+    """The kind of a section in a layer; None if it names none."""
+    kind: str | None = PARTS[key].section(tree[key], key).get(KIND) if key in tree else None
+    return kind

@@ -184,7 +184,7 @@ def make_loggers(texts: Iterable[str]) -> list[Logger]:
             for key in section.keys() - {KIND, *own}:
                 choices = f"choices: {', '.join(own)}" if own else "it has none"
                 raise ConfigError(f"--log: {section[KIND]}: unknown option '{key}'; {choices}")
-            made.append(LOGGERS.make(read_part(LOGGERS, section, "log")))
+            made.append(LOGGERS.make(read_part(LOGGERS, [("", section)], "log")))
         except PartError:
             raise
         except ConfigError as error:

@@ -159,9 +159,9 @@ class Experiment:
     """The agents of the game, and who plays with whom."""
     generations: GenerationOptions = field(default_factory=GenerationOptions)
     """When agents are replaced, and what the new ones learn before they play."""
-    training: TrainingOptions
+    training: TrainingOptions = field(default_factory=TrainingOptions)
     """How the agents are trained."""
-    evaluation: EvaluationOptions
+    evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
     """Settings of the evaluation and of the corpus."""
     data: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of each data file, by the option of the world that names it, or `sender.perception.weights`; empty until
@@ -215,11 +215,9 @@ PLAIN: Mapping[str, type] = {**OF_SOCIETIES, "training": TrainingOptions, "evalu
 """The sections of options without a part."""
 TEXTS = ("name", "about")
 """The settings that are no sections."""
-DATA = "data"
-"""The section that a run adds to its config: checksums of its data files."""
-WEIGHTS = "weights"
-"""The section that a run adds to its config: checksums of the weights that agents begin with."""
-CHECKSUMS = (DATA, own_code.CODE, WEIGHTS)
+CHECKSUMS = ("data", own_code.CODE, "weights")
+"""The sections that a run adds to its config: checksums of its data files, of users' code, and of the weights that
+agents begin with."""
 METRICS = "evaluation.metrics"
 """The setting that names metrics."""
 LISTS = (METRICS, "evaluation.keep")
@@ -276,3 +274,8 @@ def all_keys() -> list[str]:
     for section, options in PLAIN.items():
         keys += [f"{section}.{option}" for option in option_types(options)]
     return keys
+
+
+def unknown_key(key: str) -> ConfigError:
+    """The error for a key of a config that no section has."""
+    return unknown_name("key", key, all_keys(), command="ecsuite config GAME")

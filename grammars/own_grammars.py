@@ -9,7 +9,8 @@ from ecsuite.corpus import Corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import Language
 from ecsuite.grammars.words import all_meanings, stream
-from ecsuite.parts.registry import Registry, called, own_function
+from ecsuite.parts.own_functions import called, own_function
+from ecsuite.parts.registry import Registry
 from ecsuite.runtime.errors import CorpusError, PartError
 
 OWN = Registry(word="grammar", parts={})

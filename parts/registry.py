@@ -8,7 +8,7 @@ config is `kind:` and the options of that kind; `quantized,word_size=8` is short
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -18,10 +18,15 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import ecsuite.parts.misspelt_names as misspelt_names
 import ecsuite.parts.own_code as own_code
 from ecsuite.parts.config import checked, parse_value
+from ecsuite.parts.sources import named_source, with_source
 from ecsuite.runtime.errors import ConfigError, PartError, look_up, shown, unknown_name
 
 KIND = "kind"
 """The key of a section that names the part."""
+Layer = tuple[str, Any]
+"""The source of settings for messages, such as a file or a flag, or nothing; and what it sets."""
+Given = dict[str, list[Layer]]
+"""The layers of each option, the lowest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,52 +148,6 @@ def split_names(text: str) -> list[str]:
     return names
 
 
-def own_function(
-    registry: Registry, text: str, watch: Callable[[Any], Any] = lambda options: options
-) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """A user's own function, or an instance of a user's own class that is called like one, with its options.
-
-    Args:
-        registry: What such parts are.
-        text: Its name, with options after commas where it is a class: `./mine.py:Mine,base=2`.
-        watch: Called with the options; what it returns is given to the class.
-
-    Returns:
-        The function, and every option of it.
-
-    Raises:
-        ConfigError: If it can't be imported or called, or an option is unknown or out of bounds.
-    """
-    section = registry.section(text, registry.word)
-    kind = section.pop(KIND)
-    made = registry.load(kind)
-    declared: Any = made.Options if isinstance(made, type) else None  # type: ignore[attr-defined]
-    types = {} if declared is None else option_types(declared)
-    for key in section:
-        if not types:
-            raise ConfigError(f"{kind} has no options: leave out {key}")
-        look_up(f"option of {kind}", key, types)
-    if declared is None:
-        return made, {}
-    options = read_options(declared, section, kind)
-    # A class without options needs no constructor.
-    built = made() if declared is own_code.NoOptions else made(watch(options))
-    if not callable(built):
-        raise PartError(
-            f"{own_code.place_of(kind)}: for a {registry.word}, expected a function or a class with __call__"
-        )
-    return built, to_tree(options)
-
-
-def called(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function with as many of the arguments, from the first, as it takes by position."""
-    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
-    if inspect.Parameter.VAR_POSITIONAL in kinds:
-        return function(*arguments)
-    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return function(*arguments[: sum(kind in by_position for kind in kinds)])
-
-
 def _imported(path: str) -> Any:
     """What `module:name` names."""
     module, name = path.split(":")
@@ -226,81 +185,115 @@ def nested_registry(hint: Any) -> Registry | None:
     return None
 
 
-def merge_section(
-    registry: Registry,
-    below: Mapping[str, Any],
-    given: Any,
-    path: str,
-    *,
-    drop: Callable[[str], None] | None = None,
-) -> dict[str, Any]:
-    """Lay a section of a config over the same section of the layers below.
+def read_part(registry: Registry, layers: Iterable[Layer], path: str) -> Part:
+    """Build a part from the layers of its section, the lowest first.
 
-    If the kind changes, inherited options that the new kind does not have are dropped, and those of the same name are
-    kept. An option in `given` itself that the kind does not have is an error.
+    If the kind changes, options of the layers below that the new kind does not have are dropped, and those of the same
+    name are kept. An option in a layer itself that the kind does not have is an error.
 
     Args:
         registry: The parts of the section.
-        below: The section so far, with its kind unless `given` has one.
-        given: A mapping or a name with options.
+        layers: Sections, each a mapping or a name with options; the lowest has the kind.
         path: Of the section, for messages: `sender.perception`.
-        drop: Called with the path of each option that another kind reads and this one does not; None: that is an error.
 
     Raises:
-        ConfigError: If the name or an option is unknown, or the kind does not read the option.
+        ConfigError: If the name or an option is unknown, the kind does not read the option, or a value has another type
+            or is out of bounds; the message begins with the source of the layer, if that has one, and the path.
     """
-    layer = registry.section(given, path)
-    kind: Any = layer.setdefault(KIND, below.get(KIND))
-    if kind is None:
-        raise ConfigError(f"{path}.{KIND}: expected a name, got null")
-    options = registry.load(kind).Options
-    types = option_types(options)
-    merged: dict[str, Any] = {KIND: kind} | {key: value for key, value in below.items() if key in types}
-    for key, value in layer.items():
-        if key == KIND:
-            continue
-        if key not in types:
-            error = _unread(registry, kind, key, path)
-            if drop is None or key not in all_options(registry):
-                raise error
-            drop(f"{path}.{key}")
-        elif (inner := nested_registry(types[key])) is not None:
-            lower = merged.get(key) or _default_section(options, key)
-            merged[key] = merge_section(inner, lower, value, f"{path}.{key}", drop=drop)
-        else:
-            merged[key] = value
-    return merged
-
-
-def read_part(registry: Registry, section: Mapping[str, Any], path: str) -> Part:
-    """Build the part of a merged section; `ConfigError` if an option has another type or is out of bounds."""
-    kind = section[KIND]
-    values = {key: value for key, value in section.items() if key != KIND}
-    return Part(kind, read_options(registry.load(kind).Options, values, path))
+    kind: Any = None
+    source, given = "", Given()
+    for source, layer in layers:
+        with named_source(source):
+            section = registry.section(layer, path)
+            before, kind = kind, section.pop(KIND, kind)
+            if kind is None:
+                raise ConfigError(f"{path}.{KIND}: expected a name, got null")
+            options = registry.load(kind).Options
+            if kind != before:  # this layer is told where the new kind does not take a value of those below
+                kept = [key for key in given if key in option_types(options)]
+                given = {key: [*given[key], (source, given[key][-1][1])] for key in kept}
+            for key, value in section.items():
+                if key not in option_types(options):
+                    raise _unread(registry, kind, key, path)
+                _lay(given, options, key, (source, value))
+    return Part(kind, _built(options, given, path, source))
 
 
 def read_options(options: type, values: Mapping[str, Any], path: str) -> Any:
-    """Build an options class, a frozen dataclass, from values by name; the others have their defaults.
+    """Build an options class, a frozen dataclass, from values by name; see `read_layers`."""
+    return read_layers(options, [("", values)], path)
+
+
+def read_layers(
+    options: type,
+    layers: Iterable[Layer],
+    path: str,
+    unknown: Callable[[str], ConfigError] | None = None,
+) -> Any:
+    """Build an options class from layers of values by name, the lowest first; the others have their defaults.
+
+    Args:
+        options: The class; an option may be a part, or a class of options itself.
+        layers: Mappings.
+        path: Of the section, for messages; empty: that of a whole config.
+        unknown: The error for the path of an unknown key; None: it chooses from those of the class.
 
     Raises:
-        ConfigError: If an option is unknown, or a value has another type or is out of bounds; the message has the path.
+        ConfigError: If an option is unknown, or a value has another type or is out of bounds; see `read_part`.
     """
     types = option_types(options)
+    source, given = "", Given()
+    for source, layer in layers:
+        with named_source(source):
+            if not isinstance(layer, Mapping):
+                raise ConfigError(f"{path}: expected a section with keys, got {shown(layer)}")
+            for key, value in layer.items():
+                if key not in types:
+                    place, known = _place(path, str(key)), [_place(path, name) for name in types]
+                    raise unknown(place) if unknown else unknown_name("key", place, known)
+                _lay(given, options, key, (source, value))
+    return _built(options, given, path, source, unknown)
+
+
+def _lay(given: Given, options: type, key: str, layer: Layer) -> None:
+    """Lay a value over those of an option below it, the lowest of which, of a part, is its default."""
+    if key not in given:
+        default = next(entry.default for entry in fields(options) if entry.name == key)
+        given[key] = [("", to_tree(default))] if isinstance(default, Part) else []
+    given[key].append(layer)
+
+
+def _built(
+    options: type,
+    given: Given,
+    path: str,
+    source: str,
+    unknown: Callable[[str], ConfigError] | None = None,
+) -> Any:
+    """Build an options class from the layers of each option; `source` is that of the highest one."""
     built = {}
-    for key, value in values.items():
-        if key not in types:
-            raise unknown_name("key", f"{path}.{key}", [f"{path}.{known}" for known in types])
-        inner = nested_registry(types[key])
-        place = f"{path}.{key}"
-        if inner is None:
-            built[key] = checked(value, types[key], place)
+    for key, layers in given.items():
+        hint, place = option_types(options)[key], _place(path, key)
+        if (registry := nested_registry(hint)) is not None:
+            built[key] = read_part(registry, layers, place)
+        elif isinstance(hint, type) and is_dataclass(hint):
+            built[key] = read_layers(hint, layers, place, unknown)
         else:
-            section = merge_section(inner, _default_section(options, key), value, place)
-            built[key] = read_part(inner, section, place)
+            above, value = layers[-1]
+            with named_source(above):
+                built[key] = checked(value, hint, place)
     try:
         return options(**built)
+    except PartError:  # which names its own file
+        raise
     except ConfigError as error:
-        raise ConfigError(f"{path}.{error}") from None
+        layers = given.get(str(error).partition(":")[0], [(source, None)])
+        raise ConfigError(with_source(layers[-1][0], _place(path, str(error)))) from None
+
+
+def _place(path: str, key: str) -> str:
+    """The path of an option of a section."""
+    return f"{path}.{key}" if path else key
 
 
 def to_tree(value: Any) -> Any:
@@ -319,12 +312,6 @@ def all_options(registry: Registry) -> dict[str, list[str]]:
         for option in option_types(registry.load(kind).Options):
             readers.setdefault(option, []).append(kind)
     return readers
-
-
-def _default_section(options: type, key: str) -> dict[str, Any]:
-    """The bottom layer of an option that is itself a part: its default, or nothing."""
-    default = next(entry.default for entry in fields(options) if entry.name == key)
-    return to_tree(default) if isinstance(default, Part) else {}
 
 
 def _unread(registry: Registry, kind: str, key: str, path: str) -> ConfigError:

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 import ecsuite.parts.own_code as own_code
-from ecsuite.parts.registry import Registry, own_function
+from ecsuite.parts.own_functions import own_function
+from ecsuite.parts.registry import Registry
 
 Subject = TypeVar("Subject")
 

@@ -10,7 +10,7 @@ from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.making import make_corpus
 from ecsuite.grammars.own_grammars import OWN
 from ecsuite.grammars.words import all_meanings, stream
-from ecsuite.parts.registry import called
+from ecsuite.parts.own_functions import called
 from ecsuite.testing.check import Check, bound, option_checks, require
 
 

@@ -12,7 +12,7 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import METRICS, OF_RUNS, load_metric
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.statistics.resampling import few_draws
-from ecsuite.parts.registry import called
+from ecsuite.parts.own_functions import called
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, option_checks, require
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ecsuite.parts.own_code import is_foreign
-from ecsuite.parts.registry import Registry, own_function
+from ecsuite.parts.own_functions import own_function
+from ecsuite.parts.registry import Registry
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
-from ecsuite.parts.registry import called
+from ecsuite.parts.own_functions import called
 from ecsuite.runtime.errors import PartError
 
 UNDEFINED = "the function returned None"

@@ -17,7 +17,6 @@ from ecsuite.parts.registry import (
     Part,
     Registry,
     all_options,
-    merge_section,
     read_options,
     read_part,
     to_tree,
@@ -81,10 +80,7 @@ LIGHTS = Registry(
 
 def read(*layers, registry=LIGHTS):
     """The part of these layers, the lowest first."""
-    merged = {}
-    for layer in layers:
-        merged = merge_section(registry, merged, layer, registry.word)
-    return read_part(registry, merged, registry.word)
+    return read_part(registry, [("", layer) for layer in layers], registry.word)
 
 
 def test_a_class_is_imported_by_its_name():
@@ -133,14 +129,12 @@ def test_an_option_that_the_kind_of_its_layer_does_not_read_is_an_error():
         read("lamp", {"battery": "C"})
 
 
-def test_options_that_only_other_kinds_read_may_be_dropped():
-    dropped = []
-    given = {"kind": "lamp", "battery": "C", "surface": {"kind": "glass", "loss": 0.5}}
-    merged = merge_section(LIGHTS, {}, given, "light", drop=dropped.append)
-    assert dropped == ["light.battery", "light.surface.loss"]
-    assert merged == {"kind": "lamp", "surface": {"kind": "glass", "tint": "clear"}}
-    with pytest.raises(ConfigError, match=r"^unknown key 'light.batery'"):
-        merge_section(LIGHTS, {}, {"kind": "lamp", "batery": "C"}, "light", drop=dropped.append)
+def test_a_message_begins_with_the_source_of_the_layer():
+    layers = [("a.yaml", "lamp,power=0"), ("--set", {"surface": {"tint": "red"}})]
+    with pytest.raises(ConfigError, match=r"^a.yaml: light.power: expected int >= 1, got 0$"):
+        read_part(LIGHTS, layers, "light")
+    with pytest.raises(ConfigError, match=r"^--set: light.surface.tint: unknown value 'red'"):
+        read_part(LIGHTS, [*layers, ("flag", {"power": 1})], "light")
 
 
 @pytest.mark.parametrize(
@@ -210,13 +204,11 @@ def test_every_registered_class_has_options_with_defaults_that_are_read_again(se
     options = registry.load(kind).Options
     assert registry.lines()[kind]
     required = {"text": {"train_data": "a.txt", "valid_data": "b.txt"}, "features": {"features": "a.npz"}}
-    part = read_part(
-        registry, {KIND: kind, **(required.get(kind, {}) if section == "world" else {})}, section
-    )
+    part = read({KIND: kind, **(required.get(kind, {}) if section == "world" else {})}, registry=registry)
     assert isinstance(part.options, options)
     tree = to_tree(part)
     assert list(tree) == [KIND, *(entry.name for entry in fields(options))]
-    assert read_part(registry, merge_section(registry, {}, tree, section), section) == part
+    assert read(tree, registry=registry) == part
 
 
 def test_every_cell_is_a_class():

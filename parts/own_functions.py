@@ -1,0 +1,55 @@
+"""Functions of users' files, and classes that are called like one, with their options: metrics and grammars."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import ecsuite.parts.own_code as own_code
+from ecsuite.parts.registry import KIND, Registry, option_types, read_options, to_tree
+from ecsuite.runtime.errors import ConfigError, PartError, look_up
+
+
+def own_function(
+    registry: Registry, text: str, watch: Callable[[Any], Any] = lambda options: options
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """A user's own function, or an instance of a user's own class that is called like one, with its options.
+
+    Args:
+        registry: What such parts are.
+        text: Its name, with options after commas where it is a class: `./mine.py:Mine,base=2`.
+        watch: Called with the options; what it returns is given to the class.
+
+    Returns:
+        The function, and every option of it.
+
+    Raises:
+        ConfigError: If it can't be imported or called, or an option is unknown or out of bounds.
+    """
+    section = registry.section(text, registry.word)
+    kind = section.pop(KIND)
+    made = registry.load(kind)
+    declared: Any = made.Options if isinstance(made, type) else None  # type: ignore[attr-defined]
+    types = {} if declared is None else option_types(declared)
+    for key in section:
+        if not types:
+            raise ConfigError(f"{kind} has no options: leave out {key}")
+        look_up(f"option of {kind}", key, types)
+    if declared is None:
+        return made, {}
+    options = read_options(declared, section, kind)
+    # A class without options needs no constructor.
+    built = made() if declared is own_code.NoOptions else made(watch(options))
+    if not callable(built):
+        raise PartError(
+            f"{own_code.place_of(kind)}: for a {registry.word}, expected a function or a class with __call__"
+        )
+    return built, to_tree(options)
+
+
+def called(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function with as many of the arguments, from the first, as it takes by position."""
+    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return function(*arguments)
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return function(*arguments[: sum(kind in by_position for kind in kinds)])
