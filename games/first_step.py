@@ -38,7 +38,7 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
         batch = world.batch("train", 0)
         if own_code.is_foreign(experiment.world.kind):
             _check_batch(experiment.world.kind, world, batch)
-        updates = Optimise(experiment.optimizer, trial)
+        updates = Optimise(experiment.optimizer, trial, trial.modules_of)
         optimizer = updates.optimizer
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise wrong(
