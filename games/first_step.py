@@ -41,7 +41,7 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
         if own_code.is_foreign(kind := experiment.world.kind):
             _refuse(kind, "draw", fault_of_batch(batch))
             _refuse(kind, "features", fault_of_features(world, batch, torch.float32))
-        updates = Optimise(experiment.optimizer, trial)
+        updates = Optimise(experiment.optimizer, trial, trial.modules_of)
         optimizer = updates.optimizer
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise wrong(

@@ -54,7 +54,7 @@ def every_option_is_read(trial: Trial) -> None:
     play(game, world.batch("train", 0), "train")
     play(game, world.batch("valid", 0), "greedy")
     experiment = noted.experiment
-    Optimise(experiment.optimizer, game)
+    Optimise(experiment.optimizer, game, game.modules_of)
     schedule = SCHEDULES.load(experiment.schedule.kind)
     schedule(schedule.horizon(experiment.schedule.options, 2), steps_per_epoch=3).factor(1)
     unread = [option.name for option in fields(trial.part.options) if option.name not in read]

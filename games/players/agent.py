@@ -236,6 +236,11 @@ class Agent(nn.Module):
         self.speaker, self.listener = speaker, listener
         if shares_perception:
             assert speaker is not None and listener is not None
+            if speaker.is_frozen or listener.is_frozen:
+                role = speaker.role if speaker.is_frozen else listener.role
+                raise ConfigError(
+                    f"society.shares: a perception for both learns in both: expected training.freeze_{role}=false"
+                )
             if listener.perception is None or _shapes(speaker.perception) != _shapes(listener.perception):
                 raise ConfigError(
                     "society.shares: expected perceptions of sender and receiver with weights of the same shapes"

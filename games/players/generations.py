@@ -7,7 +7,6 @@ with replacing agents; then new senders learn messages, then new receivers learn
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,15 +16,13 @@ from torch import Tensor
 from ecsuite.agents.message import PAD
 from ecsuite.games.channels import Mode
 from ecsuite.games.noise import Noise, noise_generator
+from ecsuite.games.players.agents import Agents
 from ecsuite.games.players.learning import as_message, filled, learn_meanings, learn_messages, require_symbols
 from ecsuite.games.players.options import GenerationOptions
 from ecsuite.games.players.pair import StepResult
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
-
-if TYPE_CHECKING:
-    from ecsuite.games.players.players import Players
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ class Generations:
             or the channel has no symbols.
     """
 
-    def __init__(self, players: "Players", experiment: Experiment) -> None:
+    def __init__(self, players: Agents, experiment: Experiment) -> None:
         self.players, self.options = players, experiment.generations
         self.seed = experiment.training.seed
         # The last bottleneck that was drawn: every step of learning is about some of its rounds.

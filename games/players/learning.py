@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -15,14 +15,12 @@ from ecsuite.games.channels import Channel
 from ecsuite.games.message_builders import SymbolOptions, without_eos
 from ecsuite.games.noise import Noise
 from ecsuite.games.players.agent import Speaker
+from ecsuite.games.players.agents import Agents
 from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.players.pair import Pair, StepResult
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import Batch
 from ecsuite.runtime.errors import ConfigError
-
-if TYPE_CHECKING:
-    from ecsuite.games.players.players import Players
 
 LEARNING = "learning"
 """Measure of training: the share of steps in which agents learnt what others said, and none played."""
@@ -153,7 +151,7 @@ class Imitation:
         ConfigError: If the channel has no symbols, or the senders are frozen.
     """
 
-    def __init__(self, players: "Players", experiment: Experiment) -> None:
+    def __init__(self, players: Agents, experiment: Experiment) -> None:
         self.players, self.seed = players, experiment.training.seed
         self.every, self.students = experiment.society.imitate_every, experiment.society.students
         if self.every is not None:

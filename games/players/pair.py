@@ -14,7 +14,7 @@ from ecsuite.games.losses import Loss
 from ecsuite.games.noise import Noise
 from ecsuite.games.players.agent import Listener, Speaker
 from ecsuite.games.registry import LOSSES
-from ecsuite.games.sections import Experiment
+from ecsuite.games.sections import Experiment, Role
 from ecsuite.games.tasks import Task, Truth, choose
 from ecsuite.games.views import SeenRounds, View, round_parts
 from ecsuite.games.worlds.world import Batch, World
@@ -84,6 +84,10 @@ class Pair(nn.Module):
     def device(self) -> torch.device:
         """Where the parameters are."""
         return self.listener.device
+
+    def modules_of(self, role: Role) -> list[nn.Module]:
+        """The modules whose weights the agent of a role learns."""
+        return (self.speaker if role == "sender" else self.listener).learnt()
 
     def play(self, batch: Batch, mode: Mode, generator: Noise | None, epoch: int = 0) -> PlayResult:
         """Play one batch.

@@ -6,111 +6,43 @@ A pair is two agents that meet; a society is more of them. Agents may be replace
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ecsuite.games.channels import Channel, Mode
-from ecsuite.games.noise import Noise, noise_generator
-from ecsuite.games.players.agent import Agent, Listener, Speaker
+from ecsuite.games.channels import Mode
+from ecsuite.games.noise import Noise
+from ecsuite.games.players.agents import Agents
 from ecsuite.games.players.generations import Generations
 from ecsuite.games.players.learning import LEARNING, LEARNING_LOSS, Imitation, is_learning
-from ecsuite.games.players.meetings import Meeting, Schedule
-from ecsuite.games.players.pair import Pair, PlayResult, StepResult, make_pair
+from ecsuite.games.players.meetings import Meeting
+from ecsuite.games.players.pair import Pair, PlayResult, StepResult
 from ecsuite.games.players.side_by_side import SideBySide
 from ecsuite.games.players.voting import votes
-from ecsuite.games.registry import MEETINGS
 from ecsuite.games.sections import ROLES, Experiment, Role
-from ecsuite.games.tasks import Task
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import initial_weights
 
 
-class Players(nn.Module):
-    """Agents, their meetings, and how they play.
-
-    Sender 0 and receiver 0 begin with the weights of the seed; each other agent, and each new one, has weights from a
-    stream of its own, of the seed, its role, its number and the step at which it begins.
-
-    Args:
-        experiment: Everything that the agents and their meetings are made of.
-        world: The world.
-        dtype: Precision of products and activations.
+class Players(Agents):
+    """Agents, their meetings, and how they play; for the arguments see `Agents`.
 
     Raises:
-        ConfigError: If a part does not fit the world or another part; if someone meets nobody; if more agents are
-            replaced than there are.
+        ConfigError: As `Agents` does, or if more agents are replaced than there are.
     """
 
-    first_steps: Tensor
-    recent: Tensor
-    written: Tensor
-
     def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> None:
-        super().__init__()
-        self.experiment, self.world, self.dtype = experiment, world, dtype
-        self.options, self.seed = experiment.society, experiment.training.seed
-        self.schedule = Schedule(MEETINGS.make(self.options.meets), self.options, self.seed)
-        self.agents = nn.ModuleList(self._first_agents())
-        if experiment.is_society:
-            num_senders, num_receivers = map(self.options.number, ROLES)
-            # Steps at which agents began: senders, then receivers. And the accuracy of late of each sender.
-            self.register_buffer("first_steps", torch.zeros(num_senders + num_receivers, dtype=torch.long))
-            self.register_buffer("recent", torch.zeros(num_senders))
+        super().__init__(experiment, world, dtype)
         if self.options.voting and not (self.task.scores_candidates and self.task.has_choices):
             raise ConfigError(f"society.voting: task {experiment.task.kind} has no candidates to vote for")
         self.imitation = Imitation(self, experiment)
         self.generations = Generations(self, experiment)
         self.learns = self.generations.options.transmit or self.imitation.every is not None
         self.side_by_side = SideBySide(parts_are_own=bool(experiment.code))
-        self.num_plays: Mapping[Role, Any] = {}
         self.train()
-
-    @property
-    def senders(self) -> list[Speaker]:
-        """What the agents that speak speak with."""
-        return [agent.speaker for agent in self.agents if agent.speaker is not None]  # type: ignore[misc]
-
-    @property
-    def receivers(self) -> list[Listener]:
-        """What the agents that listen listen with."""
-        return [agent.listener for agent in self.agents if agent.listener is not None]  # type: ignore[misc]
-
-    def sides(self, role: Role) -> Sequence[Speaker | Listener]:
-        """What the agents of a role speak or listen with."""
-        return self.senders if role == "sender" else self.receivers
-
-    def modules_of(self, role: Role) -> list[nn.Module]:
-        """The modules whose weights agents of a role learn."""
-        return [module for side in self.sides(role) for module in side.learnt()]
-
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.receivers[0].device
-
-    @property
-    def task(self) -> Task:
-        """The task of the first receiver, which is like those of all."""
-        return self.receivers[0].task
-
-    @property
-    def channel(self) -> Channel:
-        """The channel of the first sender, which is like those of all."""
-        return self.senders[0].channel
-
-    def pair(self, sender: int, receiver: int) -> Pair:
-        """A sender and a receiver by their numbers."""
-        return Pair(self.senders[sender], self.receivers[receiver])
-
-    @property
-    def first_pair(self) -> Pair:
-        """The first sender, and the first receiver that it meets."""
-        return self.pair(0, self.schedule.partners(0)[0])
 
     def pairs(self) -> list[tuple[Meeting, Pair]]:
         """Each pair that meets, with the numbers of its agents."""
@@ -211,50 +143,6 @@ class Players(nn.Module):
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
         """Replace agents where a generation ends with this step."""
         self.generations.begin_step(step, optimizer)
-
-    def replace_agent(self, role: Role, index: int, step: int, optimizer: torch.optim.Optimizer) -> None:
-        """A new agent takes the place of one; it has no optimizer state yet. Others keep theirs."""
-        side, new = self.sides(role)[index], self._newborn(role, index, step)
-        side.load_state_dict(new.state_dict())
-        for parameter in side.parameters():
-            optimizer.state.pop(parameter, None)
-        self.first_steps[index + (0 if role == "sender" else len(self.senders))] = step
-
-    def batch(self, number: int, place: int) -> Batch:
-        """The batch of the pair at a place of a step: in an epoch, each place has every batch once."""
-        size = -(-self.world.num_train // self.world.sizes.batch_size)
-        epoch, within = divmod(number, size)
-        return self.world.batch("train", epoch * size + (within + place) % size)
-
-    def noise(self, number: int, place: int) -> torch.Generator:
-        """The noise of the pair at a place of a step."""
-        purpose = "train" if place == 0 else f"train, pair {place}"
-        return noise_generator(self.seed, purpose, number, self.device)
-
-    def _first_agents(self) -> list[Agent]:
-        """The agents that begin."""
-        first = make_pair(self.experiment, self.world, self.dtype)
-        speakers, listeners = (
-            [self._newborn(role, index, 0) if index else side for index in range(self.options.number(role))]
-            for role, side in zip(ROLES, (first.speaker, first.listener), strict=True)
-        )
-        if self.options.agents is None:
-            return [
-                *(Agent(speaker, None) for speaker in speakers),  # type: ignore[arg-type]
-                *(Agent(None, listener) for listener in listeners),  # type: ignore[arg-type]
-            ]
-        shares = self.options.shares == "perception"
-        return [
-            Agent(speaker, listener, shares_perception=shares)  # type: ignore[arg-type]
-            for speaker, listener in zip(speakers, listeners, strict=True)
-        ]
-
-    def _newborn(self, role: Role, index: int, step: int) -> Speaker | Listener:
-        """What an agent that begins at a step speaks or listens with."""
-        words = np.random.SeedSequence([self.seed, step, index, *f"{role} begins".encode()])
-        with initial_weights(int(words.generate_state(1, np.uint64)[0] >> np.uint64(1))):
-            pair = make_pair(self.experiment, self.world, self.dtype)
-        return pair.speaker if role == "sender" else pair.listener
 
     def _slow(self, step: int) -> dict[Role, set[int]]:
         """The agents whose weights do not change at a step."""

@@ -9,7 +9,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.channels import SymbolChannel
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import Players
 from ecsuite.games.registry import CHANNELS
 from ecsuite.games.world_making import make_world
 
@@ -21,7 +21,7 @@ CHANNELS_AND_LENGTHS = list(itertools.product(OF_SYMBOLS, ("variable", "fixed"))
 
 
 def make(kind="gumbel", **settings):
-    """A game and its world; a channel of symbols has 5 of them, and variable length, unless told otherwise."""
+    """Players and their world; a channel of symbols has 5 of them, and variable length, unless told otherwise."""
     symbols = {"vocab_size": 5, "length": "variable"} if kind in OF_SYMBOLS else {}
     settings = {"kind": kind, "max_len": 3, **symbols, **settings}
     sampled = ["evaluation.mode=sample"] if kind in OF_SYMBOLS else []
@@ -31,13 +31,13 @@ def make(kind="gumbel", **settings):
     )
     torch.manual_seed(0)
     world = make_world(experiment)
-    return experiment, make_pair(experiment, world), world
+    return experiment, Players(experiment, world), world
 
 
 def generate_message(mode, batch=16, **settings):
-    experiment, game, world = make(**settings)
+    experiment, players, world = make(**settings)
     rounds = world.draw("train", 0, batch)
-    return experiment, game.speaker.generate_message(rounds, mode, torch.Generator().manual_seed(1))
+    return experiment, players.senders[0].generate_message(rounds, mode, torch.Generator().manual_seed(1))
 
 
 def check_discrete(message, *, vocab_size, max_len, fixed):
@@ -99,8 +99,8 @@ def test_conventions_for_words_of_values(kind, mode, word_size, max_len, batch):
 
 @pytest.mark.parametrize(("kind", "length"), CHANNELS_AND_LENGTHS)
 def test_nothing_after_eos_is_ever_exported(kind, length):
-    experiment, game, _ = make(kind, length=length, vocab_size=2, max_len=6)
-    corpus = record_corpus(game, experiment)
+    experiment, players, _ = make(kind, length=length, vocab_size=2, max_len=6)
+    corpus = record_corpus(players, experiment)
     assert len(corpus.messages) == 16
     lengths = set()
     for message in (corpus.messages[index].tolist() for index in range(16)):

@@ -11,6 +11,7 @@ from ecsuite.agents.senders import build_message
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import make_players
 from ecsuite.games.registry import CHANNELS
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -76,7 +77,9 @@ def test_plain_agents_learn_and_speak(kind, length, dtype):
             played = game.play(world.batch("valid", 0), mode, noise())
             assert played.objective.isfinite()
             assert played.message.length.max() <= MAX_LEN + (length == "variable") + 1e-5
-    assert len(record_corpus(game, experiment).messages) == 16
+    players = make_players(experiment, world, dtype)
+    players.agents[0].speaker = game.speaker
+    assert len(record_corpus(players, experiment).messages) == 16
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS)
@@ -101,7 +104,7 @@ def test_they_compute_in_the_precision_of_the_game_and_the_channel_in_fp32():
     torch.testing.assert_close(low_message.symbols.float(), full_message.symbols, atol=0.05, rtol=0.05)
     steps = torch.arange(1.0, MAX_LEN + 2)
     torch.testing.assert_close(low_message.length, steps @ low_message.ends, rtol=0, atol=0)
-    states, ends = call_receiver(low.receiver, low_message, torch.bfloat16)
+    states, ends = call_receiver(low.listener.network, low_message, torch.bfloat16)
     assert states.dtype == torch.bfloat16 and ends.dtype == torch.float32
 
 

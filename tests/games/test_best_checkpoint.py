@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from ecsuite.formats import read_corpus
-from ecsuite.games import training
 from ecsuite.games.best_checkpoint import Best
-from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import make_players
+from ecsuite.games.plays import signalling
 from ecsuite.games.runs import load_run
 from ecsuite.games.sections import TrainingOptions
 from ecsuite.games.world_making import make_world
@@ -25,21 +25,17 @@ def scripted(monkeypatch):
     """Makes evaluations have these accuracies, by the step of the evaluation; 0.5 at others and at the end."""
 
     def scripted(accuracies):
-        evaluate, save = training.evaluate, training.save_best
-        calls = {"number": 0, "saved": []}
+        evaluate, known = signalling.evaluate, {}
 
-        def told(game, world, experiment, split="valid", **processes):
-            found = evaluate(game, world, experiment, split, **processes)
-            key = float(sum(parameter.detach().double().sum() for parameter in game.parameters()))
-            known = told.by_weights
+        def told(players, world, experiment, split="valid"):
+            found = evaluate(players, world, experiment, split)
+            key = float(sum(parameter.detach().double().sum() for parameter in players.parameters()))
             if key not in known:
                 step = 4 * (len(known) + 1)
                 known[key] = accuracies.get(step, 0.5)
             return {**found, "accuracy": known[key]}
 
-        told.by_weights = {}
-        monkeypatch.setattr(training, "evaluate", told)
-        return calls, save
+        monkeypatch.setattr(signalling, "evaluate", told)
 
     return scripted
 
@@ -107,7 +103,7 @@ def test_a_damaged_best_state_is_refused(tmp_path, small, run, scripted):
     run(small(*PATIENT), tmp_path)
     (tmp_path / "best-000000008.safetensors").write_bytes(b"")
     with pytest.raises(DamagedError, match="the best state of this run can't be read"):
-        load_run(tmp_path).game  # noqa: B018
+        load_run(tmp_path).pair  # noqa: B018
 
 
 @pytest.mark.parametrize(
@@ -122,12 +118,12 @@ def test_a_damaged_best_state_is_refused(tmp_path, small, run, scripted):
 )
 def test_which_is_best(keep_best, values, best):
     figures = ("accuracy", "loss", "metrics.topsim")
-    found = Best(TrainingOptions(keep_best=keep_best, patience=2), figures, None)
+    found = Best(TrainingOptions(keep_best=keep_best, patience=2), figures)
     for step, value in enumerate(values, 1):
         found.add(step, {keep_best.removeprefix("-"): value})
-        found = Best(
-            TrainingOptions(keep_best=keep_best, patience=2), figures, json.loads(json.dumps(found.to_json()))
-        )
+        saved = json.loads(json.dumps(found.to_json()))
+        found = Best(TrainingOptions(keep_best=keep_best, patience=2), figures)
+        found.restore(saved)
     assert found.step == best and found.num_since == len(values) - (best or 0)
     assert found.is_over == (found.num_since >= 2)
 
@@ -160,7 +156,8 @@ def test_the_weights_are_those_of_the_best_step(tmp_path, small, run, scripted):
         tmp_path / "eight" / "corpus.jsonl"
     ).read_bytes()
     experiment = small()
-    game = make_pair(experiment, make_world(experiment))
-    game.load_state_dict(load_run(tmp_path / "best").game.state_dict())
-    for mine, other in zip(game.parameters(), load_run(tmp_path / "eight").game.parameters(), strict=True):
+    players = make_players(experiment, make_world(experiment))
+    players.load_state_dict(load_run(tmp_path / "best").players.state_dict())
+    others = load_run(tmp_path / "eight").players
+    for mine, other in zip(players.parameters(), others.parameters(), strict=True):
         assert torch.equal(mine, other)

@@ -23,11 +23,11 @@ def game_of(name, *settings):
 
 def test_where_all_is_equally_likely_it_is_a_guess():
     game, _ = game_of("disc_tiny", "task.num_distractors=3")
-    assert game.chance() == {"accuracy": 0.25}
+    assert game.task.chance() == {"accuracy": 0.25}
     game, _ = game_of("recon_large", "world.num_attributes=2", "world.num_values=3")
-    assert game.chance() == pytest.approx({"accuracy": 1 / 9, "attribute_accuracy": 1 / 3}, rel=0.05)
+    assert game.task.chance() == pytest.approx({"accuracy": 1 / 9, "attribute_accuracy": 1 / 3}, rel=0.05)
     game, _ = game_of("disc_small", "task=autoencoding")
-    assert game.chance() == pytest.approx({"accuracy": 1 / 256}, rel=0.2)
+    assert game.task.chance() == pytest.approx({"accuracy": 1 / 256}, rel=0.2)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_objects_of_other_frequencies_are_named_by_a_constant_answer(world):
         np.bincount(objects[:, place], weights=made.probabilities).max() for place in range(objects.shape[1])
     ]
     expected = {"accuracy": made.probabilities.max(), "attribute_accuracy": np.mean(single)}
-    assert game.chance() == pytest.approx(expected, abs=0.03)
+    assert game.task.chance() == pytest.approx(expected, abs=0.03)
 
 
 def test_the_most_frequent_candidate_is_found_without_a_message():
@@ -53,7 +53,7 @@ def test_the_most_frequent_candidate_is_found_without_a_message():
     ranks = [(each.values @ (4 ** np.arange(3, -1, -1))).reshape(each.labels.shape) for each in batches]
     lowest = np.concatenate([rank.argmin(1) for rank in ranks])
     expected = (lowest == np.concatenate([each.labels.argmax(1) for each in batches])).mean()
-    assert expected > 0.6 and game.chance()["accuracy"] == pytest.approx(expected, abs=0.03)
+    assert expected > 0.6 and game.task.chance()["accuracy"] == pytest.approx(expected, abs=0.03)
 
 
 def test_an_unbalanced_column_of_a_table(tmp_path):
@@ -62,7 +62,7 @@ def test_an_unbalanced_column_of_a_table(tmp_path):
     (tmp_path / "objects.csv").write_text("color,shape,size\n" + "".join(rows))
     game, _ = game_of("recon_large", "world=objects", f"world.objects={tmp_path}/objects.csv")
     expected = {"accuracy": 0.01, "attribute_accuracy": (0.95 + 0.1 + 0.1) / 3}
-    assert game.chance() == pytest.approx(expected, abs=0.01)
+    assert game.task.chance() == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.parametrize("num_targets", [1, 2, 3])
@@ -70,14 +70,14 @@ def test_candidates_of_a_concept(num_targets):
     sizes = (f"task.num_targets={num_targets}", "task.num_distractors=2")
     game, _ = game_of("thing_gs", *sizes, "world.num_attributes=3", "world.num_values=5")
     total = num_targets + 2
-    assert game.chance() == pytest.approx(
+    assert game.task.chance() == pytest.approx(
         {"accuracy": max(num_targets, 2) / total, "set_accuracy": 1 / comb(total, num_targets)}
     )
 
 
 def test_what_is_learnt_from_training_rules_does_not_lower_it_on_others():
     game, _ = game_of("mu_shapeworld_setref", "training.batch_size=128", "training.num_examples=512")
-    assert game.chance()["accuracy"] == 0.5
+    assert game.task.chance()["accuracy"] == 0.5
 
 
 @pytest.mark.parametrize("world", ["thing", "shape", "shapeworld"])
@@ -90,7 +90,7 @@ def test_a_target_has_no_place(world):
     assert np.bincount(places, minlength=4).min() > 0.15 * len(places)
     batch = made.batch("valid", 0)
     assert (batch.candidate_indices()[batch.labels] == batch.shown[:, 0]).all()
-    assert game.chance() == {"accuracy": 0.25}
+    assert game.task.chance() == {"accuracy": 0.25}
 
 
 TAUGHT = {"thing": (), "shape": ("world.images_per_batch=16",), "shapeworld": ("world.images_per_label=2",)}
@@ -111,4 +111,4 @@ def test_a_receiver_that_knows_nothing_is_at_chance_where_all_is_equally_likely(
     with torch.no_grad():
         measures = [game.eval().play(world.batch("valid", n), "greedy", None).measures for n in range(8)]
     accuracy = np.mean([float(each["accuracy"]) for each in measures])
-    assert accuracy == pytest.approx(game.chance()["accuracy"], abs=0.05)
+    assert accuracy == pytest.approx(game.task.chance()["accuracy"], abs=0.05)

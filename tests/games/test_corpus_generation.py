@@ -6,7 +6,7 @@ import torch
 
 from ecsuite.games.corpus_generation import record_corpus, words_to_symbols
 from ecsuite.games.experiment import load_experiment, override
-from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import Players
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds import attributes
 
@@ -15,7 +15,7 @@ def record(*overrides):
     experiment = load_experiment("disc_tiny", overrides)
     world = make_world(experiment)
     torch.manual_seed(0)
-    return record_corpus(make_pair(experiment, world), experiment)
+    return record_corpus(Players(experiment, world), experiment)
 
 
 def rows_of(messages):
@@ -104,7 +104,7 @@ def record_sets(*overrides):
     experiment = override(load_experiment("disc_tiny", SETS), overrides)
     torch.manual_seed(0)
     world = make_world(experiment)
-    return record_corpus(make_pair(experiment, world), experiment), world
+    return record_corpus(Players(experiment, world), experiment), world
 
 
 @pytest.mark.parametrize("size", [1, 16, 40])

@@ -8,7 +8,9 @@ import signal
 import pytest
 
 from ecsuite.formats import read_corpus
-from ecsuite.games import run_folder, training
+from ecsuite.games import run_folder
+from ecsuite.games.players.pair import Pair
+from ecsuite.games.plays import signalling
 from ecsuite.runtime.errors import ConfigError, CorpusError, DivergedError
 
 IMAGES = (
@@ -27,22 +29,15 @@ def poison():
     with pytest.MonkeyPatch.context() as patch:
 
         def poison(step):
-            make, count = training.make_players, itertools.count(1)
+            play, count = Pair.play, itertools.count(1)
 
-            def make_poisoned(*arguments):
-                game = make(*arguments)
-                play = game.play
+            def poisoned(pair, examples, mode, *rest):
+                played = play(pair, examples, mode, *rest)
+                if mode == "train" and next(count) == step:
+                    object.__setattr__(played, "objective", played.objective * float("nan"))
+                return played
 
-                def poisoned(examples, mode, *rest):
-                    played = play(examples, mode, *rest)
-                    if mode == "train" and next(count) == step:
-                        object.__setattr__(played, "objective", played.objective * float("nan"))
-                    return played
-
-                game.play = poisoned
-                return game
-
-            patch.setattr(training, "make_players", make_poisoned)
+            patch.setattr(Pair, "play", poisoned)
             return patch
 
         yield poison
@@ -171,13 +166,13 @@ def test_the_corpus_of_fewer_steps_stays_whole(tmp_path, small, run, poison, log
 
 
 def test_an_evaluation_that_is_not_finite_is_not_used(tmp_path, small, run, monkeypatch, log_of):
-    evaluate, count = training.evaluate, itertools.count(1)
+    evaluate, count = signalling.evaluate, itertools.count(1)
 
-    def broken(*arguments, **processes):
-        found = evaluate(*arguments, **processes)
+    def broken(*arguments):
+        found = evaluate(*arguments)
         return found | {"loss": float("inf")} if next(count) == 2 else found
 
-    monkeypatch.setattr(training, "evaluate", broken)
+    monkeypatch.setattr(signalling, "evaluate", broken)
     error = diverge(run, small(), tmp_path)
     assert str(error).startswith("step 8: the evaluation is not finite, so it was not used; try a smaller")
     good, ending = log_of(tmp_path)

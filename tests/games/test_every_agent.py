@@ -7,7 +7,7 @@ from ecsuite.agents.registry import CELLS
 from ecsuite.agents.spec import families
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import override
-from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import Players
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -35,7 +35,7 @@ ALL_RECEIVERS = names(
     "receiver", "sru-2l", "hier:gru,stop=first,reset=on", "cnn,blocks=1", "fc2l,form=sum", "cnn,hidden=20"
 )
 
-INERT = ("sender.upper.input_map.weight", "sender.lower.input_map.weight", "sender.cells.0.input_map.weight")
+INERT = tuple(f"speaker.network.{name}.input_map.weight" for name in ("upper", "lower", "cells.0"))
 """What meets only zeros does not learn: inputs of an upper cell, and all inputs of senders that do not hear."""
 
 
@@ -46,7 +46,8 @@ def play(small, sender, receiver, channel):
     )
     torch.manual_seed(0)
     world = make_world(experiment)
-    game = make_pair(experiment, world)
+    players = Players(experiment, world)
+    game = players.first_pair
     is_variable = "variable" in channel
     before = {name: parameter.detach().clone() for name, parameter in game.named_parameters()}
     optimizer = torch.optim.Adam(game.parameters(), lr=0.01)
@@ -58,7 +59,7 @@ def play(small, sender, receiver, channel):
         played = game.play(batch, mode, torch.Generator().manual_seed(2))
         assert played.objective.isfinite()
         assert played.message.length.max() <= experiment.channel.options.max_len + is_variable
-    corpus = record_corpus(game, experiment)
+    corpus = record_corpus(players, experiment)
     assert len(corpus.messages) == 16 and min(corpus.messages[0]) >= 0
     assert (corpus.eos is not None) == is_variable
     return still

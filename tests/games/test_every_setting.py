@@ -16,7 +16,7 @@ import torch
 
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment, named_configs, override
-from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import Players
 from ecsuite.games.sections import PARTS, PLAIN
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
@@ -146,7 +146,7 @@ def digest(*arrays: Any) -> str:
     return made.hexdigest()
 
 
-def rounds_of(experiment, world, game):
+def rounds_of(experiment, world, players):
     """The rounds of training, evaluation and corpus, and what else is evaluated."""
     batches = [world.batch(split, number) for split in ("train", "valid") for number in (0, 1)]
     batches += list(world.corpus_batches(experiment.evaluation.corpus_size))
@@ -154,33 +154,33 @@ def rounds_of(experiment, world, game):
     return digest(world.num_train, world.num_valid, *(array for of_batch in parts for array in of_batch))
 
 
-def weights_of(experiment, world, game):
+def weights_of(experiment, world, players):
     """The initial state of the agents, in its order."""
-    return digest(*(part for name, tensor in game.state_dict().items() for part in (name, tensor)))
+    return digest(*(part for name, tensor in players.state_dict().items() for part in (name, tensor)))
 
 
-def play_of(experiment, world, game):
+def play_of(experiment, world, players):
     """Messages, measures and gradients of a batch of training in the first and in the third epoch."""
     found = []
     for epoch in (0, 2):
-        game.zero_grad(set_to_none=True)
+        players.zero_grad(set_to_none=True)
         noise = torch.Generator().manual_seed(1)
-        played = game.play(world.batch("train", 0), "train", noise, epoch)
+        played = players.first_pair.play(world.batch("train", 0), "train", noise, epoch)
         played.objective.backward()
         found += [played.message.symbols, *played.measures.values()]
-        found += [parameter.grad for parameter in game.parameters() if parameter.grad is not None]
+        found += [parameter.grad for parameter in players.parameters() if parameter.grad is not None]
     return digest(*found)
 
 
-def corpus_of(experiment, world, game):
+def corpus_of(experiment, world, players):
     """The messages of the untrained sender, and what they are about."""
-    corpus = record_corpus(game, experiment)
+    corpus = record_corpus(players, experiment)
     return digest(
         corpus.messages.values, corpus.messages.lengths, corpus.meanings, json.dumps(corpus.metadata)
     )
 
 
-def run_of(experiment, world, game):
+def run_of(experiment, world, players):
     """Everything in the run folder, and its name, except the config."""
     with TemporaryDirectory() as folder:
         train(experiment, Path(folder), device="cpu", progress=lambda *_: None, note=lambda _: None)
@@ -207,11 +207,11 @@ class Stages:
         self.experiment, self.found = experiment, {}
         self.world = make_world(experiment)
         torch.manual_seed(experiment.training.seed)
-        self.game = make_pair(experiment, self.world)
+        self.players = Players(experiment, self.world)
 
     def __getitem__(self, stage):
         if stage not in self.found:
-            self.found[stage] = stage(self.experiment, self.world, self.game)
+            self.found[stage] = stage(self.experiment, self.world, self.players)
         return self.found[stage]
 
 

@@ -74,6 +74,11 @@ def test_all_parts_from_one_file(small, run, own):
     assert run(override(small(*TINY), settings), Path("run")).step == 2
 
 
+def test_agents_have_rates_of_their_own_beside_a_part_from_a_file(small, run, own):
+    rates = ["optimizer.sender_lr=0.01", "optimizer.receiver_lr=0.02"]
+    assert run(override(small(*TINY), [f"loss=./own.py:{PARTS['loss']}", *rates]), Path("run")).step == 2
+
+
 def test_a_changed_file_does_not_continue_a_run(small, run, own):
     part = "channel=./own.py:Flipping"
     run(small(*TINY, part), Path("run"))

@@ -40,7 +40,7 @@ def test_measures_are_expectations_over_the_end(task):
     )
     answer = states
     if task == "discrimination":
-        answer = game.listener.scores(states, game.candidates(examples), None)
+        answer = game.listener.scores(states, game.round_parts(examples)[0], None)
     output = game.task(answer, Truth(labels=labels, values=values))
     losses = torch.stack([ends[end] * output.loss[end] for end in range(4)]).sum(0)
     torch.testing.assert_close(played.measures["loss"], losses.mean())

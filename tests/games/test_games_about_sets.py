@@ -168,15 +168,15 @@ def test_the_sender_means_the_mean_of_its_targets_beside_that_of_the_counter_exa
 
 
 def test_dropout_leaves_values_out_in_training_alone_and_keeps_their_mean():
-    game, _ = make()
+    game, _ = make("sender.perception.dropout=0.1")
     vectors = torch.ones(400, 50)
-    dropped = game._dropout(vectors, 0.1, noise())
-    assert torch.equal(dropped, game._dropout(vectors, 0.1, noise()))
+    dropped = game.speaker.dropped_out(vectors, noise())
+    assert torch.equal(dropped, game.speaker.dropped_out(vectors, noise()))
     assert dropped.unique().tolist() == [0.0, pytest.approx(1 / 0.9)]
     assert dropped.mean().item() == pytest.approx(1, abs=0.02)
-    assert game._dropout(vectors, 0.0, None) is vectors
+    assert game.listener.dropped_out(vectors, None) is vectors
     game.eval()
-    assert game._dropout(vectors, 0.1, noise()) is vectors
+    assert game.speaker.dropped_out(vectors, noise()) is vectors
 
 
 @pytest.mark.parametrize("agent", ["sender", "receiver"])
@@ -199,7 +199,7 @@ def test_bf16_plays_nearly_as_fp32(overrides):
     game, world = make(*overrides, "channel.kind=continuous")
     rounds = world.batch("train", 0)
     exact = game.play(rounds, "train", noise()).measures
-    game.dtype = torch.bfloat16
+    game.speaker.dtype = game.listener.dtype = torch.bfloat16
     rough = game.play(rounds, "train", noise()).measures
     assert rough["loss"].item() == pytest.approx(exact["loss"].item(), rel=0.05)
     assert rough["loss"].dtype == torch.float32
@@ -220,7 +220,7 @@ def test_every_weight_learns(channel, cell):
     game.play(world.batch("train", 0), "train", noise()).objective.backward()
     for name, parameter in game.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
-        if name != "receiver_perception.2.bias":  # balances out over candidates only by chance
+        if name != "listener.perception.2.bias":  # balances out over candidates only by chance
             assert parameter.grad.abs().max() > 0, name
 
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment, named_configs
-from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import Players
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 
@@ -29,13 +29,13 @@ def initial_state(name: str, features: Path, own: dict[str, str]) -> dict[str, A
     experiment = load_experiment(name, needs_file)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(experiment.training.seed)
-        game = make_pair(experiment, make_world(experiment))
+        players = Players(experiment, make_world(experiment))
         generator = hashlib.sha256(torch.get_rng_state().numpy().tobytes()).hexdigest()
     tensors = {
         key: [list(tensor.shape), round(tensor.double().sum().item(), 6)]
-        for key, tensor in game.state_dict().items()
+        for key, tensor in players.state_dict().items()
     }
-    trained = [key for key, _ in game.named_parameters()]
+    trained = [key for key, _ in players.named_parameters()]
     return {"tensors": tensors, "trained": trained, "generator": generator}
 
 

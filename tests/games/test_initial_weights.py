@@ -8,17 +8,16 @@ import torch
 
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.players.pair import PARTS
 from ecsuite.games.runs import load_run
+from ecsuite.games.sections import ROLES
 from ecsuite.runtime.errors import ConfigError
 
 
-def weights_of(folder, role):
-    state = load_run(folder).game.state_dict()
+def weights_of(folder, role, index=0):
+    """The weights of an agent of a run by name, without those of its channel and loss."""
+    state = load_run(folder).players.sides(role)[index].state_dict()
     return {
-        name: tensor
-        for name, tensor in state.items()
-        if name.partition(".")[0] in PARTS[role] and name.partition(".")[0] != "channel"
+        name: tensor for name, tensor in state.items() if name.partition(".")[0] not in ("channel", "loss")
     }
 
 
@@ -29,7 +28,7 @@ def same(first, second):
 def test_both_agents_of_another_run_and_one_of_each(tmp_path, small, run, whole):
     other = tmp_path / "other"
     run(small("training.seed=5", "training.num_epochs=1"), other)
-    both = [f"training.init_{role}={whole}" for role in PARTS]
+    both = [f"training.init_{role}={whole}" for role in ROLES]
     frozen = [*both, "training.freeze_sender=true", "training.num_epochs=1", "training.seed=9"]
     run(small(*frozen), tmp_path / "a")
     assert same(weights_of(tmp_path / "a", "sender"), weights_of(whole, "sender"))
@@ -47,7 +46,7 @@ def test_both_agents_of_another_run_and_one_of_each(tmp_path, small, run, whole)
 
 
 def test_a_warm_start_begins_where_the_other_run_ended(tmp_path, small, run, whole):
-    start = [f"training.init_{role}={whole}" for role in PARTS]
+    start = [f"training.init_{role}={whole}" for role in ROLES]
     result = run(small(*start, "optimizer.lr=1e-12", "training.num_epochs=1"), tmp_path)
     assert result.measures["loss"] == pytest.approx(load_run(whole).measures["loss"], rel=1e-4)
 
@@ -97,10 +96,10 @@ def test_the_same_weights_are_the_same_run_wherever_they_lie(tmp_path, small, ru
     [
         (
             "channel.vocab_size=9",
-            "the sender of .* does not fit: sender.embed.weight is 8 x 6 there and 8 x 10 here",
+            "the sender of .* does not fit: network.embed.weight is 8 x 6 there and 8 x 10 here",
         ),
-        ("sender.hidden_size=32", "the sender of .* does not fit: sender.* there and .* here"),
-        ("sender.kind=lstm", "the sender of .* does not fit: sender.cells.0.* there and .* here"),
+        ("sender.hidden_size=32", "the sender of .* does not fit: network.* there and .* here"),
+        ("sender.kind=lstm", "the sender of .* does not fit: network.cells.0.* there and .* here"),
     ],
 )
 def test_agents_that_do_not_fit_are_named_with_both_sizes(tmp_path, small, run, whole, change, message):
@@ -112,10 +111,10 @@ def test_agents_that_do_not_fit_are_named_with_both_sizes(tmp_path, small, run, 
 def test_frozen_weights_get_no_update_and_no_moments(tmp_path, small, run):
     run(small("training.freeze_sender=true", "training.num_epochs=1"), tmp_path)
     tensors, _ = read_tensors(tmp_path / "checkpoint-000000008.safetensors")
-    game = load_run(tmp_path).game
-    trained = [name for name, parameter in game.named_parameters() if parameter.requires_grad]
+    players = load_run(tmp_path).players
+    trained = [name for name, parameter in players.named_parameters() if parameter.requires_grad]
     moments = [name for name in tensors if name.endswith(".exp_avg")]
-    assert len(moments) == len(trained) and not any(name.startswith("sender") for name in trained)
+    assert len(moments) == len(trained) and not any(".speaker." in name for name in trained)
 
 
 def test_a_receiver_of_another_run_listens(tmp_path, small, run, whole):
@@ -125,6 +124,45 @@ def test_a_receiver_of_another_run_listens(tmp_path, small, run, whole):
     assert own.evaluate(receiver_from=tmp_path / "other") != own.evaluate()
     run(small("receiver.hidden_size=8", "training.num_epochs=1"), tmp_path / "narrow")
     with pytest.raises(
-        ConfigError, match=r"the receiver of .*narrow does not fit: receiver.* there and .* here"
+        ConfigError, match=r"the receiver of .*narrow does not fit: network.* there and .* here"
     ):
         own.evaluate(receiver_from=tmp_path / "narrow")
+
+
+TWO = ("society.senders=2", "society.receivers=2", "training.num_epochs=1")
+
+
+def test_the_agents_of_a_society_begin_with_weights_of_another_run_in_turn_and_stay_if_frozen(
+    tmp_path, small, run, whole
+):
+    """From a pair to a society, from a society to a larger one, and back to a pair."""
+    run(small(*TWO, f"training.init_sender={whole}", "training.freeze_sender=true"), tmp_path / "two")
+    for index in (0, 1):
+        assert same(weights_of(tmp_path / "two", "sender", index), weights_of(whole, "sender"))
+    learnt = [weights_of(tmp_path / "two", "receiver", index) for index in (0, 1)]
+    assert not same(*learnt)
+    start = [f"training.init_receiver={tmp_path / 'two'}", "training.freeze_receiver=true"]
+    run(small("society.receivers=3", "training.num_epochs=1", *start), tmp_path / "three")
+    for index in (0, 1, 2):
+        assert same(weights_of(tmp_path / "three", "receiver", index), learnt[index % 2])
+    run(small("training.num_epochs=1", *start), tmp_path / "one")
+    assert same(weights_of(tmp_path / "one", "receiver"), learnt[0])
+
+
+def test_a_society_of_frozen_agents_is_stopped_and_goes_on_to_the_same_bytes(
+    tmp_path, small, run, whole, kill, contents
+):
+    experiment = small(*TWO[:2], f"training.init_sender={whole}", "training.freeze_sender=true")
+    run(experiment, tmp_path / "whole")
+    run(experiment, tmp_path / "parts", progress=kill(signal.SIGTERM, 9))
+    run(experiment, tmp_path / "parts", resume=True)
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+
+
+def test_receivers_of_another_run_listen_in_a_society(tmp_path, small, run, whole):
+    run(small(*TWO), tmp_path / "two")
+    own = load_run(tmp_path / "two")
+    assert own.evaluate(receiver_from=tmp_path / "two") == own.evaluate()
+    other = own.evaluate(receiver_from=whole)["valid"]
+    assert other != own.evaluate()["valid"] and other.keys() == own.evaluate()["valid"].keys()
+    assert load_run(whole).evaluate(receiver_from=tmp_path / "two") != load_run(whole).evaluate()

@@ -10,7 +10,7 @@ import pytest
 from ecsuite.commands.evaluate import names_to_keep
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.interactions import FILE, record_interactions
-from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import make_players
 from ecsuite.games.runs import load_run
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -83,7 +83,7 @@ def test_other_tasks_and_channels(small, changes, right, probabilities):
     experiment = small(*changes)
     world = make_world(experiment)
     table = record_interactions(
-        make_pair(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
+        make_players(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
     )
     rows = rows_of(table)
     assert np.array(rows["right"]).shape[1:] == right == np.array(rows["answer"]).shape[1:]
@@ -96,7 +96,7 @@ def test_only_candidates_that_are_there_are_kept(small):
     experiment = small("task.fewest_distractors=1")
     world = make_world(experiment)
     table = record_interactions(
-        make_pair(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
+        make_players(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
     )
     rows = rows_of(table)
     names = ("candidates", "candidate_values", "probabilities", "right", "answer", "meaning")
@@ -109,7 +109,9 @@ def test_only_candidates_that_are_there_are_kept(small):
 def test_objects_of_a_table_have_the_numbers_of_their_rows(small, object_table):
     experiment = small("world.kind=objects", f"world.objects={object_table}")
     world = make_world(experiment)
-    rows = rows_of(record_interactions(make_pair(experiment, world), {"valid": (world, "valid")}, experiment))
+    rows = rows_of(
+        record_interactions(make_players(experiment, world), {"valid": (world, "valid")}, experiment)
+    )
     for candidates, values in zip(rows["candidates"], rows["candidate_values"], strict=True):
         assert [[(row - 2) // 4, (row - 2) % 4] for row in candidates] == values
 

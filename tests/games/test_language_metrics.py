@@ -10,9 +10,8 @@ from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import checkpoints
 from ecsuite.games.language_metrics import LanguageMetrics
-from ecsuite.games.players.pair import make_pair
+from ecsuite.games.plays.signalling import Signalling
 from ecsuite.games.runs import load_run
-from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 METRICS = "evaluation.metrics=topsim,zla"
@@ -79,7 +78,6 @@ def test_no_chance_level_and_no_interval_is_drawn(small, monkeypatch):
 
     monkeypatch.setattr(resampling, "of_draws", counted)
     experiment = small("evaluation.metrics=posdis")
-    torch.manual_seed(0)
-    game = make_pair(experiment, make_world(experiment))
-    LanguageMetrics(experiment)(game)
-    assert drawn == [1] and game.training
+    play = Signalling(experiment.play.options, experiment=experiment, device=torch.device("cpu"))
+    LanguageMetrics(experiment)(play)
+    assert drawn == [1] and play.module.training

@@ -9,6 +9,7 @@ from ecsuite.games.channels import ContinuousChannel, VariationalChannel
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import Players
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -66,12 +67,13 @@ def test_both_agents_learn_through_drawn_words_and_the_corpus_has_levels(sender)
     experiment = load_experiment("disc_tiny", [*settings, "training.precision=fp32"])
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = make_pair(experiment, world)
+    players = Players(experiment, world)
+    game = players.first_pair
     game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(0)).objective.backward()
-    for name in ("sender", "receiver"):
-        grads = [parameter.grad for parameter in getattr(game, name).parameters()]
+    for network in (game.speaker.network, game.listener.network):
+        grads = [parameter.grad for parameter in network.parameters()]
         assert sum(grad is not None and bool(grad.abs().sum() > 0) for grad in grads) >= len(grads) - 1
-    corpus = record_corpus(game, experiment)
+    corpus = record_corpus(players, experiment)
     assert corpus.messages.lengths.tolist() == [2] * 16 and 1 <= corpus.messages.values.min()
     assert corpus.messages.values.max() <= 16 and "rounded to 4 levels" in corpus.metadata["symbols"]
 

@@ -9,7 +9,6 @@ from torch import nn
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.optimizers import Optimise
-from ecsuite.games.players.pair import make_pair
 from ecsuite.games.players.players import make_players
 from ecsuite.games.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.training import train
@@ -77,7 +76,8 @@ def test_an_update_of_gradient_descent_is_the_rate_times_the_gradient():
     experiment = load_experiment("disc_tiny", ["optimizer=sgd,lr=0.5"])
     updates = Optimise(experiment.optimizer, model)
     model(torch.ones(1, 2)).sum().backward()
-    updates.step(0.1)
+    updates.factor = 0.1
+    updates.step()
     assert torch.allclose(model.weight, before - 0.05)
 
 
@@ -93,12 +93,12 @@ def test_clipping_scales_the_norm_of_all_gradients():
 
 def test_agents_have_rates_of_their_own():
     experiment = load_experiment("disc_tiny", ["optimizer.sender_lr=0.1", "optimizer.receiver_lr=0.2"])
-    game = make_pair(experiment, make_world(experiment))
-    groups = Optimise(experiment.optimizer, game).optimizer.param_groups
+    players = make_players(experiment, make_world(experiment))
+    groups = Optimise(experiment.optimizer, players, players.modules_of).optimizer.param_groups
     rates = {id(each): group["lr"] for group in groups for each in group["params"]}
-    assert {rates[id(each)] for each in game.speaker.network.parameters()} == {0.1}
-    assert {rates[id(each)] for each in game.listener.network.parameters()} == {0.2}
-    assert len(rates) == len(list(game.parameters()))
+    assert {rates[id(each)] for each in players.senders[0].parameters()} == {0.1}
+    assert {rates[id(each)] for each in players.receivers[0].parameters()} == {0.2}
+    assert len(rates) == len(list(players.parameters()))
 
 
 def test_a_rate_of_a_frozen_agent_is_refused(tmp_path):
@@ -152,12 +152,12 @@ def test_a_learnt_temperature_has_the_rate_of_the_sender(society):
         "optimizer.sender_lr=0.5",
     )
     experiment = load_experiment("disc_tiny", [*settings, *society])
-    game = make_players(experiment, make_world(experiment))
-    groups = Optimise(experiment.optimizer, game).optimizer.param_groups
+    players = make_players(experiment, make_world(experiment))
+    groups = Optimise(experiment.optimizer, players, players.modules_of).optimizer.param_groups
     rates = {id(each): group["lr"] for group in groups for each in group["params"]}
-    named = dict(game.named_parameters())
+    named = dict(players.named_parameters())
     assert {rates[id(each)] for name, each in named.items() if "raw_temperature" in name} == {0.5}
-    assert {rates[id(each)] for name, each in named.items() if name.startswith("receiver")} == {0.003}
+    assert {rates[id(each)] for name, each in named.items() if ".listener." in name} == {0.003}
 
 
 def test_a_perception_of_both_agents_is_updated_once():
@@ -166,6 +166,6 @@ def test_a_perception_of_both_agents_is_updated_once():
         "receiver.perception=tanh,size=9", "optimizer.sender_lr=0.5", "optimizer.receiver_lr=0.1",
     )  # fmt: skip
     experiment = load_experiment("disc_tiny", settings)
-    game = make_players(experiment, make_world(experiment))
-    groups = Optimise(experiment.optimizer, game).optimizer.param_groups
-    assert sum(len(group["params"]) for group in groups) == len(list(game.parameters()))
+    players = make_players(experiment, make_world(experiment))
+    groups = Optimise(experiment.optimizer, players, players.modules_of).optimizer.param_groups
+    assert sum(len(group["params"]) for group in groups) == len(list(players.parameters()))

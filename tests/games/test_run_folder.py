@@ -65,9 +65,11 @@ def test_no_whole_checkpoint_is_an_error_and_nothing_is_overwritten(finished, sm
 
 
 def test_a_checkpoint_of_another_model_is_damage_not_a_crash(tmp_path):
-    save_checkpoint(tmp_path, 1, *model_and_optimizer(3))
+    model, optimizer = model_and_optimizer(3)
+    save_checkpoint(tmp_path, 1, model.state_dict(), optimizer)
+    other, other_optimizer = model_and_optimizer(4)
     with pytest.raises(DamagedError, match="none of its 1 checkpoints can be read"):
-        load_checkpoint(tmp_path, *model_and_optimizer(4), note=lambda _: None)
+        load_checkpoint(tmp_path, other.load_state_dict, lambda _: None, other_optimizer)
 
 
 def model_and_optimizer(size=3):
@@ -80,18 +82,19 @@ def test_checkpoints_come_back_exactly_and_two_are_kept(tmp_path):
     for step in (1, 2, 10):
         model(torch.ones(3)).sum().backward()
         optimizer.step()
-        save_checkpoint(tmp_path, step, model, optimizer, more={"a": [1, 0.1]})
+        save_checkpoint(tmp_path, step, model.state_dict(), optimizer, more={"a": [1, 0.1]})
     assert [file.name for file in checkpoints(tmp_path)] == [
         "checkpoint-000000010.safetensors",
         "checkpoint-000000002.safetensors",
     ] and NUM_KEPT == 2
     fresh, fresh_optimizer = model_and_optimizer()
-    assert load_checkpoint(tmp_path, fresh, fresh_optimizer, print) == {"step": 10, "more": {"a": [1, 0.1]}}
+    loaded = load_checkpoint(tmp_path, fresh.load_state_dict, print, fresh_optimizer)
+    assert loaded == {"step": 10, "more": {"a": [1, 0.1]}}
     for mine, saved in zip(fresh.parameters(), model.parameters(), strict=True):
         assert mine.equal(saved)
         for name, value in optimizer.state[saved].items():
             assert fresh_optimizer.state[mine][name].equal(value)
-    assert load_checkpoint(tmp_path / "nowhere", fresh, fresh_optimizer, print) is None
+    assert load_checkpoint(tmp_path / "nowhere", fresh.load_state_dict, print, fresh_optimizer) is None
 
 
 REFUSALS = {

@@ -152,7 +152,7 @@ def test_a_run_that_went_on_after_its_corpus_and_was_killed_is_unfinished(tmp_pa
     assert run(experiment, tmp_path).step == 1
     before = (tmp_path / "metadata.json").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ecsuite.games.training.write_corpus", lambda *_: None)  # killed before it
+        patch.setattr("ecsuite.games.trainer.write_corpus", lambda *_: None)  # killed before it
         run(experiment, tmp_path, resume=True)
     assert (tmp_path / "metadata.json").read_bytes() == before
     with pytest.raises(ConfigError, match=UNFINISHED):

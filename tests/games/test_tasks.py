@@ -96,9 +96,12 @@ def test_concept_by_hand():
 def test_a_target_that_is_repeated_is_one_guess():
     sets = ["task.kind=concept", "task.num_targets=2", "task.num_distractors=3", "training.batch_size=64"]
     reference = load_experiment("disc_tiny", [*sets, "world.kind=shapeworld", "task.variant=reference"])
-    assert make_pair(reference, make_world(reference)).chance() == {"accuracy": 0.6, "set_accuracy": 1 / 4}
+    assert make_pair(reference, make_world(reference)).task.chance() == {
+        "accuracy": 0.6,
+        "set_accuracy": 1 / 4,
+    }
     things = load_experiment("disc_tiny", [*sets, "world.kind=thing"])
-    assert make_pair(things, make_world(things)).chance() == {"accuracy": 0.6, "set_accuracy": 1 / 10}
+    assert make_pair(things, make_world(things)).task.chance() == {"accuracy": 0.6, "set_accuracy": 1 / 10}
 
 
 def test_tasks_judge_every_end_alike():
@@ -127,7 +130,7 @@ def test_a_receiver_that_sees_attributes_of_the_target():
     one_hot = torch.nn.functional.one_hot(truth.values[:, 1:], 4).flatten(1)
     assert answer.shape == (1, 8, 5 + 8) and torch.equal(answer[0, :, 5:], one_hot.float())
     expected = {"accuracy": 1 / 4, "attribute_accuracy": (1 / 4 + 2) / 3}
-    assert game.chance() == pytest.approx(expected, rel=0.03)
+    assert game.task.chance() == pytest.approx(expected, rel=0.03)
     with torch.no_grad():  # it repeats what it sees, and takes the message for nothing
         game.task.decode.weight.zero_()
         game.task.decode.weight[4:, 5:] = torch.eye(8)

@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from ecsuite.formats import read_corpus
-from ecsuite.games import training, training_notes
+from ecsuite.games import trainer, training_notes
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import Players
 from ecsuite.games.training import train
+from ecsuite.games.training_result import Result
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.devices import hardware
 from ecsuite.runtime.provenance import own_commit
@@ -103,19 +104,19 @@ def test_an_evaluation_twice_is_equal_and_batches_do_not_matter(small):
     experiment = small("evaluation.num_valid=100")
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = make_pair(experiment, world)
-    first = evaluate(game, world, experiment)
-    assert evaluate(game, world, experiment) == first
+    players = Players(experiment, world)
+    first = evaluate(players, world, experiment)
+    assert evaluate(players, world, experiment) == first
     sampled = small("evaluation.num_valid=100", "evaluation.mode=sample")
-    assert evaluate(game, world, sampled) == evaluate(game, world, sampled) != first
+    assert evaluate(players, world, sampled) == evaluate(players, world, sampled) != first
     for size in ("training.batch_size=7", "evaluation.batch_size=9"):
         other = small("evaluation.num_valid=100", size)
-        assert evaluate(game, make_world(other), other) == pytest.approx(first, rel=1e-5)
+        assert evaluate(players, make_world(other), other) == pytest.approx(first, rel=1e-5)
 
 
 def test_summary():
     measures, chance = {"loss": 0.5, "accuracy": 0.75, "length": 2.5}, {"accuracy": 1 / 6}
-    result = training.Result(
+    result = Result(
         stopped="minutes",
         step=1234,
         num_steps=341_800,
@@ -132,7 +133,7 @@ def test_summary():
 
 
 def test_a_long_run_notes_the_options_that_shorten_it(tmp_path, small, run, monkeypatch):
-    monkeypatch.setattr(training, "ESTIMATE_AFTER", 0.0)
+    monkeypatch.setattr(trainer, "ESTIMATE_AFTER", 0.0)
     monkeypatch.setattr(training_notes, "LONG_RUN", 0.0)
     notes = []
     run(small("training.num_epochs=1"), tmp_path / "a", notes=notes)

@@ -11,7 +11,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import override
 from ecsuite.games.optimizers import Adam
-from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.players import Players
 from ecsuite.games.world_making import make_world
 
 THINGS = (
@@ -101,16 +101,16 @@ def test_evaluation_leaves_the_statistics_of_training_alone(small):
     experiment = small(*PICTURES)
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = make_pair(experiment, world)
-    game.play(world.batch("train", 0), "train", torch.Generator())
-    before = {name: tensor.clone() for name, tensor in game.state_dict().items()}
-    first = evaluate(game, world, experiment)
-    assert game.training and all(module.training for module in game.modules())
-    assert evaluate(game, world, experiment) == first
-    after = game.state_dict()
+    players = Players(experiment, world)
+    players.first_pair.play(world.batch("train", 0), "train", torch.Generator())
+    before = {name: tensor.clone() for name, tensor in players.state_dict().items()}
+    first = evaluate(players, world, experiment)
+    assert players.training and all(module.training for module in players.modules())
+    assert evaluate(players, world, experiment) == first
+    after = players.state_dict()
     assert all(tensor.equal(after[name]) for name, tensor in before.items())
-    game.play(world.batch("train", 1), "train", torch.Generator())
-    moved = {name for name, tensor in game.state_dict().items() if not tensor.equal(before[name])}
+    players.first_pair.play(world.batch("train", 1), "train", torch.Generator())
+    moved = {name for name, tensor in players.state_dict().items() if not tensor.equal(before[name])}
     assert moved == {name for name in before if name.split(".")[-1].startswith(("running_", "num_batches_"))}
     assert len(moved) >= 2 * 3 * 3  # each agent's norms: mean, variance and count
 
@@ -128,14 +128,14 @@ def test_a_further_evaluation_is_that_of_its_split(small):
     experiment = small(*THINGS)
     world = make_world(experiment)
     torch.manual_seed(0)
-    game = make_pair(experiment, world)
+    players = Players(experiment, world)
     ((other, split),) = world.extra_evaluations().values()
     losses = []
     with torch.no_grad():
         for number in range(2):  # 50 rounds: one batch of 32, and one that counts for 18
-            losses.append(game.play(other.batch("seen", number), "greedy", None).measures["loss"].item())
+            losses.append(players.play(other.batch("seen", number), "greedy").measures["loss"].item())
     expected = (32 * losses[0] + 18 * losses[1]) / 50
-    assert evaluate(game, other, experiment, split)["loss"] == pytest.approx(expected)
+    assert evaluate(players, other, experiment, split)["loss"] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

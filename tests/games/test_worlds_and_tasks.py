@@ -142,7 +142,7 @@ def test_the_game_is_that_of_the_world():
     one, sets = load(), load("world.kind=thing", "task.kind=concept")
     assert type(make_world(one)) is AttributeWorld and type(make_world(sets)) is ThingWorld
     game = make_pair(sets, make_world(sets), torch.bfloat16)
-    assert game.dtype == torch.bfloat16
+    assert game.speaker.dtype == game.listener.dtype == torch.bfloat16
 
 
 MISTAKES = {

@@ -91,7 +91,7 @@ def test_a_receiver_who_knows_is_always_right_and_one_who_guesses_at_chance():
     for seed in range(40):
         game = AgentsGame(language=LANGUAGE, role="receiver", seed=seed)
         for step in range(50):
-            shown = game.speaker.shown(step, 4)
+            shown = game.shown(step, 4)
             assert game.is_right(step, shown, game.right_answer(step, shown))
             rights.append(game.is_right(step, shown, "1"))
     assert np.mean(rights) == pytest.approx(1 / 4, abs=0.04)  # 2,000 answers: 4 standard errors
@@ -112,7 +112,7 @@ def test_four_in_ten_examples_are_of_objects_that_never_are_unlocked():
     game = AgentsGame(language=LANGUAGE, role="receiver", seed=3)
     available, kinds, held_out = game.first_available, [], set()
     for step in range(game.num_steps):
-        shown = game.speaker.shown(step, available)
+        shown = game.shown(step, available)
         kinds.append(shown.kind)
         if shown.kind == HELD_OUT:
             held_out.add(shown.thing)
@@ -127,8 +127,8 @@ def test_four_in_ten_examples_are_of_objects_that_never_are_unlocked():
 def test_nothing_that_is_sent_tells_the_answer():
     for role in ("receiver", "sender"):
         game = AgentsGame(language=LANGUAGE, role=role, seed=1, hears=hears)
-        step = next(step for step in range(50) if game.speaker.shown(step, 4).kind == HELD_OUT)
-        shown = game.speaker.shown(step, 4)
+        step = next(step for step in range(50) if game.shown(step, 4).kind == HELD_OUT)
+        shown = game.shown(step, 4)
         sent = json.dumps([game.view(step, shown, True), game.panel(4, True)])
         assert HELD_OUT not in sent
         if role == "sender":

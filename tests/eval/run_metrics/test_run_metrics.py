@@ -100,7 +100,7 @@ def test_the_score_is_a_mean_over_meanings(monkeypatch):
             task=SimpleNamespace(kind="discrimination"), evaluation=SimpleNamespace(mode="greedy")
         ),
         players=SimpleNamespace(chance=lambda: {"accuracy": 0.25}),
-        game=SimpleNamespace(world=None),
+        pair=SimpleNamespace(world=None),
     )
     [score] = generalisations.generalisation(run, Options())
     assert score.value == pytest.approx(2 / 3)
@@ -194,7 +194,7 @@ def test_a_run_beside_its_copy_with_other_names_of_symbols(runs):
     trained = runs["trained"]
     renamed = load_run(trained.folder)
     order = np.array([0, 4, 5, 1, 2, 3])
-    game = renamed.game
+    game = renamed.pair
     with torch.no_grad():
         sender = game.speaker.network.state_dict()
         receiver = game.listener.network.state_dict()

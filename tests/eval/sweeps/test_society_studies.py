@@ -6,7 +6,7 @@ import torch
 
 from ecsuite.eval.sweeps.study import load_study, shipped_studies
 from ecsuite.games.optimizers import Optimise
-from ecsuite.games.players.players import Society, make_players
+from ecsuite.games.players.players import make_players
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.sections import with_training
 from ecsuite.games.world_making import make_world
@@ -51,13 +51,11 @@ def test_every_run_is_built_and_makes_steps(name):
         updates = Optimise(experiment.optimizer, players)
         for step in steps_of(experiment):
             before = [each.detach().clone() for each in players.parameters()]
-            if isinstance(players, Society):
-                players.begin_step(step, updates.optimizer)
+            players.begin_step(step, updates.optimizer)
             updates.optimizer.zero_grad(set_to_none=True)
             played = players.train_on(step, step, 0)
             played.objective.backward()
-            if isinstance(players, Society):
-                players.scale_gradients(step)
+            players.scale_gradients(step)
             updates.step()
             assert played.objective.isfinite(), (variant.name, step)
             assert any((new != old).any() for new, old in zip(players.parameters(), before, strict=True))

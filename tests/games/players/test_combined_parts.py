@@ -32,14 +32,14 @@ def step_of(players, step=0):
 
 def test_each_speaker_has_the_baseline_of_its_rewards(small):
     found = society(small(*TWO, "channel=reinforce", "loss=reward"))
-    assert {"losses.0.baseline", "losses.1.baseline"} <= set(found.state_dict())
+    assert {f"agents.{index}.speaker.loss.baseline" for index in (0, 1)} <= set(found.state_dict())
     step_of(found)
-    first, second = (float(found.losses[index].baseline) for index in (0, 1))
+    first, second = (float(found.senders[index].loss.baseline) for index in (0, 1))
     assert first != second
     optimizer = Optimise(small().optimizer, found).optimizer
     found.replace_agent("sender", 0, 8, optimizer)
-    assert float(found.losses[0].baseline) == 0
-    assert float(found.losses[1].baseline) == second
+    assert float(found.senders[0].loss.baseline) == 0
+    assert float(found.senders[1].loss.baseline) == second
 
 
 def test_weights_of_a_loss_are_trained(small, tmp_path):
@@ -54,10 +54,10 @@ def test_weights_of_a_loss_are_trained(small, tmp_path):
     )
     experiment = small(*TWO, f"loss={tmp_path}/loss.py:Weighted")
     found = society(experiment)
-    assert {"losses.0.weight", "losses.1.weight"} <= set(step_of(found))
+    assert {f"agents.{index}.speaker.loss.weight" for index in (0, 1)} <= set(step_of(found))
     updates = Optimise(experiment.optimizer, found)
     updates.step()
-    assert found.losses[0].weight.item() != 0
+    assert found.senders[0].loss.weight.item() != 0
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,11 @@ def test_batch_statistics_are_those_of_each_pair(settings):
     experiment = load_experiment("shape_gs", [*small, *settings])
     found, alone = society(experiment), society(experiment)
     assert step_of(found)
-    pairs = found.schedule.of_step(0)
     changed: dict[str, list[torch.Tensor]] = {}
-    for place, pair in enumerate(pairs):
-        game = alone.pair(pair.sender, pair.receiver)
+    for place, meeting in enumerate(found.schedule.of_step(0)):
+        pair = alone.pair(meeting.sender, meeting.receiver)
         before = {name: each.clone() for name, each in alone.named_buffers()}
-        game.play(alone._batch(0, place), "train", alone._noise(0, place))
+        pair.play(alone.batch(0, place), "train", alone.noise(0, place))
         for name, each in alone.named_buffers():
             if "running" in name and not torch.equal(each, before[name]):
                 changed.setdefault(name, []).append(each.clone())
@@ -140,20 +139,20 @@ def test_a_shared_perception_learns_as_the_mean_of_where_it_learns(small, slow, 
     both = []
     for role in ("sender", "receiver"):  # the gradient of each use alone
         plain.zero_grad(set_to_none=True)
-        games = [plain.pair(pair.sender, pair.receiver) for pair in plain.schedule.of_step(0)]
+        meetings = plain.schedule.of_step(0)
         played = plain.side_by_side.play(
-            games,
-            [plain._batch(0, place) for place in range(12)],
-            [plain._noise(0, place) for place in range(12)],
+            [plain.pair(meeting.sender, meeting.receiver) for meeting in meetings],
+            [plain.batch(0, place) for place in range(12)],
+            [plain.noise(0, place) for place in range(12)],
             0,
             [{"receiver" if role == "sender" else "sender"}] * 12,
         )
         torch.stack([each.objective for each in played]).sum().backward()
-        both.append(plain.senders[0].sender_perception[0].weight.grad.clone())
+        both.append(plain.senders[0].perception[0].weight.grad.clone())
     expected = {"sender": both[1] / 3, "receiver": both[0] / 3, None: (both[0] + both[1]) / 6}[slow]
     gradients = step_of(found)
     torch.testing.assert_close(
-        gradients["senders.0.sender_perception.0.weight"], expected, rtol=1e-4, atol=1e-7
+        gradients["agents.0.speaker.perception.0.weight"], expected, rtol=1e-4, atol=1e-7
     )
 
 

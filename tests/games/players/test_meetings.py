@@ -21,7 +21,7 @@ def schedule(*settings, seed=1):
 
 def pairs_of(*settings, seed=1):
     """Sender and receiver of each pair that meets."""
-    return {(pair.sender, pair.receiver) for pair in schedule(*settings, seed=seed).pairs}
+    return {(meeting.sender, meeting.receiver) for meeting in schedule(*settings, seed=seed).meetings}
 
 
 FOUR = ("society.senders=4", "society.receivers=4")

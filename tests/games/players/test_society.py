@@ -10,8 +10,9 @@ from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.optimizers import Optimise
 from ecsuite.games.players.agent import Listener
 from ecsuite.games.players.pair import Pair, make_pair
-from ecsuite.games.players.players import Society, make_players
+from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.runs import load_run
+from ecsuite.games.sections import ROLES
 from ecsuite.games.training import train
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -22,9 +23,7 @@ TWO = ("society.senders=2", "society.receivers=2")
 def society(experiment):
     """The society of an experiment."""
     torch.manual_seed(1)
-    found = make_players(experiment, make_world(experiment))
-    assert isinstance(found, Society)
-    return found
+    return Players(experiment, make_world(experiment))
 
 
 def gradients(players, step=0):
@@ -74,13 +73,13 @@ def test_sender_and_receiver_0_begin_as_a_pair_does(small):
 
 def test_the_gradient_of_an_agent_is_the_mean_over_its_pairs(small):
     found = society(small("society.receivers=2"))  # the sender plays with both in a step
-    games = [found.pair(0, 0), found.pair(0, 1)]
-    batches = [found._batch(0, place) for place in (0, 1)]
-    noises = [found._noise(0, place) for place in (0, 1)]
+    pairs = [found.pair(0, 0), found.pair(0, 1)]
+    batches = [found.batch(0, place) for place in (0, 1)]
+    noises = [found.noise(0, place) for place in (0, 1)]
     alone = []
-    for game, batch, noise in zip(games, batches, noises, strict=True):
+    for pair, batch, noise in zip(pairs, batches, noises, strict=True):
         found.zero_grad()
-        game.play(batch, "train", noise).objective.backward()
+        pair.play(batch, "train", noise).objective.backward()
         alone.append(next(found.senders[0].parameters()).grad.clone())
     found.zero_grad()
     gradients(found)
@@ -93,7 +92,12 @@ def test_slow_agents_change_as_often_as_their_speed_says(small):
     found = society(small(*TWO, "society.sender_speeds=[1, 0.25]"))
     changed = np.zeros(2)
     for step in range(200):
-        found._count(found.schedule.of_step(step))
+        found.num_plays = {
+            role: np.unique(
+                [getattr(each, role) for each in found.schedule.of_step(step)], return_counts=True
+            )
+            for role in ROLES
+        }
         for parameter in found.parameters():
             parameter.grad = torch.ones_like(parameter)
         found.scale_gradients(step)
@@ -141,9 +145,9 @@ def test_who_is_replaced_begins_anew_and_others_stay(small):
     trained = {name: each.clone() for name, each in found.state_dict().items()}
     found.begin_step(3, updates.optimizer)
     for name, each in found.state_dict().items():
-        if name.startswith("senders.0.sender"):
+        if name.startswith("agents.0.speaker.network"):
             assert (each != before[name]).any() and (each != trained[name]).any()
-        elif name.startswith(("senders.1", "receivers")):
+        elif name.startswith(("agents.1.", "agents.2.", "agents.3.")):
             assert (each == trained[name]).all()
     assert found.first_steps.tolist() == [3, 0, 0, 0]
     new, old = (list(found.senders[place].parameters()) for place in (0, 1))
@@ -197,7 +201,7 @@ def test_new_receivers_may_learn_from_a_sender_that_does_not_change(small):
         updates.step()
         changed = [name for name, each in found.named_parameters() if (each != before[name]).any()]
         assert {".".join(name.split(".")[:2]) for name in changed} == (
-            {"senders.0"} if step == 9 else {"receivers.0"}
+            {"agents.0"} if step == 9 else {"agents.2"}  # the first sender, the first receiver
         )
         assert played.measures["learning"] == 1
         assert set(played.measures) == {"learning", "learning_loss"}
@@ -252,13 +256,14 @@ def test_a_vote_is_by_the_mean_probability():
 
     def accuracy(rows, winner):
         task = SimpleNamespace(choices=lambda answer: answer[-1])
-        games = [
-            SimpleNamespace(response=lambda *_, row=row: (row.log()[None, None], torch.ones(1, 1)), task=task)
+        listeners = [
+            SimpleNamespace(response=lambda *_, row=row: (row.log()[None, None], torch.ones(1, 1)))
             for row in rows
         ]
+        pairs = [SimpleNamespace(listener=listener, task=task) for listener in listeners]
         labels = torch.arange(3)[None] == winner
         rounds = SimpleNamespace(candidates=None, truth=Truth(labels=labels, values=None))
-        return float(votes(games, rounds, None, None))
+        return float(votes(pairs, rounds, None, None))
 
     given = torch.tensor([[0.5, 0.45, 0.05], [0.5, 0.45, 0.05], [0.001, 0.6, 0.399]])
     assert [accuracy(given, winner) for winner in (0, 1)] == [0.0, 1.0]
@@ -272,14 +277,14 @@ def test_receivers_that_are_right_have_a_vote_that_is_right(small, settings, mon
     found = society(small("society.receivers=3", "society.voting=true", *settings))
     real, labels = Listener.response, []
 
-    def response(game, message, candidates, generator):
-        scores, ends = real(game, message, candidates, generator)
+    def response(listener, message, candidates, generator):
+        scores, ends = real(listener, message, candidates, generator)
         return scores * 0 + 20.0 * labels[-1] - 10.0, ends
 
     rounds = Pair.rounds
 
-    def seen(game, batch):
-        made = rounds(game, batch)
+    def seen(pair, batch):
+        made = rounds(pair, batch)
         labels.append(made.truth.labels.float())
         return made
 
@@ -299,13 +304,12 @@ def test_a_vote_has_the_temperature_of_the_answers():
 
     cosines = torch.tensor([[0.50, 0.45, -1.0], [0.50, 0.45, -1.0], [-0.9, 0.9, 0.2]])
     task = InBatch(InBatch.Options(), world=None, state_size=1)
-    games = [
-        SimpleNamespace(response=lambda *_, row=row: (row[None, None], None), task=task) for row in cosines
-    ]
+    listeners = [SimpleNamespace(response=lambda *_, row=row: (row[None, None], None)) for row in cosines]
+    pairs = [SimpleNamespace(listener=listener, task=task) for listener in listeners]
     rounds = SimpleNamespace(
         candidates=None, truth=Truth(labels=torch.tensor([[False, True, False]]), values=None)
     )
-    assert float(votes(games, rounds, None, None)) == 1.0
+    assert float(votes(pairs, rounds, None, None)) == 1.0
 
 
 def test_the_corpus_says_who_spoke_and_scores_are_means_over_speakers(small, run, tmp_path):
@@ -349,7 +353,6 @@ def test_voting_is_at_least_as_good_as_chance_and_counts_all(small):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ((*TWO, "training.freeze_sender=true"), "needs a single pair"),
         ((*TWO, "generations.every=5", "generations.which=oldest", "generations.number=3"), "there are 2"),
         ((*GENERATIONS, "generations.size=999"), "at most the 250 examples"),
         ((*GENERATIONS, "generations.batch_size=65"), "at most the 64 of size, got 65"),
@@ -380,8 +383,11 @@ def test_agents_that_share_a_perception_have_one(small):
     )
     with pytest.raises(ConfigError, match="weights of the same shapes"):
         society(small("society.agents=2", "society.shares=perception"))
+    for role in ROLES:
+        with pytest.raises(ConfigError, match=rf"society.shares: .* expected training.freeze_{role}=false"):
+            society(small(*settings, f"training.freeze_{role}=true"))
     found = society(small(*settings))
-    assert found.senders[1].sender_perception is found.receivers[1].receiver_perception
+    assert found.senders[1].perception is found.receivers[1].perception
     gradients(found)
     found.scale_gradients(0)
 
