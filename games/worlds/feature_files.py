@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.files.atomic_files import write_atomically
+from ecsuite.games.worlds.splits import divided
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.memory import require_memory
 
@@ -311,10 +312,11 @@ def _default_split(num_rows: int, class_id: Integers | None, seed: int) -> Integ
     """A random split by class where there are classes, else by row."""
     shares = ROW_SHARES if class_id is None else CLASS_SHARES
     number = num_rows if class_id is None else int(class_id.max()) + 1
-    order = np.random.default_rng([seed, *b"split"]).permutation(number)
-    ends = np.rint(np.cumsum(shares)[:-1] * number)
+    ends = np.rint(np.cumsum(shares)[:-1] * number).astype(np.int64)
+    parts = divided(np.arange(number), np.diff(ends, prepend=0), np.random.default_rng([seed, *b"split"]))
     split = np.empty(number, dtype=np.int64)
-    split[order] = np.searchsorted(ends, np.arange(number), side="right")
+    for place, members in enumerate(parts):
+        split[members] = place
     return split if class_id is None else split[class_id]
 
 

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Ragged
+from ecsuite.games.worlds.candidates import distinct_others, each_once
 from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
 from ecsuite.games.worlds.shapeworld import VARIANTS, evaluation_matrix
+from ecsuite.games.worlds.splits import Subsets
 from ecsuite.games.worlds.world import (
     Batch,
     Description,
@@ -18,10 +20,9 @@ from ecsuite.games.worlds.world import (
     RunSizes,
     Variant,
     World,
-    split_column,
 )
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.randomness import distinct_draws, epoch_order, random_words
+from ecsuite.runtime.randomness import epoch_order, random_words
 
 SEEN_SHARE = 0.2
 """Share of each training class's images that are reserved for the split `seen`."""
@@ -81,11 +82,14 @@ class FeatureWorld(World):
             self.classes = _images_by_class(self.file, per_class, self.seed)
             assert self.file.class_id is not None
             trained = np.unique(self.file.class_id[self.file.split == 0])
-            is_held_out = ~np.isin(np.arange(len(self.file.class_names)), trained)
-            self.rules = replace(class_rules(self.file), columns=split_column(is_held_out))
+            self.rules = class_rules(self.file)
         else:
             self.rows = _rows_by_split(self.file, 1 + self.num_distractors)
-            self.rules = replace(image_rules(self.file), columns=split_column(self.file.split != 0))
+            trained = self.rows["train"]
+            self.rules = image_rules(self.file)
+        numbers = np.arange(len(self.rules.meanings))
+        subsets = Subsets.of(trained, np.setdiff1d(numbers, trained))
+        self.rules = replace(self.rules, columns=subsets.column(numbers))
 
     def draw(self, split: str, number: int, size: int) -> Batch:
         """See `World`. Rounds of training come in a new order in each epoch."""
@@ -151,8 +155,7 @@ class FeatureWorld(World):
         )
         shared = np.concatenate([found, rest])
         words = random_words(self.seed, f"features {split}", indices, num_candidates)
-        others = distinct_draws(words[:, 1:], num_shared - 1)
-        others += others >= targets[:, None]
+        others = distinct_others(targets, words[:, 1:], num_shared)
         labels = np.arange(num_candidates) == (words[:, :1] % np.uint64(num_candidates)).astype(np.int64)
         candidates = np.empty(labels.shape, dtype=np.int64)
         candidates[labels], candidates[~labels] = targets, others.ravel()
@@ -170,13 +173,12 @@ class FeatureWorld(World):
         self, *, shown: Integers, candidates: Integers, labels: NDArray[np.bool_], rules: Integers
     ) -> Batch:
         """Build a batch from row numbers of the file: keep only the rows in use and index into these."""
-        used, places = np.unique(np.concatenate([shown, candidates], axis=1), return_inverse=True)
-        places = places.reshape(len(shown), -1)
+        used, (shown, candidates) = each_once(shown, candidates)
         return Batch(
             objects=self.file.features[used],
-            shown=places[:, : shown.shape[1]],
+            shown=shown,
             num_positive=self.num_targets,
-            candidates=places[:, shown.shape[1] :],
+            candidates=candidates,
             labels=labels,
             values=None if self.file.attributes is None else self.file.attributes[used].astype(np.int64),
             rules=rules,

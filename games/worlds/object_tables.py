@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from ecsuite.formats.roles import described, roles_of
 from ecsuite.formats.table import Table
 from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.hub_data import is_data_set, read_columns
+from ecsuite.games.worlds.objects import ObjectList
 from ecsuite.games.worlds.own_data import PACKED, TABLES
 from ecsuite.games.worlds.world import FREE, Integers
 from ecsuite.runtime.errors import ConfigError, CorpusError
@@ -106,28 +107,12 @@ class Column:
         return np.array([float(text) for text in texts])
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ObjectTable:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ObjectTable(ObjectList):
     """The objects of a table, each once."""
 
-    names: tuple[tuple[str, ...], ...]
-    """The values of each attribute as concepts, such as `shape=star`, in the order of their numbers."""
-    objects: Integers
-    """Values of each object, (num_objects, num_attributes)."""
-    phrases: Integers
-    """The values that are concepts of each object, as `objects`; `FREE` where a value is no concept."""
-    features: Floats | None
-    """What agents see of each object, (num_objects, width); None: its values."""
-    rows: Integers
-    """The row of each object in the file, (num_objects,)."""
-    is_held_out: NDArray[np.bool_] | None = None
-    """Which objects the file itself keeps from training; None where it does not say."""
-    columns: tuple[Column, ...] = ()
+    coding: tuple[Column, ...] = ()
     """How the cells became values and features."""
-    kept: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """What the table has beside the values of each object, by name of column."""
-    notes: tuple[str, ...] = ()
-    """What was done with the table, in lines for people."""
 
 
 def read_objects(
@@ -165,15 +150,19 @@ def read_objects(
         notes.append(
             f"{source}: {len(table.rows)} rows are {len(distinct)} different objects; each is taken once"
         )
+    kept = {name: cells[distinct] for name, cells in table.kept.items()}
+    rows, values = np.array(table.rows, dtype=np.int64)[distinct], objects[distinct]
+    seen = values if features is None else features[distinct]
     return ObjectTable(
+        source=source,
+        table=seen,
         names=tuple(column.concepts for column in attributes),
-        objects=objects[distinct],
-        phrases=objects[distinct],
-        features=None if features is None else features[distinct],
-        rows=np.array(table.rows, dtype=np.int64)[distinct],
-        columns=tuple(columns),
-        kept={name: values[distinct] for name, values in table.kept.items()},
+        values_table=values,
+        meanings=seen,
+        rows=rows,
+        columns=kept if features is None else {"row": rows, **kept},
         is_held_out=_held_out(table, distinct),
+        coding=tuple(columns),
         notes=tuple(notes),
     )
 
@@ -318,19 +307,21 @@ def _binned(name: str, numbers: NDArray[np.float64]) -> Column:
 
 def _columns_of(trained: ObjectTable, table: TextTable) -> list[Column]:
     """The columns of training, which the table must have."""
-    missing = [column.name for column in trained.columns if column.name not in table.columns]
-    if missing or not trained.columns:
-        expected = ", ".join(column.name for column in trained.columns) or "of an npz file"
+    missing = [column.name for column in trained.coding if column.name not in table.columns]
+    if missing or not trained.coding:
+        expected = ", ".join(column.name for column in trained.coding) or "of an npz file"
         raise ConfigError(f"{table.source}: expected the columns of training, {expected}")
-    return list(trained.columns)
+    return list(trained.coding)
 
 
 def _of_features(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
     """The rows of an npz file: features that agents see as they are; classes and attributes are concepts."""
-    width = None if trained is None or trained.features is None else trained.features.shape[1]
-    if trained is not None and (trained.columns or width != file.features.shape[1]):
-        expected = "a table with the columns of training" if trained.columns else f"{width} features"
-        raise ConfigError(f"{file.path}: expected {expected}, got {file.features.shape[1]} features")
+    width = file.features.shape[1]
+    if trained is not None and (trained.coding or trained.table.shape[1] != width):
+        expected = (
+            "a table with the columns of training" if trained.coding else f"{trained.table.shape[1]} features"
+        )
+        raise ConfigError(f"{file.path}: expected {expected}, got {width} features")
     names: list[tuple[str, ...]] = []
     values, phrases = list[Integers](), list[Integers]()
     if file.class_id is not None:
@@ -349,12 +340,16 @@ def _of_features(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
         notes = [
             f"{file.path}: {len(file.features)} rows are {len(distinct)} different ones; each is taken once"
         ]
+    features, rows = file.features[distinct], distinct.astype(np.int64)
     return ObjectTable(
+        source=file.path,
+        table=features,
         names=tuple(names),
-        objects=(np.stack(values, axis=1) if values else empty)[distinct],
+        values_table=(np.stack(values, axis=1) if values else empty)[distinct],
         phrases=(np.stack(phrases, axis=1) if phrases else empty)[distinct],
-        features=file.features[distinct],
-        rows=distinct.astype(np.int64),
+        meanings=features,
+        rows=rows,
+        columns={"row": rows},
         is_held_out=file.split[distinct] != 0 if file.has_split else None,
         notes=tuple(notes),
     )

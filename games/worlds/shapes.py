@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.games.worlds.candidates import each_once
 from ecsuite.games.worlds.rules import RuleWorld, pairs_broken
 from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_images
 from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes
@@ -79,9 +80,8 @@ class ShapesWorld(RuleWorld):
         targets = _lowest_cost(np.where(num_broken == 0, draws, np.inf), self.num_targets)
         cost = num_broken + draws if self.is_hard else draws
         distractors = _lowest_cost(np.where(num_broken > 0, cost, np.inf), self.num_distractors)
-        candidates = np.concatenate([targets, distractors], axis=1)
-        used, places = np.unique(candidates, return_inverse=True)
-        candidates = places.reshape(candidates.shape)
+        used, places = each_once(targets, distractors)
+        candidates = np.concatenate(places, axis=1)
         # Each batch has its own range of indices, so that batches of a split share no image.
         images = shape_images(self.seed, split, number * len(labels) + used, labels[used])
         return Batch(

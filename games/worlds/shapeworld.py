@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ecsuite.games.worlds.candidates import each_once
 from ecsuite.games.worlds.formulas import (
     NUM_WORLDS,
     Floats,
@@ -15,7 +16,8 @@ from ecsuite.games.worlds.formulas import (
 )
 from ecsuite.games.worlds.rendering import SHAPES
 from ecsuite.games.worlds.scenes import COLORS, shapeworld_images
-from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, Variant, World, split_column
+from ecsuite.games.worlds.splits import Subsets
+from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, Variant, World
 from ecsuite.parts.config import Count
 
 VARIANTS: dict[Variant, str] = {"reference": "ref", "set_reference": "setref", "concept": "concept"}
@@ -63,8 +65,8 @@ class ShapeWorld(World):
         self.images_per_label = options.images_per_label
         formulas = all_formulas()
         self.rules_of_split, self.weights = split_formulas(self.seed), {}
-        is_held_out = ~np.isin(np.arange(len(formulas)), self.rules_of_split["train"])
-        self.rules = replace(formula_rules(), columns=split_column(is_held_out))
+        column = Subsets(members=self.rules_of_split).column(np.arange(len(formulas)))
+        self.rules = replace(formula_rules(), columns=column)
         for split, places in self.rules_of_split.items():
             if self.variant == "reference":
                 chosen = np.array([place for place in places if formulas[place].is_reference])
@@ -84,8 +86,7 @@ class ShapeWorld(World):
         both = np.concatenate(
             [view * num_images + self._draw(rules, rng) for view in range(num_views)], axis=1
         )
-        used, places = np.unique(both, return_inverse=True)
-        places = places.reshape(both.shape)
+        used, (places,) = each_once(both)
         num_both = self.num_targets + self.num_distractors
         # Each batch has its own range of indices, so that batches of a split share no image.
         colors, shapes = np.divmod(used % num_images // self.images_per_label, len(SHAPES))

@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.games.worlds.attributes import number_of_objects
+from ecsuite.games.worlds.objects import Product
 from ecsuite.games.worlds.rules import RuleWorld
-from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes, attribute_names, one_hot
+from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes, one_hot
 from ecsuite.parts.config import Count, Levels, Share
 from ecsuite.runtime.randomness import distinct_draws, random_words
 
@@ -43,9 +43,8 @@ class ThingWorld(RuleWorld):
         """Share of the rules that are held out from training; rules of one pair are never held out."""
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
-        number_of_objects(options.num_attributes, options.num_values)
-        names = attribute_names(options.num_attributes, options.num_values)
-        super().__init__(options, rounds, sizes, names)
+        objects = Product((options.num_values,) * options.num_attributes)
+        super().__init__(options, rounds, sizes, objects.names)
         self.num_attributes, self.values_per_attribute = options.num_attributes, options.num_values
         self.length = options.rule_length
         self.object_shape = (options.num_attributes * options.num_values,)
