@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.candidates import distinct_others, each_once
 from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
+from ecsuite.games.worlds.rules import RuleWorld
 from ecsuite.games.worlds.shapeworld import VARIANTS, evaluation_matrix
 from ecsuite.games.worlds.splits import Subsets
 from ecsuite.games.worlds.world import (
@@ -30,7 +31,7 @@ SHARED_FACTOR = 4
 """One target: number of images that the rounds of a batch share, in multiples of the images of one round."""
 
 
-class FeatureWorld(World):
+class FeatureWorld(RuleWorld):
     """Rounds on the rows of a feature file; the task selects the game.
 
     About classes (task concept; Mu & Goodman's game on CUB): the targets are different images of one class, each
@@ -61,9 +62,7 @@ class FeatureWorld(World):
             if self.features is None:
                 raise ConfigError("features: expected an npz file of feature vectors, got null")
 
-    has_rules = True
     variants = tuple(VARIANTS)
-    splits = ("train", "valid", "test", "seen", "all")
     corpus_split = "all"  # every class or image, as in Mu & Goodman and Yao et al.
     data_files = ("features",)
 
@@ -82,14 +81,13 @@ class FeatureWorld(World):
             self.classes = _images_by_class(self.file, per_class, self.seed)
             assert self.file.class_id is not None
             trained = np.unique(self.file.class_id[self.file.split == 0])
-            self.rules = class_rules(self.file)
+            rules = class_rules(self.file)
         else:
             self.rows = _rows_by_split(self.file, 1 + self.num_distractors)
             trained = self.rows["train"]
-            self.rules = image_rules(self.file)
-        numbers = np.arange(len(self.rules.meanings))
-        subsets = Subsets.of(trained, np.setdiff1d(numbers, trained))
-        self.rules = replace(self.rules, columns=subsets.column(numbers))
+            rules = image_rules(self.file)
+        held_out = np.setdiff1d(np.arange(len(rules.meanings)), trained)
+        self.take_rules(rules, Subsets.of(trained, held_out))
 
     def draw(self, split: str, number: int, size: int) -> Batch:
         """See `World`. Rounds of training come in a new order in each epoch."""

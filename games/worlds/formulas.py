@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.rendering import SHAPES
 from ecsuite.games.worlds.scenes import COLORS
-from ecsuite.games.worlds.splits import divided
+from ecsuite.games.worlds.splits import Subsets, divided
 from ecsuite.games.worlds.world import Description, Integers
 
 Bools = NDArray[np.bool_]
@@ -136,7 +136,7 @@ def formula_rules() -> Description:
     )
 
 
-def split_formulas(seed: int) -> dict[str, Integers]:
+def split_formulas(seed: int) -> Subsets:
     """The formulas of each split, as indices into `all_formulas`: 80 % train, 10 % valid, 10 % test, drawn at random.
 
     Each kind is split separately, and so are the 30 formulas of the reference game. So every kind is in every split,
@@ -156,7 +156,7 @@ def split_formulas(seed: int) -> dict[str, Integers]:
         for split, drawn in zip(parts, divided(np.array(places), sizes, rng), strict=True):
             parts[split].append(drawn)
     splits = {split: np.sort(np.concatenate(chosen)) for split, chosen in parts.items()}
-    return {**splits, "seen": splits["train"], "all": np.arange(len(all_formulas()))}
+    return Subsets(members={**splits, "seen": splits["train"]})
 
 
 def balanced_weights(formulas: Integers) -> Floats:

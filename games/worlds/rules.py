@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.games.worlds.splits import Subsets, random_share
-from ecsuite.games.worlds.world import FREE, Integers, RoundSpec, RunSizes, World, describe
+from ecsuite.games.worlds.world import FREE, Description, Integers, RoundSpec, RunSizes, World, describe
 from ecsuite.runtime.errors import ConfigError
 
 MAX_RULES = 1_000_000
@@ -19,10 +19,25 @@ MAX_RULES = 1_000_000
 
 
 class RuleWorld(World):
+    """Base class of worlds whose rounds may be about rules, some of which are held out from training."""
+
+    has_rules = True
+    splits = ("train", "valid", "test", "seen", "all")
+    rules: Description
+    rules_of_split: dict[str, Integers]
+    """The rules of each split, as indices into `rules`."""
+
+    def take_rules(self, rules: Description, subsets: Subsets) -> None:
+        """Rounds are about these rules, in these splits."""
+        numbers = np.arange(len(rules.meanings))
+        self.rules = replace(rules, columns=subsets.column(numbers))
+        self.rules_of_split = {**subsets.members, "all": numbers}
+
+
+class ConjunctionWorld(RuleWorld):
     """Base class of worlds whose rounds are about conjunctive rules over the named values of their attributes."""
 
-    has_rules = has_targets_first = True
-    splits = ("train", "valid", "test", "seen", "all")
+    has_targets_first = True
 
     def __init__(
         self, options: Any, rounds: RoundSpec, sizes: RunSizes, value_names: Sequence[Sequence[str]]
@@ -32,9 +47,7 @@ class RuleWorld(World):
         self.num_values = tuple(map(len, value_names))
         self.table = conjunctions(self.num_values, options.rule_length)
         self.subsets = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
-        numbers = np.arange(len(self.table))
-        self.rules_of_split = {**self.subsets.members, "all": numbers}
-        self.rules = replace(describe(self.table, value_names), columns=self.subsets.column(numbers))
+        self.take_rules(describe(self.table, value_names), self.subsets)
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
         """Training rules on new objects, if evaluations use held-out rules. See `World`."""

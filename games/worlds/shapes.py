@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.games.worlds.candidates import each_once
-from ecsuite.games.worlds.rules import RuleWorld, pairs_broken
+from ecsuite.games.worlds.rules import ConjunctionWorld, pairs_broken
 from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_images
 from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes
 from ecsuite.parts.config import Count, Share
@@ -20,7 +20,7 @@ ENDS = tuple(accumulate(NUM_VALUES))
 """Where the concepts of each of these end in `SHAPE_CONCEPTS`."""
 
 
-class ShapesWorld(RuleWorld):
+class ShapesWorld(ConjunctionWorld):
     """Images of one coloured shape at one of nine positions, with any number of images per label.
 
     Images are expensive to encode, so the rounds of a batch share `images_per_batch` images: `images_per_batch //

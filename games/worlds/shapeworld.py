@@ -15,8 +15,8 @@ from ecsuite.games.worlds.formulas import (
     split_formulas,
 )
 from ecsuite.games.worlds.rendering import SHAPES
+from ecsuite.games.worlds.rules import RuleWorld
 from ecsuite.games.worlds.scenes import COLORS, shapeworld_images
-from ecsuite.games.worlds.splits import Subsets
 from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, Variant, World
 from ecsuite.parts.config import Count
 
@@ -24,7 +24,7 @@ VARIANTS: dict[Variant, str] = {"reference": "ref", "set_reference": "setref", "
 """The reference, set-reference and concept games of Mu & Goodman, and their names there."""
 
 
-class ShapeWorld(World):
+class ShapeWorld(RuleWorld):
     """The three games of Mu & Goodman on images of ShapeWorld.
 
     A round has `num_targets` images that satisfy a formula and `num_distractors` that violate it; their worlds (colour
@@ -50,9 +50,8 @@ class ShapeWorld(World):
         images_per_label: Count = 10
         """Images of each colour and shape that a batch shares, separate for each agent in variant concept."""
 
-    has_rules = has_targets_first = True
+    has_targets_first = True
     variants = tuple(VARIANTS)
-    splits = ("train", "valid", "test", "seen", "all")
     corpus_split = "all"  # Mu & Goodman evaluate messages for training and test formulas together
     object_shape = (64, 64, 3)
     num_values = (len(COLORS), len(SHAPES))
@@ -64,9 +63,8 @@ class ShapeWorld(World):
         self.options, self.variant = options, rounds.variant
         self.images_per_label = options.images_per_label
         formulas = all_formulas()
-        self.rules_of_split, self.weights = split_formulas(self.seed), {}
-        column = Subsets(members=self.rules_of_split).column(np.arange(len(formulas)))
-        self.rules = replace(formula_rules(), columns=column)
+        self.take_rules(formula_rules(), split_formulas(self.seed))
+        self.weights: dict[str, Floats] = {}
         for split, places in self.rules_of_split.items():
             if self.variant == "reference":
                 chosen = np.array([place for place in places if formulas[place].is_reference])

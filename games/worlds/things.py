@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.games.worlds.objects import Product
-from ecsuite.games.worlds.rules import RuleWorld
+from ecsuite.games.worlds.rules import ConjunctionWorld
 from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes, one_hot
 from ecsuite.parts.config import Count, Levels, Share
 from ecsuite.runtime.randomness import distinct_draws, random_words
 
 
-class ThingWorld(RuleWorld):
+class ThingWorld(ConjunctionWorld):
     """All combinations of `num_attributes` attributes of `num_values` values: 100 000 objects in the paper.
 
     Targets are drawn without replacement from the objects that satisfy the rule. Where these are fewer than targets
