@@ -13,15 +13,13 @@ from ecsuite.games.worlds.candidates import Distractors, Words
 from ecsuite.games.worlds.frequencies import FREQUENCIES, Uniform
 from ecsuite.games.worlds.hard_distractors import SharingDistractors
 from ecsuite.games.worlds.object_worlds import ValuesWorld
-from ecsuite.games.worlds.objects import Product
-from ecsuite.games.worlds.splits import RARE, HeldOutValue, Subsets, have_values, random_share
+from ecsuite.games.worlds.objects import Product, Selection
+from ecsuite.games.worlds.splits import MAX_SPLIT_OBJECTS, RARE, HeldOutValue, Subsets, random_share
 from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, World
 from ecsuite.parts.config import Count, Levels, Natural, Share
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
-MAX_SPLIT_OBJECTS = 2**22
-"""Most objects of which some can be held out: their order is a table."""
 UNIFORM = Part("uniform", Uniform.Options())
 """The frequencies of a world that names none."""
 
@@ -86,7 +84,7 @@ class AttributeWorld(ValuesWorld):
         if self.probabilities is not None and self.subsets.members:
             self.corpus_split = "all"
 
-    def distractors_in(self, split: str, allowed: Integers | None) -> Distractors | None:
+    def distractors_in(self, split: str, allowed: Integers | Selection | None) -> Distractors | None:
         """Those that share values with the target. See `ObjectWorld`."""
         return None if self.sharing is None else self._sharing
 
@@ -118,13 +116,13 @@ def _subsets(options: AttributeWorld.Options, objects: Product, seed: int) -> Su
     asked = _ways_to_hold_out(options)
     if not asked:
         return Subsets()
+    if options.held_out_value is not None:
+        return Subsets.without_values(options.held_out_value, objects)
     if objects.number > MAX_SPLIT_OBJECTS:
         raise ConfigError(
             f"world.{asked[0]}: expected at most {MAX_SPLIT_OBJECTS:,} objects to hold some out, got "
             f"{objects.number:,}"
         )
-    if options.held_out_value is not None:
-        return Subsets.without(have_values(options.held_out_value, objects.all_values(), objects.names))
     common, known, rare = _by_rarity(objects, options.rare_combinations)
     held_out, trained = random_share(common, options.held_out, seed, "held out")
     further = {} if options.rare_combinations is None else {RARE: rare}

@@ -109,10 +109,10 @@ def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
     np.add.at(counts, (file.class_id, file.split), 1)
     is_divided = (counts > 0).sum(1) > 1
     if is_divided.any():
-        divided = int(is_divided.argmax())
-        names = " and ".join(name for name, count in zip(SPLITS, counts[divided], strict=True) if count)
+        several = int(is_divided.argmax())
+        names = " and ".join(name for name, count in zip(SPLITS, counts[several], strict=True) if count)
         raise ConfigError(
-            f"{file.path}: split: class {file.class_names[divided]} is in {names}, expected each class in one split "
+            f"{file.path}: split: class {file.class_names[several]} is in {names}, expected each class in one split "
             "(task concept)"
         )
     for place, split in enumerate(SPLITS):

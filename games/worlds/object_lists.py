@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ecsuite.games.worlds.candidates import Distractors, distinct_others
 from ecsuite.games.worlds.hard_distractors import nearest_objects
 from ecsuite.games.worlds.object_worlds import ObjectWorld
-from ecsuite.games.worlds.objects import ObjectList
+from ecsuite.games.worlds.objects import ObjectList, Selection
 from ecsuite.games.worlds.splits import HeldOutValue, Subsets, have_values, random_share
 from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, RunSizes, World, one_hot
 from ecsuite.parts.config import Share
@@ -139,6 +139,7 @@ class ObjectListWorld(ObjectWorld):
     def allowed(self, split: str, number: int) -> Integers | None:
         """As many objects of the split as a batch has. See `ObjectWorld`."""
         every, most = super().allowed(split, number), self.most_per_batch
+        assert not isinstance(every, Selection), "of a list"
         total = self.objects.number if every is None else len(every)
         if most is None or total <= most:
             return every
@@ -146,10 +147,11 @@ class ObjectListWorld(ObjectWorld):
         drawn: Integers = rng.choice(total if every is None else every, size=most, replace=False)
         return drawn
 
-    def distractors_in(self, split: str, allowed: Integers | None) -> Distractors | None:
+    def distractors_in(self, split: str, allowed: Integers | Selection | None) -> Distractors | None:
         """The nearest objects of those, if these are asked for. See `ObjectWorld`."""
         if self.options.distractors == "random":
             return None
+        assert not isinstance(allowed, Selection), "of a list"
         is_split = allowed is self.subsets.members.get(split)
         if is_split and split in self.nearest:
             nearest = self.nearest[split]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ecsuite.games.worlds.candidates import Distractors, each_once, one_target
 from ecsuite.games.worlds.frequencies import Floats
-from ecsuite.games.worlds.objects import Objects, Product
+from ecsuite.games.worlds.objects import Objects, Product, Selection
 from ecsuite.games.worlds.splits import RARE, Subsets
 from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, RunSizes, World, one_hot
 from ecsuite.runtime.randomness import random_words
@@ -62,7 +62,7 @@ class ObjectWorld(World):
         allowed = self.allowed(split, number)
         total = self.objects.number if allowed is None else len(allowed)
         probabilities = self.probabilities
-        if probabilities is not None and allowed is not None:
+        if probabilities is not None and isinstance(allowed, np.ndarray):
             probabilities = probabilities[allowed]
         words = random_words(self.seed, split, indices, self.num_candidates + 1)
         chosen, places = one_target(words, total, probabilities, self.distractors_in(split, allowed))
@@ -70,15 +70,14 @@ class ObjectWorld(World):
 
     def trained_values(self) -> Integers | None:
         """See `World`."""
-        if self.shows_values and self.subsets.members:
-            return self.objects.values(self.subsets.members["train"])
-        return None
+        trained = self.subsets.members.get("train")
+        return self.objects.values(trained) if self.shows_values and isinstance(trained, np.ndarray) else None
 
-    def allowed(self, split: str, number: int) -> Integers | None:
+    def allowed(self, split: str, number: int) -> Integers | Selection | None:
         """The objects from which batch `number` of a split is drawn; None: all."""
         return self.subsets.members.get(split)
 
-    def distractors_in(self, split: str, allowed: Integers | None) -> Distractors | None:
+    def distractors_in(self, split: str, allowed: Integers | Selection | None) -> Distractors | None:
         """How distractors are drawn from those objects of a split; None: all are equally likely."""
         return None
 

@@ -86,6 +86,39 @@ class Product(Objects):
         return numbers
 
 
+class Selection:
+    """The combinations that have some values in a few attributes, and any in the others; there is no list of them.
+
+    Args:
+        objects: All combinations.
+        attributes: The few attributes.
+        is_chosen: Which combinations of their values are selected, the last attribute varying fastest.
+    """
+
+    def __init__(self, objects: Product, attributes: Sequence[int], is_chosen: NDArray[np.bool_]) -> None:
+        counts = [len(names) for names in objects.names]
+        self.objects, self.attributes, self.chosen = objects, list(attributes), np.flatnonzero(is_chosen)
+        self.others = [place for place in range(len(counts)) if place not in self.attributes]
+        self.few = Product([counts[place] for place in self.attributes])
+        self.rest = Product([counts[place] for place in self.others])
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.chosen) * self.rest.number
+
+    def __getitem__(self, places: Integers) -> Integers:
+        """The numbers of those at places from 0, (...)."""
+        values = np.empty((*places.shape, len(self.objects.names)), dtype=np.int64)
+        values[..., self.attributes] = self.few.values(self.chosen[places // self.rest.number])
+        values[..., self.others] = self.rest.values(places % self.rest.number)
+        return self.objects.numbers(values)
+
+    def contains(self, numbers: Integers) -> NDArray[np.bool_]:
+        """Which objects are selected, (...)."""
+        values = self.objects.values(numbers)[..., self.attributes]
+        return np.isin(self.few.numbers(values), self.chosen)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ObjectList(Objects):
     """Objects of a file, a folder or a data set, in its order."""

@@ -31,7 +31,8 @@ class RuleWorld(World):
         """Rounds are about these rules, in these splits."""
         numbers = np.arange(len(rules.meanings))
         self.rules = replace(rules, columns=subsets.column(numbers))
-        self.rules_of_split = {**subsets.members, "all": numbers}
+        self.rules_of_split = {name: np.asarray(members) for name, members in subsets.members.items()}
+        self.rules_of_split["all"] = numbers
 
 
 class ConjunctionWorld(RuleWorld):

@@ -13,8 +13,8 @@ import numpy as np
 from ecsuite.games.worlds.candidates import Distractors
 from ecsuite.games.worlds.frequencies import Floats, others_by_frequency, power_law
 from ecsuite.games.worlds.object_worlds import ValuesWorld
-from ecsuite.games.worlds.objects import Product
-from ecsuite.games.worlds.splits import HeldOutValue, Subsets, have_values
+from ecsuite.games.worlds.objects import Product, Selection
+from ecsuite.games.worlds.splits import HeldOutValue, Subsets
 from ecsuite.games.worlds.world import Integers, RoundSpec, RunSizes
 from ecsuite.parts.config import Levels, Weight
 from ecsuite.runtime.errors import ConfigError
@@ -67,15 +67,13 @@ class UnequalAttributesWorld(ValuesWorld):
 
     def take_by_frequency(self, objects: Product, probabilities: Floats, held_out: HeldOutValue) -> None:
         """Rounds are about these objects, by their probabilities, (num_objects,); see `take`."""
-        subsets = Subsets()
-        if held_out is not None:
-            subsets = Subsets.without(have_values(held_out, objects.all_values(), objects.names))
+        subsets = None if held_out is None else Subsets.without_values(held_out, objects)
         self.probabilities = probabilities
-        self.take(objects, subsets, "the combinations of values")
+        self.take(objects, subsets or Subsets(), "the combinations of values")
 
-    def distractors_in(self, split: str, allowed: Integers | None) -> Distractors | None:
+    def distractors_in(self, split: str, allowed: Integers | Selection | None) -> Distractors | None:
         """Those that are left, by their frequencies. See `ObjectWorld`."""
-        probabilities = self.probabilities if allowed is None else self.probabilities[allowed]
+        probabilities = self.probabilities if allowed is None else self.probabilities[np.asarray(allowed)]
         return partial(others_by_frequency, probabilities)
 
 
