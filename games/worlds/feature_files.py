@@ -59,6 +59,11 @@ class FeatureFile:
     attribute_names: tuple[str, ...]
     """Names of the attributes; without names in the file, `attribute0`, `attribute1` and so on."""
 
+    @property
+    def class_concepts(self) -> tuple[str, ...]:
+        """The classes as concepts, such as `class=robin`."""
+        return tuple(f"class={name}" for name in self.class_names)
+
 
 def read_features(path: str, seed: int) -> FeatureFile:
     """Read and check a feature file; `seed` is that of the default split, by class or else by row.

@@ -221,7 +221,7 @@ def class_rules(file: FeatureFile) -> Description:
         return Description(
             meanings=np.arange(num_classes)[:, None],
             concepts=_one_each(np.arange(num_classes)),
-            concept_names=_class_concepts(file),
+            concept_names=file.class_concepts,
         )
     counts = np.zeros((num_classes, file.attributes.shape[1]), dtype=np.int64)
     np.add.at(counts, file.class_id, file.attributes)
@@ -239,17 +239,12 @@ def image_rules(file: FeatureFile) -> Description:
     if file.class_id is None:
         return Description(meanings=file.features, concepts=None, concept_names=())
     concepts = _one_each(file.class_id)
-    return Description(meanings=file.features, concepts=concepts, concept_names=_class_concepts(file))
+    return Description(meanings=file.features, concepts=concepts, concept_names=file.class_concepts)
 
 
 def _one_each(concepts: Integers) -> Ragged:
     """Phrases of one concept each."""
     return Ragged.from_lengths(concepts.astype(np.int32), np.ones(len(concepts), dtype=np.int64))
-
-
-def _class_concepts(file: FeatureFile) -> tuple[str, ...]:
-    """Names of the classes as concepts."""
-    return tuple(f"class={name}" for name in file.class_names)
 
 
 def _images_by_class(file: FeatureFile, least: int, seed: int) -> dict[str, ClassImages]:

@@ -325,7 +325,7 @@ def _of_features(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
     names: list[tuple[str, ...]] = []
     values, phrases = list[Integers](), list[Integers]()
     if file.class_id is not None:
-        names.append(tuple(f"class={name}" for name in file.class_names))
+        names.append(file.class_concepts)
         values.append(file.class_id)
         phrases.append(file.class_id)
     if file.attributes is not None:
