@@ -20,6 +20,7 @@ PARTS = {
     "lazimpa.py:Impatient": (),
     "lazimpa.py:Lazy": (),
     "csv_world.py:CsvWorld": (),
+    "colour_world.py:ColourWorld,distractors=nearest": (),
     "transformer_sender.py:TransformerSender": (),
     "word_order.py:word_order": (),
     "egg_basic_games.py:Sender": (),

@@ -65,6 +65,7 @@ class FeatureWorld(RuleWorld):
     variants = tuple(VARIANTS)
     corpus_split = "all"  # every class or image, as in Mu & Goodman and Yao et al.
     data_files = ("features",)
+    variant: Variant
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         assert options.features is not None

@@ -73,6 +73,11 @@ class ObjectListWorld(ObjectWorld):
     """Where the objects are; None: the option `objects` says."""
     objects: ObjectList
     rules: Description
+    options: Any
+    is_seen_by_values: bool
+    """Whether agents see attribute values."""
+    nearest: dict[str, Integers]
+    """The nearest objects of each, by split, as far as they were asked for."""
 
     def __init__(
         self, options: Any, *, rounds: RoundSpec, sizes: RunSizes, trained: "ObjectListWorld | None" = None
@@ -106,7 +111,7 @@ class ObjectListWorld(ObjectWorld):
             subsets = Subsets.without(is_held_out)
             column = subsets.column(np.arange(objects.number))
             self.rules = replace(self.rules, columns={**column, **objects.columns})
-        self.nearest: dict[str, Integers] = {}
+        self.nearest = {}
         self.take(objects, subsets, self.source)
 
     @abstractmethod

@@ -26,6 +26,8 @@ class ObjectWorld(World):
     """Whether each object of a batch is there once; otherwise objects are laid out by place."""
     objects: Objects
     """What rounds are about."""
+    num_candidates: int
+    """Candidates of a round."""
     subsets: Subsets = Subsets()
     """The objects of each split."""
     probabilities: Floats | None = None

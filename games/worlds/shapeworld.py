@@ -58,6 +58,8 @@ class ShapeWorld(RuleWorld):
     value_names = (COLORS, SHAPES)
     default_perceptions = ("conv_max", "conv_max")
 
+    variant: Variant
+
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         super().__init__(rounds, sizes)
         self.options, self.variant = options, rounds.variant
