@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.games.worlds.splits import Subsets, random_share
+from ecsuite.games.worlds.splits import Subsets, have_values, random_share
 from ecsuite.games.worlds.world import FREE, Description, Integers, RoundSpec, RunSizes, World, describe
 from ecsuite.runtime.errors import ConfigError
 
@@ -47,7 +47,12 @@ class ConjunctionWorld(RuleWorld):
         self.value_names, self.is_hard = value_names, options.distractors == "hard"
         self.num_values = tuple(map(len, value_names))
         self.table = conjunctions(self.num_values, options.rule_length)
-        self.subsets = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
+        if options.held_out_value is not None:
+            self.subsets = Subsets.without(
+                have_values(options.held_out_value, self.table, value_names, "rule")
+            )
+        else:
+            self.subsets = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
         self.take_rules(describe(self.table, value_names), self.subsets)
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:

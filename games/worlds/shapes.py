@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ecsuite.games.worlds.candidates import each_once
 from ecsuite.games.worlds.rules import ConjunctionWorld, pairs_broken
 from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_images
+from ecsuite.games.worlds.splits import HeldOutValue
 from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes
 from ecsuite.parts.config import Count, Share
 from ecsuite.runtime.errors import ConfigError
@@ -44,6 +45,9 @@ class ShapesWorld(ConjunctionWorld):
         """Hard distractors violate exactly one pair of the rule, where such objects exist."""
         held_out: Share = 0.1
         """Share of the rules that are held out from training; rules of one pair are never held out."""
+        held_out_value: HeldOutValue = None
+        """Hold out the rules that fix these values, shape=circle,color=red, or a list of such combinations, in place of
+        a share."""
         images_per_batch: Count = 320
         """Number of images that the rounds of a batch share; each image is encoded once per batch."""
 
@@ -61,8 +65,9 @@ class ShapesWorld(ConjunctionWorld):
                     f"rounds make {num_rules} rules of {self.num_targets} targets a batch, expected at least 2"
                 )
         if min(map(len, self.rules_of_split.values())) < 2:  # with one rule there are no distractors
+            key = "held_out" if options.held_out_value is None else "held_out_value"
             raise ConfigError(
-                f"world.held_out: {options.held_out} of {len(self.table)} rules makes "
+                f"world.{key}: {getattr(options, key)} of {len(self.table)} rules makes "
                 f"{len(self.rules_of_split['train'])} for training and {len(self.rules_of_split['valid'])} for "
                 "evaluation, expected at least 2 of each"
             )

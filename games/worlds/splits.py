@@ -111,7 +111,10 @@ def random_share(members: Integers, share: float, seed: int, stream: str) -> tup
 
 
 def have_values(
-    combinations: str | tuple[str, ...], values: Integers, names: Sequence[Sequence[str]]
+    combinations: str | tuple[str, ...],
+    values: Integers,
+    names: Sequence[Sequence[str]],
+    word: str = "object",
 ) -> NDArray[np.bool_]:
     """Which objects have all values of one of the combinations, (num_objects,).
 
@@ -119,6 +122,7 @@ def have_values(
         combinations: Names of values with commas between them, such as `shape=cup,color=red`.
         values: Attribute values, (num_objects, num_attributes).
         names: Names of the values of each attribute.
+        word: What has the values, for messages.
 
     Raises:
         ConfigError: If a name is unknown, no object has a combination, or all objects have one.
@@ -128,10 +132,10 @@ def have_values(
         attributes, wanted = np.array(asked).T
         has_all = (values[:, attributes] == wanted).all(1)
         if not has_all.any():
-            raise ConfigError(f"{KEY}: no object has {text}: expected a combination that some have")
+            raise ConfigError(f"{KEY}: no {word} has {text}: expected a combination that some have")
         are_held_out |= has_all
     if are_held_out.all():
-        raise ConfigError(f"{KEY}: all {len(values)} objects have it, which leaves none for training")
+        raise ConfigError(f"{KEY}: all {len(values)} {word}s have it, which leaves none for training")
     return are_held_out
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ecsuite.games.worlds.objects import Product
 from ecsuite.games.worlds.rules import ConjunctionWorld
+from ecsuite.games.worlds.splits import HeldOutValue
 from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes, one_hot
 from ecsuite.parts.config import Count, Levels, Share
 from ecsuite.runtime.randomness import distinct_draws, random_words
@@ -41,6 +42,9 @@ class ThingWorld(ConjunctionWorld):
         """Hard distractors violate exactly one pair of the rule, where such objects exist."""
         held_out: Share = 0.1
         """Share of the rules that are held out from training; rules of one pair are never held out."""
+        held_out_value: HeldOutValue = None
+        """Hold out the rules that fix these values, attribute0=1,attribute2=3, or a list of such combinations, in
+        place of a share."""
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         objects = Product((options.num_values,) * options.num_attributes)

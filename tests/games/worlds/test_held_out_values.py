@@ -93,6 +93,24 @@ def test_classes_of_images_and_digits_have_it(image_folder):
     assert digits.notes == ("digits: 365 of 1797 objects are held out from training",)
 
 
+def test_rules_with_a_combination_are_held_out():
+    sets = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2", "world.rule_length=2")
+    world = make(
+        "disc_tiny", "attribute0=1,attribute2=3", "world.kind=thing", "world.num_attributes=3", *sets
+    )
+    held_out = world.rules.columns["split"] == "held_out"
+    assert world.table[held_out].tolist() == [[1, -1, 3]] and len(held_out) == 3 * 16
+    assert np.unique(world.batch("valid", 0).rules).tolist() == np.flatnonzero(held_out).tolist()
+    assert not np.isin(np.flatnonzero(held_out), world.draw("train", 0, 1024).rules).any()
+    shapes = make("disc_tiny", "[color=red, 'shape=circle,color=blue']", "world.kind=shape", *sets)
+    assert (
+        shapes.rules.columns["split"] == "held_out"
+    ).sum() == 5 + 3 + 3 + 1  # red beside another value, and one
+    with pytest.raises(ConfigError, match=r"held_out_value: no rule has color=red,shape=circle: expected"):
+        make("disc_tiny", "'color=red,shape=circle'", "world.kind=shape", *sets[:3])
+    assert world.extra_evaluations() == {"seen rules": (world, "seen")}
+
+
 @pytest.mark.parametrize(
     ("held_out", "message"),
     [
