@@ -74,8 +74,6 @@ class ObjectListWorld(ObjectWorld):
     objects: ObjectList
     rules: Description
     options: Any
-    is_seen_by_values: bool
-    """Whether agents see attribute values."""
     nearest: dict[str, Integers]
     """The nearest objects of each, by split, as far as they were asked for."""
 
@@ -93,13 +91,12 @@ class ObjectListWorld(ObjectWorld):
             raise ConfigError(
                 f"world.images_per_batch: expected at least the {self.num_candidates} candidates of a round, got {most}"
             )
-        objects = self.read(self.source, trained)
+        self.objects = objects = self.read(self.source, trained)
         counts = tuple(map(len, objects.names))
-        self.is_seen_by_values = objects.table is objects.values_table
-        if counts and (self.is_seen_by_values or rounds.needs_values or self.names_values):
+        if counts and (self.shows_values or rounds.needs_values or self.names_values):
             self.num_values, self.value_names = counts, objects.names
         self.object_shape = objects.table.shape[1:]
-        if self.is_seen_by_values:
+        if self.shows_values:
             self.object_shape = (len(counts) * max(counts),)
         elif options.distractors == "nearest" and objects.table.ndim > 2:
             raise ConfigError(
@@ -126,7 +123,7 @@ class ObjectListWorld(ObjectWorld):
     @property
     def shows_values(self) -> bool:
         """Whether agents see attribute values. See `World`."""
-        return self.is_seen_by_values
+        return self.objects.table is self.objects.values_table
 
     def _held_out(self, objects: ObjectList, trained: "ObjectListWorld | None") -> NDArray[np.bool_] | None:
         """Which objects are held out from training, (num_objects,); None: none are, and no split is."""
