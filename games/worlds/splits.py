@@ -163,7 +163,7 @@ def _names_in(text: str, known: Collection[str]) -> list[str]:
         starts = [",".join(parts[:end]).strip() for end in range(len(parts), 0, -1)]
         name = next((start for start in starts if start in known), None)
         if name is None:
-            raise unknown_name("value", parts[0].strip(), known)
+            raise ConfigError(f"{KEY}: {unknown_name('value', parts[0].strip(), known)}")
         names.append(name)
         parts = parts[name.count(",") + 1 :]
     return names
