@@ -447,12 +447,13 @@ def _names(name: str, given: Any) -> list[str]:
 def _registries() -> dict[str, Registry]:
     from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
     from ecsuite.eval.metrics import METRICS
-    from ecsuite.games.registry import CHANNELS, LOGGERS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+    from ecsuite.games.registry import CHANNELS, LOGGERS, LOSSES, NOISES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 
     found = (
         WORLDS,
         TASKS,
         CHANNELS,
+        NOISES,
         SENDERS,
         RECEIVERS,
         PERCEPTIONS,

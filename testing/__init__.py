@@ -26,6 +26,7 @@ KINDS = {
     "sender": "ecsuite.testing.games",
     "receiver": "ecsuite.testing.games",
     "perception": "ecsuite.testing.games",
+    "noise": "ecsuite.testing.games",
     "loss": "ecsuite.testing.games",
     "optimizer": "ecsuite.testing.games",
     "schedule": "ecsuite.testing.games",
@@ -39,6 +40,7 @@ KINDS = {
 SIGNS = {
     "world": "corpus_batches",
     "channel": "start_message",
+    "noise": "change",
     "task": "scores_candidates",
     "optimizer": "optimizer",
     "schedule": "factor",

@@ -16,7 +16,7 @@ from ecsuite.testing import checks, kind_of, run
 FOLDER = Path(__file__).parents[1] / "examples"
 MAX_LINES = 60
 PARTS = {
-    "noisy_channel.py:NoisyChannel,loss=0.2": (),
+    "deletion.py:Deletion,probability=0.2": (),
     "lazimpa.py:Impatient": (),
     "lazimpa.py:Lazy": (),
     "csv_world.py:CsvWorld": (),
