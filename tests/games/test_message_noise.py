@@ -11,6 +11,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.checks import fault_of_ids, fault_of_message
 from ecsuite.games.registry import CHANNELS, NOISES
 from ecsuite.games.training import evaluate
+from ecsuite.games.training_notes import description
 from ecsuite.parts.registry import Part, read_options
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.messages import of_all_lengths
@@ -203,3 +204,12 @@ def test_noise_in_evaluation_by_option(kind):
 
 def test_part_of_none():
     assert channel().options.noise == Part("none", NOISES.load("none").Options())
+
+
+@pytest.mark.parametrize(("flag", "when"), [("false", "none in evaluation"), ("true", "also in evaluation")])
+def test_the_description_of_a_run_says_when_messages_have_noise(flag, when, tmp_path):
+    settings = ("channel.noise=deletion,probability=0.2", f"evaluation.noise={flag}")
+    trial = Trial.of("channel", "gumbel", settings)
+    world = trial.world()
+    lines = description(trial.experiment, trial.game(world), world, tmp_path, step=0, num_steps=6)
+    assert f"; noise deletion, probability 0.2 in training, {when})" in lines[0]
