@@ -447,13 +447,24 @@ def _names(name: str, given: Any) -> list[str]:
 def _registries() -> dict[str, Registry]:
     from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
     from ecsuite.eval.metrics import METRICS
-    from ecsuite.games.registry import CHANNELS, LOGGERS, LOSSES, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
+    from ecsuite.games.registry import (
+        CHANNELS,
+        LOGGERS,
+        LOSSES,
+        NOISES,
+        OPTIMIZERS,
+        PLAYS,
+        SCHEDULES,
+        TASKS,
+        WORLDS,
+    )
 
     found = (
         PLAYS,
         WORLDS,
         TASKS,
         CHANNELS,
+        NOISES,
         SENDERS,
         RECEIVERS,
         PERCEPTIONS,

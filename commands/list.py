@@ -30,6 +30,7 @@ USE = {
     "worlds": "ecsuite train-game disc_small --world {name}",
     "tasks": "ecsuite train-game disc_small --task {name}",
     "channels": "ecsuite train-game disc_small --channel {name}",
+    "noises": "ecsuite train-game disc_small --set channel.noise={name}",
     "perceptions": "ecsuite train-game disc_small --set sender.perception={name}",
     "senders": "ecsuite train-game disc_small --sender {name}",
     "receivers": "ecsuite train-game disc_small --receiver {name}",

@@ -93,6 +93,7 @@ KINDS: Mapping[str, Kind] = {
     "worlds": _of_registry("games.registry:WORLDS", "attributes", "objects", "shapeworld"),
     "tasks": _of_registry("games.registry:TASKS"),
     "channels": _of_registry("games.registry:CHANNELS", "gumbel", "reinforce", "quantized"),
+    "noises": _of_registry("games.registry:NOISES"),
     "perceptions": _of_registry("agents.registry:PERCEPTIONS", "linear", "mlp", "conv"),
     "senders": _of_agents("agents.registry:SENDERS", "gru", "lstm", "transformer"),
     "receivers": _of_agents("agents.registry:RECEIVERS", "gru", "lstm", "hier"),

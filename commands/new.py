@@ -24,6 +24,7 @@ def test_{stem}(check):
 USE = {
     "play": "ecsuite train-game disc_small --set play={part}",
     "perception": "ecsuite train-game disc_small --set sender.perception={part}",
+    "noise": "ecsuite train-game disc_small --set channel.noise={part}",
     "optimizer": "ecsuite train-game disc_small --set optimizer={part}",
     "schedule": "ecsuite train-game disc_small --set schedule={part}",
     "grammar": "ecsuite grammar {part} && ecsuite score runs/{name}",

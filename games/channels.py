@@ -6,7 +6,7 @@ quantized and continuous channels are values in all modes.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -25,7 +25,9 @@ from ecsuite.games.message_builders import (
     VariationalMessageBuilder,
     VariationalOptions,
 )
-from ecsuite.games.noise import Noise, gumbel, normal, uniform
+from ecsuite.games.message_noise import MessageNoise
+from ecsuite.games.noise import Noise, gumbel, normal
+from ecsuite.games.registry import NOISES
 from ecsuite.parts.config import Accuracy, Positive, Weight
 from ecsuite.runtime.errors import ConfigError
 
@@ -114,7 +116,14 @@ class Channel(nn.Module, ABC):
         return values.float().clamp(0, 1)
 
     def received(self, message: Message, generator: Noise | None) -> Message:
-        """A message as the receiver gets it in training, with the noise of the channel."""
+        """A message as the receiver gets it in training, with the noise of the channel.
+
+        In evaluation it is called where `evaluation.noise` asks for it.
+
+        Args:
+            message: As it was said: ids, or what training has in their place.
+            generator: Source of what is drawn.
+        """
         return message
 
     def objective(
@@ -140,6 +149,12 @@ class SymbolChannel(Channel):
         super().__init__(options)
         self.has_eos = options.length == "variable"
         self.vocab_size, self.symbol_size = options.vocab_size, options.vocab_size + 1  # also EOS
+        sizes = {"vocab_size": options.vocab_size, "max_len": options.max_len, "has_eos": self.has_eos}
+        self.noise: MessageNoise = NOISES.make(options.noise, **sizes)
+        if self.noise.changes_length and not self.has_eos:
+            raise ConfigError(
+                f"channel.noise: {options.noise.kind} changes the length of messages: expected channel.length=variable"
+            )
 
     def start_message(
         self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
@@ -151,15 +166,8 @@ class SymbolChannel(Channel):
         return DiscreteMessageBuilder(self.options, noise, track=False)
 
     def received(self, message: Message, generator: Noise | None) -> Message:
-        """Without the symbols that are dropped: these have no weight. See the base class."""
-        if not self.options.symbol_dropout:
-            return message
-        weights, message = message.symbols, message.with_all_ends() if self.has_eos else message
-        if not weights.is_floating_point():
-            weights = (weights[..., None] == torch.arange(self.symbol_size, device=weights.device)).float()
-        shape = (weights.shape[1], weights.shape[0])
-        kept = uniform(shape, generator, weights.device).t() >= self.options.symbol_dropout
-        return replace(message, symbols=weights * kept[..., None])
+        """With the noise of the option `noise`. See the base class."""
+        return self.noise(message, generator)
 
     @abstractmethod
     def start_training_message(self, like: Tensor, generator: Noise | None, epoch: int) -> MessageBuilder:
@@ -292,15 +300,15 @@ class ContinuousChannel(QuantizedChannel):
 
     def __init__(self, options: ContinuousOptions) -> None:
         super().__init__(options)
-        self.has_samples = options.noise > 0
+        self.has_samples = options.value_noise > 0
 
     def start_message(
         self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
     ) -> MessageBuilder:
         """See the base class."""
         noise = None
-        if self.options.noise and mode != "greedy":
-            noise = self.options.noise * normal_noise(self.options, like, generator)
+        if self.options.value_noise and mode != "greedy":
+            noise = self.options.value_noise * normal_noise(self.options, like, generator)
         return ValueMessageBuilder(self.options, is_rounded=False, noise=noise)
 
 

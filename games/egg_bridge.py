@@ -148,7 +148,7 @@ def corpus_from_interaction(
     if num_values is None:
         return replace(corpus, meanings=features.flatten(1).numpy())
     meanings = attribute_values(features, num_values).numpy()
-    described = describe(meanings, attribute_names(meanings.shape[1], num_values))
+    described = describe(meanings, attribute_names((num_values,) * meanings.shape[1]))
     return replace(
         corpus, meanings=meanings, concepts=described.concepts, concept_names=described.concept_names
     )

@@ -191,8 +191,7 @@ def _read(layers: Sequence[Layer]) -> Experiment:
     weights = {
         role: digest for role, digest in experiment.weights.items() if f"training.init_{role}" not in later
     }
-    kinds = {kind for key in PARTS for kind in foreign_parts(getattr(experiment, key))}
-    kinds |= own_code.foreign_kinds(experiment.evaluation.metrics)
+    kinds = {*foreign_parts(experiment), *own_code.foreign_kinds(experiment.evaluation.metrics)}
     code = {source: own_code.checksum(source) for source in sorted(map(own_code.source_of, kinds))}
     return replace(experiment, data=data, weights=weights, code=code)
 

@@ -34,6 +34,9 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
         PartError: If a part of the user's own returns what does not fit; the message names its file and line.
         ConfigError: If a part refuses the game.
     """
+    kinds = sorted(set(foreign_parts(experiment)))
+    if not kinds:  # the user's own is a metric
+        return
     trial = copy.deepcopy(game)
     _watch(experiment, trial)
     try:
@@ -62,7 +65,6 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
     except Exception as error:
         if own_code.error_in_part(error) is not None:
             raise
-        kinds = sorted({kind for part in _parts(experiment) for kind in foreign_parts(part)})
         where = f"{own_code.place_of(kinds[0])}: " if len(kinds) == 1 else ""
         said = f"{type(error).__name__}: {' '.join(str(error).split()):.300}"
         raise PartError(f"{where}the first step with {', '.join(kinds)} failed: {said}") from error
@@ -84,11 +86,6 @@ def _refuse(kind: str, method: str, fault: str | None) -> None:
     """Tell a fault with the place of the method of the part that it is of, if that is the user's own."""
     if fault is not None and own_code.is_foreign(kind):
         raise PartError(f"{own_code.place_of(kind, method)}: {kind.partition(':')[2]}: {fault}")
-
-
-def _parts(experiment: Experiment) -> list[Part]:
-    found = (getattr(experiment, name) for name in experiment.__dataclass_fields__)
-    return [part for part in found if isinstance(part, Part)]
 
 
 def _watch(experiment: Experiment, game: Pair) -> None:

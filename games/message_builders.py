@@ -5,14 +5,17 @@ or words of values.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.replicas import are_computing
-from ecsuite.parts.config import Count, Levels, Share, Weight
+from ecsuite.games.message_noise import NO_NOISE
+from ecsuite.games.registry import NOISES
+from ecsuite.parts.config import Count, Levels, Weight
+from ecsuite.parts.registry import Part
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,8 +28,8 @@ class SymbolOptions:
     """Maximum number of content symbols per message. EOS is not counted."""
     length: Literal["variable", "fixed"] = "variable"
     """variable: the sender may end a message early with EOS. fixed: max_len symbols and no EOS."""
-    symbol_dropout: Share = 0.0
-    """Share of the symbols that the receiver does not get in training; it knows that there was one."""
+    noise: Annotated[Part, NOISES] = NO_NOISE
+    """What happens to symbols before the receiver gets them: in training, and with evaluation.noise in evaluation."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +50,7 @@ class ValueOptions:
 class ContinuousOptions(ValueOptions):
     """Options of words of real values from 0 to 1."""
 
-    noise: Weight = 0.0
+    value_noise: Weight = 0.0
     """Standard deviation of normal noise that is added to the values in training, and to sampled messages."""
 
 

@@ -10,7 +10,6 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.contact_sheet import FORMATS, ShownRound, draw_rounds
 from ecsuite.games.sections import Experiment, with_training
 from ecsuite.games.world_making import make_world
-from ecsuite.games.worlds.object_lists import ObjectListWorld
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
@@ -97,8 +96,12 @@ def round_titles(world: World, batch: Batch) -> list[str]:
     if batch.rules is not None and world.rules is not None and "file" in world.rules.columns:
         files = world.rules.columns["file"][batch.rules]
         return [f"round {number}: {file}" for number, file in zip(numbers, files, strict=True)]
-    is_shown = isinstance(world, ObjectListWorld)  # the target's values are among those of the objects
-    if batch.rules is None or world.rules is None or world.rules.concepts is None or is_shown:
+    if (
+        batch.rules is None
+        or world.rules is None
+        or world.rules.concepts is None
+        or world.rules_are_objects  # whose values are among those of the objects
+    ):
         return [f"round {number}" for number in numbers]
     rules = [world.rules.concepts[rule].tolist() for rule in batch.rules.tolist()]
     names = [[world.rules.concept_names[concept] for concept in rule] for rule in rules]

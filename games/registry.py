@@ -126,6 +126,27 @@ CHANNELS = Registry(
     base="ecsuite.games.channels:Channel",
 )
 
+NOISES = Registry(
+    word="noise",
+    parts={
+        "none": ("ecsuite.games.message_noise:NoNoise", "the receiver gets what was said"),
+        "erasure": (
+            "ecsuite.games.message_noise:Erasure",
+            "some symbols do not arrive; the receiver knows that there was one",
+        ),
+        "confusion": (
+            "ecsuite.games.message_noise:Confusion",
+            "some symbols become another one, all others equally likely (the symmetric channel)",
+        ),
+        "deletion": ("ecsuite.games.message_noise:Deletion", "some symbols get lost, and the others move up"),
+        "insertion": (
+            "ecsuite.games.message_noise:Insertion",
+            "before some symbols comes one more; what has no room is lost",
+        ),
+    },
+    base="ecsuite.games.message_noise:MessageNoise",
+)
+
 LOSSES = Registry(
     word="loss",
     parts={

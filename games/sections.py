@@ -1,7 +1,7 @@
 """The sections of an experiment: the parts of a game with their options, and how it is trained and evaluated."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, Literal
 
 import yaml
@@ -257,13 +257,15 @@ def unread_options(play: str) -> list[tuple[str, str]]:
     return [(section, name) for section, name in OF_AGENTS if f"{section}.{name}" not in read]
 
 
-def foreign_parts(part: Part) -> Iterator[str]:
-    """The names of the foreign parts in a part: its own, and those of its options."""
-    if own_code.is_foreign(part.kind):
-        yield part.kind
-    for option in fields(part.options):
-        if isinstance(inner := getattr(part.options, option.name), Part):
-            yield from foreign_parts(inner)
+def foreign_parts(value: Any) -> Iterator[str]:
+    """The names of the foreign parts in a part, in options, or in an experiment."""
+    if isinstance(value, Part):
+        if own_code.is_foreign(value.kind):
+            yield value.kind
+        value = value.options
+    if is_dataclass(value):
+        for option in fields(value):
+            yield from foreign_parts(getattr(value, option.name))
 
 
 def all_keys() -> list[str]:

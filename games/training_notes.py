@@ -9,7 +9,7 @@ import torch
 from ecsuite.games.players.players import Players
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import World
-from ecsuite.parts.registry import Part
+from ecsuite.parts.registry import KIND, Part, to_tree
 
 ESTIMATE_AFTER = 5.0
 """Seconds of training after which the remaining time is estimated once."""
@@ -33,6 +33,7 @@ def description(experiment: Experiment, players: Players, world: World) -> list[
         task += _candidates(world)
     if channel.num_levels is None:
         words = f"{channel.vocab_size:,} symbols, {'up to ' if channel.has_eos else ''}{channel.max_len} a message"
+        words += _noise(experiment)
     else:
         words = f"{channel.max_len} words of values"
     agents = f"sender {_agent(experiment.sender)}, receiver {_agent(experiment.receiver)}"
@@ -89,6 +90,15 @@ def _objects(world: World) -> str:
     if len(world.object_shape) == 1:
         return f"objects of {world.object_shape[0]:,} features"
     return f"images of {world.object_shape[0]} x {world.object_shape[1]} pixels"
+
+
+def _noise(experiment: Experiment) -> str:
+    """The noise of the channel, and when messages have it; nothing where there is none."""
+    section = to_tree(experiment.channel.options).get("noise", {KIND: "none"})
+    if section[KIND] == "none":
+        return ""
+    said = ", ".join(f"{value}" if key == KIND else f"{key} {value}" for key, value in section.items())
+    return f"; noise {said} in training, {'also' if experiment.evaluation.noise else 'none'} in evaluation"
 
 
 def _agent(part: Part) -> str:

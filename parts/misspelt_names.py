@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from types import FunctionType
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.runtime.errors import PartError
@@ -38,7 +39,9 @@ def check_instance(kind: str, word: str, part: object) -> None:
 
 
 def _check(names: Iterable[str], kind: str, word: str, made: type) -> None:
-    known = {name for parent in made.__mro__ if _is_library(parent) for name in vars(parent)}
+    known = {
+        name for parent in made.__mro__ if _is_library(parent) for name in vars(parent)
+    } | _names_of_code(made)
     hooks = sorted(set(_hooks(made)))
     for name in names:
         if name.startswith("_") or name == "Options" or name in known or name in hooks:
@@ -53,10 +56,20 @@ def _check(names: Iterable[str], kind: str, word: str, made: type) -> None:
 def _hooks(made: type) -> Iterator[str]:
     """The public names of our base classes of a part."""
     for parent in made.__mro__:
-        if parent.__module__.partition(".")[0] == OURS:
+        if _is_ours(parent):
             for name in (*vars(parent), *vars(parent).get("__annotations__", ())):
                 if not name.startswith("_") and name != "Options":
                     yield name
+
+
+def _names_of_code(made: type) -> set[str]:
+    """The names that methods of our base classes use, such as attributes that they set."""
+    functions = (each for parent in made.__mro__ if _is_ours(parent) for each in vars(parent).values())
+    return {name for each in functions if isinstance(each, FunctionType) for name in each.__code__.co_names}
+
+
+def _is_ours(parent: type) -> bool:
+    return parent.__module__.partition(".")[0] == OURS
 
 
 def _is_library(parent: type) -> bool:

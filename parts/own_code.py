@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ecsuite.parts.own_code_files import PartFiles, UserFile, is_installed, part_files
+from ecsuite.parts.own_code_files import PartFiles, UserFile, module_files, part_files
 from ecsuite.runtime.errors import ConfigError, PartError
 
 CODE = "code"
@@ -97,14 +97,8 @@ def files_of(source: str) -> PartFiles:
     Raises:
         PartError: If there is no such file.
     """
-    if source.endswith(".py"):
-        return part_files(source)
-    file = file_of(source)
-    if not is_installed(file):
-        here, real = Path().resolve(), file.resolve()
-        return part_files(f"./{real.relative_to(here)}" if real.is_relative_to(here) else str(file))
-    own = UserFile(path=str(file), content=file.read_bytes())
-    return PartFiles(module=source, files={source: own})
+    is_path = source.endswith(".py")
+    return part_files(source) if is_path else module_files(source, file_of(source))
 
 
 def file_of(source: str) -> Path:
@@ -234,7 +228,7 @@ def _called(message: str) -> list[tuple[str, int]]:
 def _module(source: str, files: PartFiles) -> ModuleType:
     """The module of a part: an installed one as Python knows it, a user's in a package for files of this content."""
     name = files.module
-    if source.endswith(".py") or not is_installed(files.own.path):
+    if not files.is_installed:
         package = f"{PREFIX}{sha256(f'{files.own.path}:{files.digest}'.encode()).hexdigest()[:16]}"
         name = f"{package}.{files.module}"
         if package not in sys.modules:

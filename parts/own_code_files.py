@@ -42,6 +42,8 @@ class PartFiles:
     module: str
     """The name of the part's own module: `noisy`, or `package.noisy` if it has relative imports."""
     files: Mapping[str, UserFile]
+    is_installed: bool = False
+    """Whether it is a module of an installed package, which Python finds by its name."""
 
     @property
     def own(self) -> UserFile:
@@ -70,6 +72,14 @@ class PartFiles:
         return places
 
 
+def module_files(module: str, file: Path) -> PartFiles:
+    """The files of the part in a module; of a module of an installed package its own alone."""
+    here, real = Path().resolve(), file.resolve()
+    if INSTALLED.isdisjoint(real.parts):
+        return part_files(f"./{real.relative_to(here)}" if real.is_relative_to(here) else str(file))
+    return PartFiles(module=module, files={module: _read(str(file))}, is_installed=True)
+
+
 def part_files(path: str) -> PartFiles:
     """The files of the part in a file.
 
@@ -92,11 +102,6 @@ def part_files(path: str) -> PartFiles:
                 files[wanted] = file
                 left.append(wanted)
     return PartFiles(module=module, files=files)
-
-
-def is_installed(path: str | Path) -> bool:
-    """Whether a file lies in a folder of installed packages."""
-    return not INSTALLED.isdisjoint(Path(path).resolve().parts)
 
 
 def _wanted(name: str, file: UserFile) -> Iterator[str]:

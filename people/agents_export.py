@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.games.worlds.world import split_names
+from ecsuite.games.worlds.splits import split_names
 from ecsuite.people.agents_game import AgentsGame
 from ecsuite.people.game import HELD_OUT, Shown
 from ecsuite.people.records import Record

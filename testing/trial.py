@@ -48,7 +48,7 @@ SOCIETIES = (
     SHARED,
 )  # fmt: skip
 """Societies in which a part is tried: generations that learn, or only several agents; and parts that agents share."""
-SECTIONS = {"perception": "sender.perception"}
+SECTIONS = {"perception": "sender.perception", "noise": "channel.noise"}
 """The section of a kind of part whose name is not that of the kind."""
 
 
@@ -75,18 +75,23 @@ class Trial:
         return cls(kind=kind, experiment=load_experiment("disc_tiny", [*SMALL, *settings], changes))
 
     @property
+    def section(self) -> str:
+        """The section of the experiment that has the part."""
+        return SECTIONS.get(self.kind, self.kind).partition(".")[0]
+
+    @property
     def part(self) -> Part:
         """The part with its options."""
-        found: Part = getattr(self.experiment, "sender" if self.kind == "perception" else self.kind)
-        return found.options.perception if self.kind == "perception" else found
+        found: Part = getattr(self.experiment, self.section)
+        return found if self.section == self.kind else getattr(found.options, self.kind)
 
     def with_options(self, options: Any) -> "Trial":
         """The same game, with other options of the part."""
         part = replace(self.part, options=options)
-        if self.kind == "perception":
-            sender = self.experiment.sender
-            part = replace(sender, options=replace(sender.options, perception=part))
-        changed: dict[str, Any] = {"sender" if self.kind == "perception" else self.kind: part}
+        if self.section != self.kind:
+            outer: Part = getattr(self.experiment, self.section)
+            part = replace(outer, options=replace(outer.options, **{self.kind: part}))
+        changed: dict[str, Any] = {self.section: part}
         return replace(self, experiment=replace(self.experiment, **changed))
 
     def in_society(self, settings: Sequence[str]) -> "Trial":

@@ -16,10 +16,11 @@ from ecsuite.testing import checks, kind_of, run
 FOLDER = Path(__file__).parents[1] / "examples"
 MAX_LINES = 60
 PARTS = {
-    "noisy_channel.py:NoisyChannel,loss=0.2": (),
+    "deletion.py:Deletion,probability=0.2": (),
     "lazimpa.py:Impatient": (),
     "lazimpa.py:Lazy": (),
     "csv_world.py:CsvWorld": (),
+    "colour_world.py:ColourWorld,distractors=nearest": (),
     "transformer_sender.py:TransformerSender": (),
     "word_order.py:word_order": (),
     "naming_game.py:NamingGame,num_agents=3,num_objects=4": (),

@@ -10,7 +10,7 @@ from ecsuite.eval.run_metrics.rounds import HELD_OUT, TRAINED, Rounds, played
 from ecsuite.eval.statistics.chance import of_guesses
 from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
 from ecsuite.games.runs import Run
-from ecsuite.games.worlds.attributes import RARE, AttributeWorld
+from ecsuite.games.worlds.splits import RARE
 
 VERSION = 1
 
@@ -25,8 +25,9 @@ def generalisation(run: Run, options: Options) -> list[Score]:
     meet, too.
 
     The details have the same of meanings that were seen in training (`seen`), where the world evaluates them, the
-    `gap` between both, and the chance level. In worlds of attributes `by_unseen_pairs` has the accuracy by the number
-    of pairs of values of the meaning that no object of training has both; with two attributes it is always one.
+    `gap` between both, and the chance level. Where agents see attribute values, `by_unseen_pairs` has the accuracy by
+    the number of pairs of values of the meaning that no object of training has both; with two attributes it is always
+    one.
     `rare` has the accuracy on values that were rare in training (`world.rare_combinations`; Auersperger & Pecina 2022,
     https://arxiv.org/abs/2206.04751).
 
@@ -54,8 +55,8 @@ def generalisation(run: Run, options: Options) -> list[Score]:
         details |= {"seen": seen, "gap": seen - value}
     if (is_rare := rounds.split == RARE).any():
         details["rare"], _ = mean_and_half_width(_by_meaning(rounds, is_rare))
-    if isinstance(world := run.pair.world, AttributeWorld):
-        unseen = unseen_pairs(world.attributes(world.objects_of_split["train"]), rounds.meanings)
+    if (trained := run.pair.world.trained_values()) is not None:
+        unseen = unseen_pairs(trained, rounds.meanings)
         details["by_unseen_pairs"] = {
             str(count): mean_and_half_width(_by_meaning(rounds, is_held_out & (unseen == count)))[0]
             for count in np.unique(unseen[is_held_out]).tolist()

@@ -40,7 +40,8 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
     """
     experiments = list(experiments)
     if "generalisation" in metrics and not any(
-        getattr(each.world.options, "held_out", 1) for each in experiments
+        getattr(each.world.options, "held_out", 1) or getattr(each.world.options, "held_out_value", None)
+        for each in experiments
     ):
         raise ConfigError(
             f"{source}: score: generalisation is about objects that were held out of training: set "

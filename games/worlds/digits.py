@@ -4,9 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ecsuite.games.worlds.object_lists import ObjectListOptions, ObjectListWorld, described_by
-from ecsuite.games.worlds.own_images import ImageFeaturesWorld
-from ecsuite.games.worlds.world import Integers, RoundSpec, RunSizes
+from ecsuite.games.worlds.object_lists import ObjectListOptions, ObjectListWorld
+from ecsuite.games.worlds.objects import ObjectList
 
 BRIGHTEST = 16
 """The value of a white pixel."""
@@ -14,37 +13,29 @@ NAMES = tuple(f"digit={digit}" for digit in range(10))
 """The classes as concepts."""
 
 
-class DigitsWorld(ImageFeaturesWorld):
+class DigitsWorld(ObjectListWorld):
     """The digits of scikit-learn (Alpaydin & Kaynak 1998, UCI), as vectors of 64 pixels from 0 to 1.
 
     The meaning is the digit; task `reconstruction` is to name it.
     """
 
-    Options = ObjectListOptions  # type: ignore[assignment]
+    Options = ObjectListOptions
     data_files: ClassVar[tuple[str, ...]] = ()
     source = "digits"
     default_perceptions = ("mlp", "mlp")
+    names_values = shares_objects = True
 
-    def __init__(
-        self,
-        options: ObjectListOptions,
-        *,
-        rounds: RoundSpec,
-        sizes: RunSizes,
-        trained: ObjectListWorld | None = None,
-    ) -> None:
+    def read(self, source: str, trained: ObjectListWorld | None) -> ObjectList:
+        """See `ObjectListWorld`."""
         from sklearn.datasets import load_digits  # here, since it takes half a second
 
-        ObjectListWorld.__init__(self, options, rounds, sizes)
         images, classes = load_digits(return_X_y=True)
-        self.images = (images / BRIGHTEST).astype(np.float32)
-        self.object_shape = self.images.shape[1:]
-        self.classes = classes.astype(np.int64)
-        self.num_values, self.value_names = (len(NAMES),), (NAMES,)
-        about = self.classes[:, None]
-        described = described_by(about, self.value_names, about, image=np.arange(len(about)))
-        self._list(described, None, trained)
-
-    def allowed(self, split: str, number: int) -> Integers:
-        """See `ObjectListWorld`."""
-        return ObjectListWorld.allowed(self, split, number)
+        rows = np.arange(len(images))
+        return ObjectList(
+            source=source,
+            table=(images / BRIGHTEST).astype(np.float32),
+            names=(NAMES,),
+            values_table=classes.astype(np.int64)[:, None],
+            rows=rows,
+            columns={"image": rows},
+        )

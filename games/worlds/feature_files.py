@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.files.atomic_files import write_atomically
+from ecsuite.games.worlds.splits import divided
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.memory import require_memory
 
@@ -57,6 +58,11 @@ class FeatureFile:
     """Which attributes each row has, 0 or 1, (num_rows, num_attributes)."""
     attribute_names: tuple[str, ...]
     """Names of the attributes; without names in the file, `attribute0`, `attribute1` and so on."""
+
+    @property
+    def class_concepts(self) -> tuple[str, ...]:
+        """The classes as concepts, such as `class=robin`."""
+        return tuple(f"class={name}" for name in self.class_names)
 
 
 def read_features(path: str, seed: int) -> FeatureFile:
@@ -108,10 +114,10 @@ def check_classes(file: FeatureFile, num_images: Mapping[str, int]) -> None:
     np.add.at(counts, (file.class_id, file.split), 1)
     is_divided = (counts > 0).sum(1) > 1
     if is_divided.any():
-        divided = int(is_divided.argmax())
-        names = " and ".join(name for name, count in zip(SPLITS, counts[divided], strict=True) if count)
+        several = int(is_divided.argmax())
+        names = " and ".join(name for name, count in zip(SPLITS, counts[several], strict=True) if count)
         raise ConfigError(
-            f"{file.path}: split: class {file.class_names[divided]} is in {names}, expected each class in one split "
+            f"{file.path}: split: class {file.class_names[several]} is in {names}, expected each class in one split "
             "(task concept)"
         )
     for place, split in enumerate(SPLITS):
@@ -311,10 +317,11 @@ def _default_split(num_rows: int, class_id: Integers | None, seed: int) -> Integ
     """A random split by class where there are classes, else by row."""
     shares = ROW_SHARES if class_id is None else CLASS_SHARES
     number = num_rows if class_id is None else int(class_id.max()) + 1
-    order = np.random.default_rng([seed, *b"split"]).permutation(number)
-    ends = np.rint(np.cumsum(shares)[:-1] * number)
+    ends = np.rint(np.cumsum(shares)[:-1] * number).astype(np.int64)
+    parts = divided(np.arange(number), np.diff(ends, prepend=0), np.random.default_rng([seed, *b"split"]))
     split = np.empty(number, dtype=np.int64)
-    split[order] = np.searchsorted(ends, np.arange(number), side="right")
+    for place, members in enumerate(parts):
+        split[members] = place
     return split if class_id is None else split[class_id]
 
 

@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Ragged
+from ecsuite.games.worlds.candidates import distinct_others, each_once
 from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
+from ecsuite.games.worlds.rules import RuleWorld
 from ecsuite.games.worlds.shapeworld import VARIANTS, evaluation_matrix
+from ecsuite.games.worlds.splits import Subsets
 from ecsuite.games.worlds.world import (
     Batch,
     Description,
@@ -18,10 +21,9 @@ from ecsuite.games.worlds.world import (
     RunSizes,
     Variant,
     World,
-    split_column,
 )
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.randomness import distinct_draws, epoch_order, random_words
+from ecsuite.runtime.randomness import epoch_order, random_words
 
 SEEN_SHARE = 0.2
 """Share of each training class's images that are reserved for the split `seen`."""
@@ -29,7 +31,7 @@ SHARED_FACTOR = 4
 """One target: number of images that the rounds of a batch share, in multiples of the images of one round."""
 
 
-class FeatureWorld(World):
+class FeatureWorld(RuleWorld):
     """Rounds on the rows of a feature file; the task selects the game.
 
     About classes (task concept; Mu & Goodman's game on CUB): the targets are different images of one class, each
@@ -60,11 +62,10 @@ class FeatureWorld(World):
             if self.features is None:
                 raise ConfigError("features: expected an npz file of feature vectors, got null")
 
-    has_rules = True
     variants = tuple(VARIANTS)
-    splits = ("train", "valid", "test", "seen", "all")
     corpus_split = "all"  # every class or image, as in Mu & Goodman and Yao et al.
     data_files = ("features",)
+    variant: Variant
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         assert options.features is not None
@@ -81,11 +82,13 @@ class FeatureWorld(World):
             self.classes = _images_by_class(self.file, per_class, self.seed)
             assert self.file.class_id is not None
             trained = np.unique(self.file.class_id[self.file.split == 0])
-            is_held_out = ~np.isin(np.arange(len(self.file.class_names)), trained)
-            self.rules = replace(class_rules(self.file), columns=split_column(is_held_out))
+            rules = class_rules(self.file)
         else:
             self.rows = _rows_by_split(self.file, 1 + self.num_distractors)
-            self.rules = replace(image_rules(self.file), columns=split_column(self.file.split != 0))
+            trained = self.rows["train"]
+            rules = image_rules(self.file)
+        held_out = np.setdiff1d(np.arange(len(rules.meanings)), trained)
+        self.take_rules(rules, Subsets.of(trained, held_out))
 
     def draw(self, split: str, number: int, size: int) -> Batch:
         """See `World`. Rounds of training come in a new order in each epoch."""
@@ -151,8 +154,7 @@ class FeatureWorld(World):
         )
         shared = np.concatenate([found, rest])
         words = random_words(self.seed, f"features {split}", indices, num_candidates)
-        others = distinct_draws(words[:, 1:], num_shared - 1)
-        others += others >= targets[:, None]
+        others = distinct_others(targets, words[:, 1:], num_shared)
         labels = np.arange(num_candidates) == (words[:, :1] % np.uint64(num_candidates)).astype(np.int64)
         candidates = np.empty(labels.shape, dtype=np.int64)
         candidates[labels], candidates[~labels] = targets, others.ravel()
@@ -170,13 +172,12 @@ class FeatureWorld(World):
         self, *, shown: Integers, candidates: Integers, labels: NDArray[np.bool_], rules: Integers
     ) -> Batch:
         """Build a batch from row numbers of the file: keep only the rows in use and index into these."""
-        used, places = np.unique(np.concatenate([shown, candidates], axis=1), return_inverse=True)
-        places = places.reshape(len(shown), -1)
+        used, (shown, candidates) = each_once(shown, candidates)
         return Batch(
             objects=self.file.features[used],
-            shown=places[:, : shown.shape[1]],
+            shown=shown,
             num_positive=self.num_targets,
-            candidates=places[:, shown.shape[1] :],
+            candidates=candidates,
             labels=labels,
             values=None if self.file.attributes is None else self.file.attributes[used].astype(np.int64),
             rules=rules,
@@ -221,7 +222,7 @@ def class_rules(file: FeatureFile) -> Description:
         return Description(
             meanings=np.arange(num_classes)[:, None],
             concepts=_one_each(np.arange(num_classes)),
-            concept_names=_class_concepts(file),
+            concept_names=file.class_concepts,
         )
     counts = np.zeros((num_classes, file.attributes.shape[1]), dtype=np.int64)
     np.add.at(counts, file.class_id, file.attributes)
@@ -239,17 +240,12 @@ def image_rules(file: FeatureFile) -> Description:
     if file.class_id is None:
         return Description(meanings=file.features, concepts=None, concept_names=())
     concepts = _one_each(file.class_id)
-    return Description(meanings=file.features, concepts=concepts, concept_names=_class_concepts(file))
+    return Description(meanings=file.features, concepts=concepts, concept_names=file.class_concepts)
 
 
 def _one_each(concepts: Integers) -> Ragged:
     """Phrases of one concept each."""
     return Ragged.from_lengths(concepts.astype(np.int32), np.ones(len(concepts), dtype=np.int64))
-
-
-def _class_concepts(file: FeatureFile) -> tuple[str, ...]:
-    """Names of the classes as concepts."""
-    return tuple(f"class={name}" for name in file.class_names)
 
 
 def _images_by_class(file: FeatureFile, least: int, seed: int) -> dict[str, ClassImages]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.rendering import SHAPES
 from ecsuite.games.worlds.scenes import COLORS
+from ecsuite.games.worlds.splits import Subsets, divided
 from ecsuite.games.worlds.world import Description, Integers
 
 Bools = NDArray[np.bool_]
@@ -135,7 +136,7 @@ def formula_rules() -> Description:
     )
 
 
-def split_formulas(seed: int) -> dict[str, Integers]:
+def split_formulas(seed: int) -> Subsets:
     """The formulas of each split, as indices into `all_formulas`: 80 % train, 10 % valid, 10 % test, drawn at random.
 
     Each kind is split separately, and so are the 30 formulas of the reference game. So every kind is in every split,
@@ -145,18 +146,17 @@ def split_formulas(seed: int) -> dict[str, Integers]:
     strata: dict[tuple[str, bool], list[int]] = {}
     for place, formula in enumerate(all_formulas()):
         strata.setdefault((formula.kind, formula.is_reference), []).append(place)
-    parts: dict[str, list[Integers]] = {"train": [], "valid": [], "test": []}
+    parts: dict[str, list[Integers]] = {"valid": [], "test": [], "train": []}
     odd_to_valid = False  # where the number is odd, validation and test alternate
     for places in strata.values():
-        order = rng.permutation(places)
         num_held_out = round(HELD_OUT * len(places))
         num_valid = (num_held_out + odd_to_valid) // 2
         odd_to_valid ^= num_held_out % 2 == 1
-        parts["valid"].append(order[:num_valid])
-        parts["test"].append(order[num_valid:num_held_out])
-        parts["train"].append(order[num_held_out:])
+        sizes = (num_valid, num_held_out - num_valid)
+        for split, drawn in zip(parts, divided(np.array(places), sizes, rng), strict=True):
+            parts[split].append(drawn)
     splits = {split: np.sort(np.concatenate(chosen)) for split, chosen in parts.items()}
-    return {**splits, "seen": splits["train"], "all": np.arange(len(all_formulas()))}
+    return Subsets(members={**splits, "seen": splits["train"]})
 
 
 def balanced_weights(formulas: Integers) -> Floats:

@@ -69,8 +69,7 @@ class PowerLaw:
                 f"world.frequencies: expected at most {MAX_OBJECTS:,} objects, got {num_objects:,}: "
                 "lower world.num_attributes or world.num_values"
             )
-        frequencies = np.arange(1, num_objects + 1) ** -self.exponent
-        return np.asarray(frequencies / frequencies.sum())
+        return power_law(num_objects, self.exponent)
 
 
 class Given:
@@ -101,6 +100,12 @@ class Given:
         return np.asarray(weights / weights.sum())
 
 
+def power_law(number: int, exponent: float) -> Floats:
+    """The probabilities of ranks by a power law, (number,); equal ones where the exponent is 0."""
+    frequencies = np.arange(1, number + 1) ** -exponent
+    return np.asarray(frequencies / frequencies.sum())
+
+
 def drawn(probabilities: Floats, words: NDArray[np.uint64]) -> Integers:
     """An object for each random word, (batch,), by probabilities up to a factor, (num_objects,)."""
     cumulative = probabilities.cumsum()
@@ -108,24 +113,25 @@ def drawn(probabilities: Floats, words: NDArray[np.uint64]) -> Integers:
     return places.clip(max=len(cumulative) - 1)
 
 
-def distinct_by_frequency(probabilities: Floats, words: NDArray[np.uint64]) -> Integers:
-    """Distinct objects for random words, (batch, number), one after the other by the probabilities of those left.
+def others_by_frequency(probabilities: Floats, targets: Integers, words: NDArray[np.uint64]) -> Integers:
+    """Objects beside targets, all distinct, one after the other by the probabilities of those left.
 
     Args:
         probabilities: Of each object, (num_objects,), up to a factor.
-        words: Random words, (batch, number), with `number` at most the number of objects.
+        targets: (batch,).
+        words: Random, (batch, number), with `number` less than the number of objects.
     """
     starts = np.concatenate([[0.0], probabilities.cumsum()])
-    chosen = np.empty(words.shape, dtype=np.int64)
-    for column in range(words.shape[1]):
+    chosen = np.concatenate([targets[:, None], np.empty(words.shape, dtype=np.int64)], axis=1)
+    for column in range(1, chosen.shape[1]):
         taken = np.sort(chosen[:, :column], axis=1)
         shares = probabilities[taken]
-        place = words[:, column] / 2.0**64 * (starts[-1] - shares.sum(1))
+        place = words[:, column - 1] / 2.0**64 * (starts[-1] - shares.sum(1))
         for each, share in zip(taken.T, shares.T, strict=True):  # those taken are left out of the line
             place += np.where(place >= starts[each], share, 0.0)
         found = np.searchsorted(starts, place, side="right") - 1
         chosen[:, column] = _next_left(found.clip(0, len(probabilities) - 1), taken, len(probabilities))
-    return chosen
+    return chosen[:, 1:]
 
 
 def _next_left(found: Integers, taken: Integers, total: int) -> Integers:

@@ -84,18 +84,3 @@ def nearest_objects(vectors: NDArray[Any], number: int) -> Integers:
     is_other[is_other.all(1), -1] = False
     nearest: Integers = found[is_other].reshape(len(vectors), number).astype(np.int64)
     return nearest
-
-
-def with_target_at(targets: Integers, others: Integers, places: Integers) -> Integers:
-    """Candidates with the target at a place, (batch, 1 + number, ...).
-
-    Args:
-        targets: (batch, ...).
-        others: (batch, number, ...).
-        places: Place of each target among the candidates, from 0, (batch,).
-    """
-    candidates = np.concatenate([targets[:, None], others], axis=1)
-    rounds = np.arange(len(targets))
-    candidates[rounds, 0] = candidates[rounds, places]
-    candidates[rounds, places] = targets
-    return candidates

@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.games.worlds.unequal_attributes import UnequalAttributesWorld
+from ecsuite.games.worlds.splits import HeldOutValue
+from ecsuite.games.worlds.unequal_attributes import UnequalAttributesWorld, few_combinations
 from ecsuite.games.worlds.world import RoundSpec, RunSizes
 from ecsuite.parts.config import Levels, Share
 from ecsuite.runtime.errors import ConfigError
@@ -32,23 +33,27 @@ class LetterStringsWorld(UnequalAttributesWorld):
         """Most letters of a kind: a string has up to twice as many."""
         share_equal: Share = 0.5
         """Share of the targets with equally many letters of both kinds; within both groups all are equally likely."""
+        held_out_value: HeldOutValue = None
+        """Hold out these strings, a=3,b=3, or a list of such combinations, from training; evaluations are then about
+        them."""
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         if not 0 < options.share_equal < 1:
             raise ConfigError(
                 f"world.share_equal: expected a number between 0 and 1, got {options.share_equal}"
             )
-        counts = (options.max_count,) * NUM_LETTERS
-        super().__init__(UnequalAttributesWorld.Options(num_values=counts), rounds=rounds, sizes=sizes)
-        self.value_names = [
-            [f"{letter}={count}" for count in range(1, options.max_count + 1)] for letter in "ab"
-        ]
-        is_equal = self.objects[:, 0] == self.objects[:, 1]
-        self.probabilities = np.where(
+        super(UnequalAttributesWorld, self).__init__(rounds, sizes)
+        counts = range(1, options.max_count + 1)
+        names = [[f"{letter}={count}" for count in counts] for letter in "ab"]
+        objects = few_combinations((options.max_count,) * NUM_LETTERS, names)
+        first, second = objects.all_values().T
+        is_equal = first == second
+        probabilities = np.where(
             is_equal,
             options.share_equal / is_equal.sum(),
             (1 - options.share_equal) / (~is_equal).sum(),
         )
+        self.take_by_frequency(objects, probabilities, options.held_out_value)
         self.longest = NUM_LETTERS * options.max_count
         self.object_shape = (self.longest * NUM_LETTERS,)
 

@@ -1,10 +1,9 @@
 """Tables of objects: a row an object, a column an attribute or a feature; and npz files of features."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,119 +14,22 @@ from ecsuite.formats.frames import read_frame
 from ecsuite.formats.reading import read_table
 from ecsuite.formats.roles import described, roles_of
 from ecsuite.formats.table import Table
+from ecsuite.games.worlds.column_coding import Column, Numeric, TextTable, columns_of
 from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.hub_data import is_data_set, read_columns
+from ecsuite.games.worlds.objects import ObjectList
 from ecsuite.games.worlds.own_data import PACKED, TABLES
 from ecsuite.games.worlds.world import FREE, Integers
 from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.printable import printable
 
-Numeric = Literal["bins", "features"]
-Floats = NDArray[np.float32]
 
-MOST_VALUES = 20
-"""A column of more different numbers than this is sorted into bins."""
-NUM_BINS = 5
-"""Bins of a column of numbers, with about equally many objects each."""
-MOST_NAMES = 1000
-"""Most different values of a column that are not numbers."""
-SHARE_OF_NUMBERS = 0.9
-"""A column with at least this share of numbers, and more than `MOST_VALUES` different ones, is meant as numbers."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TextTable:
-    """The values of objects as texts, by attribute, and what is kept beside them."""
-
-    source: str
-    """The file, or the name of the data set."""
-    columns: Mapping[str, Sequence[str]]
-    """The values of each attribute or feature by its name."""
-    rows: Sequence[int]
-    """The number of each row: from 1; where there is a header, that is row 1, as a spreadsheet counts."""
-    kept: Mapping[str, NDArray[Any]]
-    """Columns that are neither, by name."""
-    features: frozenset[str] = frozenset()
-    """Attributes that are to be features."""
-    note: str | None = None
-    """What was taken for what, where it is not plain."""
-
-    def place(self, index: int, column: str) -> str:
-        """Where a value is, for messages."""
-        return f'{self.source}: row {self.rows[index]}, column "{column}"'
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Column:
-    """How the cells of a column become values or features."""
-
-    name: str
-    labels: tuple[str, ...] = ()
-    """The values, or the bins, in the order of their numbers; none where the numbers are features."""
-    edges: tuple[float, ...] | None = None
-    """The edges between bins; None where labels are values."""
-    mean: float = 0.0
-    """Of a column of features: what is subtracted."""
-    scale: float = 1.0
-    """Of a column of features: what the rest is divided by."""
-
-    @property
-    def concepts(self) -> tuple[str, ...]:
-        """The values as concepts, such as `shape=star`."""
-        return tuple(f"{self.name}={label}" for label in self.labels)
-
-    def values(self, table: TextTable) -> Integers:
-        """The number of each cell's value, (num_rows,); `ConfigError` for a value that the column does not have."""
-        texts = table.columns[self.name]
-        if self.edges is not None:
-            return np.searchsorted(self.edges, self._numbers(table), side="right").astype(np.int64)
-        places = {label: place for place, label in enumerate(self.labels)}
-        unknown = [index for index, text in enumerate(texts) if text not in places]
-        if unknown:
-            known = ", ".join(self.labels[:10]) + (", …" if len(self.labels) > 10 else "")
-            raise ConfigError(
-                f"{table.place(unknown[0], self.name)}: expected a value of training ({known}), got "
-                f"{texts[unknown[0]]}"
-            )
-        return np.array([places[text] for text in texts], dtype=np.int64)
-
-    def features(self, table: TextTable) -> Floats:
-        """The scaled numbers of a column of features, or each value one-hot, (num_rows, width)."""
-        if self.labels:
-            return np.eye(len(self.labels), dtype=np.float32)[self.values(table)]
-        return ((self._numbers(table) - self.mean) / self.scale).astype(np.float32)[:, None]
-
-    def _numbers(self, table: TextTable) -> NDArray[np.float64]:
-        """The numbers of the cells, (num_rows,)."""
-        texts = table.columns[self.name]
-        for index, text in enumerate(texts):
-            if not is_number(text):
-                raise ConfigError(f"{table.place(index, self.name)}: expected a number, got {text}")
-        return np.array([float(text) for text in texts])
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ObjectTable:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ObjectTable(ObjectList):
     """The objects of a table, each once."""
 
-    names: tuple[tuple[str, ...], ...]
-    """The values of each attribute as concepts, such as `shape=star`, in the order of their numbers."""
-    objects: Integers
-    """Values of each object, (num_objects, num_attributes)."""
-    phrases: Integers
-    """The values that are concepts of each object, as `objects`; `FREE` where a value is no concept."""
-    features: Floats | None
-    """What agents see of each object, (num_objects, width); None: its values."""
-    rows: Integers
-    """The row of each object in the file, (num_objects,)."""
-    is_held_out: NDArray[np.bool_] | None = None
-    """Which objects the file itself keeps from training; None where it does not say."""
-    columns: tuple[Column, ...] = ()
+    coding: tuple[Column, ...] = ()
     """How the cells became values and features."""
-    kept: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """What the table has beside the values of each object, by name of column."""
-    notes: tuple[str, ...] = ()
-    """What was done with the table, in lines for people."""
 
 
 def read_objects(
@@ -152,7 +54,7 @@ def read_objects(
         return _of_features(read_features(source, 0), trained)
     table = _read(source, roles or {})
     notes: list[str] = [] if table.note is None else [table.note]
-    columns = _columns(table, numeric, notes) if trained is None else _columns_of(trained, table)
+    columns = columns_of(table, numeric, notes) if trained is None else _columns_of_training(trained, table)
     attributes = [column for column in columns if column.labels]
     objects = np.empty((len(table.rows), len(attributes)), dtype=np.int64)
     for place, column in enumerate(attributes):
@@ -165,15 +67,19 @@ def read_objects(
         notes.append(
             f"{source}: {len(table.rows)} rows are {len(distinct)} different objects; each is taken once"
         )
+    kept = {name: cells[distinct] for name, cells in table.kept.items()}
+    rows, values = np.array(table.rows, dtype=np.int64)[distinct], objects[distinct]
+    seen = values if features is None else features[distinct]
     return ObjectTable(
+        source=source,
+        table=seen,
         names=tuple(column.concepts for column in attributes),
-        objects=objects[distinct],
-        phrases=objects[distinct],
-        features=None if features is None else features[distinct],
-        rows=np.array(table.rows, dtype=np.int64)[distinct],
-        columns=tuple(columns),
-        kept={name: values[distinct] for name, values in table.kept.items()},
+        values_table=values,
+        meanings=seen,
+        rows=rows,
+        columns=kept if features is None else {"row": rows, **kept},
         is_held_out=_held_out(table, distinct),
+        coding=tuple(columns),
         notes=tuple(notes),
     )
 
@@ -188,7 +94,9 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
     endings = file.suffixes[-2:-1] if file.suffix in PACKED else [file.suffix]
     try:
         if is_data_set(source):
-            found = replace(read_frame(read_columns(source)), source=source, rows=_counted(source))
+            columns = read_columns(source)
+            rows = range(1, len(next(iter(columns.values()), ())) + 1)
+            found = replace(read_frame(columns), source=source, rows=rows)
         elif endings and endings[0].lower() in TABLES:
             found = replace(read_table(file, given, has_messages=False), source=source)
         else:
@@ -199,8 +107,8 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
         attributes, features, bare = parts_of(found, chosen, Reading())
         if bare is not None:
             width = max((len(row) for row in bare if row is not None), default=0)
-            rows = [[None] * width if row is None else row for row in bare]
-            attributes |= {f"attribute{place}": [row[place] for row in rows] for place in range(width)}
+            cells = [[None] * width if row is None else row for row in bare]
+            attributes |= {f"attribute{place}": [row[place] for row in cells] for place in range(width)}
         kept = {
             name: column_of(found.values(name))
             for name, role in chosen.items()
@@ -228,11 +136,6 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
     return table
 
 
-def _counted(source: str) -> range:
-    """The numbers of the rows of a data set, from 1."""
-    return range(1, len(next(iter(read_columns(source).values()), ())) + 1)
-
-
 def _texts(table: Table, name: str, cells: Sequence[Any]) -> list[str]:
     """The values of a column as texts; of a table of texts as they are written, apart from decimal commas."""
     raw = table.columns.get(name)
@@ -248,93 +151,27 @@ def _held_out(table: TextTable, rows: Integers) -> NDArray[np.bool_] | None:
     return None if split is None else np.asarray(split[rows] != "train", dtype=np.bool_)
 
 
-def is_number(text: str) -> bool:
-    """Whether a text is a finite number."""
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
-def _columns(table: TextTable, numeric: Numeric, notes: list[str]) -> list[Column]:
-    """How each column is read; adds a line to `notes` about those that are not taken as they are."""
-    columns = []
-    for name, texts in table.columns.items():
-        if len(set(texts)) == 1:
-            notes.append(f"{table.source}: column {name} is left out: it has the one value {texts[0]}")
-            continue
-        columns.append(_column(table, name, texts, "features" if name in table.features else numeric))
-    if not columns:
-        raise ConfigError(f"{table.source}: expected a column with different values")
-    for column in columns:
-        if column.edges is not None:
-            notes.append(
-                f"{table.source}: column {column.name} holds many numbers, sorted into {len(column.labels)} bins: "
-                f"{', '.join(column.labels)} (--set world.numeric=features keeps the numbers)"
-            )
-    scaled = [column.name for column in columns if not column.labels]
-    if numeric == "features" and not scaled:
-        raise ConfigError(f"world.numeric: expected bins: {table.source} has no column of numbers")
-    if scaled:
-        notes.append(
-            f"{table.source}: the numbers of {', '.join(scaled)} are features, scaled to mean 0 and deviation 1"
-        )
-    return columns
-
-
-def _column(table: TextTable, name: str, texts: Sequence[str], numeric: Numeric) -> Column:
-    """How a column is read."""
-    distinct = set(texts)
-    numbers = [text for text in texts if is_number(text)]
-    if len(set(numbers)) > MOST_VALUES and len(numbers) >= SHARE_OF_NUMBERS * len(texts):
-        for index, text in enumerate(texts):
-            if not is_number(text):
-                raise ConfigError(
-                    f"{table.place(index, name)}: expected a number, as in {len(numbers)} other rows, got {text}"
-                )
-    if len(numbers) == len(texts) and (numeric == "features" or len(distinct) > MOST_VALUES):
-        figures = np.array([float(text) for text in texts])
-        if numeric == "features":
-            return Column(name=name, mean=float(figures.mean()), scale=float(figures.std()))
-        return _binned(name, figures)
-    if len(distinct) > MOST_NAMES:
-        raise ConfigError(
-            f'{table.source}: column "{name}": expected at most {MOST_NAMES} different values, got {len(distinct)}: '
-            "leave it out of the table"
-        )
-    labels = sorted(distinct, key=float) if len(numbers) == len(texts) else sorted(distinct)
-    return Column(name=name, labels=tuple(labels))
-
-
-def _binned(name: str, numbers: NDArray[np.float64]) -> Column:
-    """A column of bins with about equally many objects each."""
-    edges = np.unique(np.quantile(numbers, np.linspace(0, 1, NUM_BINS + 1)[1:-1]))
-    bins = np.searchsorted(edges, numbers, side="right")
-    edges = edges[np.isin(np.arange(1, len(edges) + 1), bins) & (np.arange(1, len(edges) + 1) > bins.min())]
-    bins = np.searchsorted(edges, numbers, side="right")
-    labels = [f"{numbers[bins == each].min():g}..{numbers[bins == each].max():g}" for each in np.unique(bins)]
-    return Column(name=name, labels=tuple(labels), edges=tuple(edges.tolist()))
-
-
-def _columns_of(trained: ObjectTable, table: TextTable) -> list[Column]:
+def _columns_of_training(trained: ObjectTable, table: TextTable) -> list[Column]:
     """The columns of training, which the table must have."""
-    missing = [column.name for column in trained.columns if column.name not in table.columns]
-    if missing or not trained.columns:
-        expected = ", ".join(column.name for column in trained.columns) or "of an npz file"
+    missing = [column.name for column in trained.coding if column.name not in table.columns]
+    if missing or not trained.coding:
+        expected = ", ".join(column.name for column in trained.coding) or "of an npz file"
         raise ConfigError(f"{table.source}: expected the columns of training, {expected}")
-    return list(trained.columns)
+    return list(trained.coding)
 
 
 def _of_features(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
     """The rows of an npz file: features that agents see as they are; classes and attributes are concepts."""
-    width = None if trained is None or trained.features is None else trained.features.shape[1]
-    if trained is not None and (trained.columns or width != file.features.shape[1]):
-        expected = "a table with the columns of training" if trained.columns else f"{width} features"
-        raise ConfigError(f"{file.path}: expected {expected}, got {file.features.shape[1]} features")
+    width = file.features.shape[1]
+    if trained is not None and (trained.coding or trained.table.shape[1] != width):
+        expected = (
+            "a table with the columns of training" if trained.coding else f"{trained.table.shape[1]} features"
+        )
+        raise ConfigError(f"{file.path}: expected {expected}, got {width} features")
     names: list[tuple[str, ...]] = []
     values, phrases = list[Integers](), list[Integers]()
     if file.class_id is not None:
-        names.append(tuple(f"class={name}" for name in file.class_names))
+        names.append(file.class_concepts)
         values.append(file.class_id)
         phrases.append(file.class_id)
     if file.attributes is not None:
@@ -349,12 +186,16 @@ def _of_features(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
         notes = [
             f"{file.path}: {len(file.features)} rows are {len(distinct)} different ones; each is taken once"
         ]
+    features, rows = file.features[distinct], distinct.astype(np.int64)
     return ObjectTable(
+        source=file.path,
+        table=features,
         names=tuple(names),
-        objects=(np.stack(values, axis=1) if values else empty)[distinct],
+        values_table=(np.stack(values, axis=1) if values else empty)[distinct],
         phrases=(np.stack(phrases, axis=1) if phrases else empty)[distinct],
-        features=file.features[distinct],
-        rows=distinct.astype(np.int64),
+        meanings=features,
+        rows=rows,
+        columns={"row": rows},
         is_held_out=file.split[distinct] != 0 if file.has_split else None,
         notes=tuple(notes),
     )

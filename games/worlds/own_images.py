@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -10,13 +10,8 @@ from numpy.typing import NDArray
 
 from ecsuite.games.worlds.image_encoding import RANDOM, encode_images
 from ecsuite.games.worlds.image_files import ImageSet, read_images
-from ecsuite.games.worlds.object_lists import (
-    ObjectListWorld,
-    OwnListOptions,
-    described_by,
-    shown_places,
-)
-from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes
+from ecsuite.games.worlds.object_lists import ObjectListWorld, OwnListOptions
+from ecsuite.games.worlds.objects import ObjectList
 from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError
 
@@ -46,72 +41,46 @@ class ImagesWorld(ObjectListWorld):
 
     default_perceptions = ("conv_grid", "conv_grid")
     expected_source = "a folder of images, such as --objects photos/"
-
-    def __init__(
-        self, options: Options, *, rounds: RoundSpec, sizes: RunSizes, trained: "ImagesWorld | None" = None
-    ) -> None:
-        super().__init__(options, rounds, sizes)
-        self.object_shape = (options.size, options.size, 3)
-        if options.images_per_batch < self.num_candidates:
-            raise ConfigError(
-                f"world.images_per_batch: expected at least the {self.num_candidates} candidates of a round, got "
-                f"{options.images_per_batch}"
-            )
-        self._take(read_images(options.objects or "", options.size, options.fit), trained)
-
-    def _take(self, found: ImageSet, trained: ObjectListWorld | None) -> None:
-        """Take these images: the meaning is the class or, where there are none, the number of the image.
-
-        Where the task asks for classes, they have the numbers of training.
-        """
-        if trained is not None and self.rounds.needs_values:
-            found = _with_classes(found, trained.value_names)
-        self.images: NDArray[np.generic] = found.images
-        of_classes = f" of {len(found.class_names)} classes" if found.class_names else ""
-        self.notes = (*found.notes, f"{self.options.objects}: {len(found.files):,} images{of_classes}")
-        self.classes = found.class_id
-        number = np.arange(len(found.files))
-        names: list[tuple[str, ...]] = []
-        if found.class_id is not None:
-            names = [tuple(f"class={name}" for name in found.class_names)]
-            if self.rounds.needs_values:
-                self.num_values, self.value_names = (len(found.class_names),), names
-        about = number if found.class_id is None else found.class_id
-        described = described_by(about[:, None], names, about[:, None], file=np.array(found.files))
-        self._list(described, None, trained)
+    shares_objects = True
 
     @property
-    def shows_values(self) -> bool:
-        """Agents see images or features of them."""
-        return False
+    def most_per_batch(self) -> int | None:
+        """See `ObjectListWorld`."""
+        most: int = self.options.images_per_batch
+        return most
 
-    def allowed(self, split: str, number: int) -> Integers:
-        """See the base class: `images_per_batch` images of the split."""
-        every = super().allowed(split, number)
-        if len(every) <= self.options.images_per_batch:
-            return every
-        rng = np.random.default_rng([self.seed, *b"images", *split.encode(), number])
-        chosen: Integers = rng.choice(every, size=self.options.images_per_batch, replace=False)
-        return chosen
+    def read(self, source: str, trained: ObjectListWorld | None) -> ObjectList:
+        """Read the images. See `ObjectListWorld`.
 
-    def batch_of(self, candidates: Integers, labels: NDArray[np.bool_]) -> Batch:
-        """See the base class. Each image is there once."""
-        used, places = np.unique(candidates, return_inverse=True)
-        places = places.reshape(candidates.shape)
-        shown = shown_places(labels, self.rounds.sender_sees_all)
-        values = None
-        if self.num_values is not None and self.classes is not None:
-            values = self.classes[used][:, None]
-        return Batch(
-            objects=self.images[used],
-            shown=np.take_along_axis(places, shown, axis=1),
-            num_positive=1,
-            candidates=places,
-            labels=labels,
-            values=values,
-            rules=candidates[labels],
-            ids=used,
+        The meaning is the class or, where there are none, the number of the image. Where the task asks for classes,
+        they have the numbers of training.
+        """
+        images = read_images(source, self.side, self.options.fit)
+        if trained is not None and self.rounds.needs_values:
+            images = _with_classes(images, trained.value_names)
+        number = np.arange(len(images.files))
+        has_classes = images.class_id is not None
+        classes = (number if images.class_id is None else images.class_id)[:, None]
+        of_classes = f" of {len(images.class_names)} classes" if images.class_names else ""
+        return ObjectList(
+            source=source,
+            table=self.encoded(images.images),
+            names=[tuple(f"class={name}" for name in images.class_names)] if has_classes else [],
+            values_table=classes,
+            rows=number,
+            columns={"file": np.array(images.files)},
+            notes=(*images.notes, f"{source}: {len(images.files):,} images{of_classes}"),
         )
+
+    @property
+    def side(self) -> int:
+        """Width and height in which images are read, in pixels."""
+        side: int = self.options.size
+        return side
+
+    def encoded(self, images: NDArray[np.uint8]) -> NDArray[Any]:
+        """What agents see of images, (num_images, ...)."""
+        return images
 
 
 class ImageFeaturesWorld(ImagesWorld):
@@ -134,24 +103,11 @@ class ImageFeaturesWorld(ImagesWorld):
         """Most images that the rounds of a batch share."""
 
     default_perceptions = ("linear", "linear")
+    side = ENCODED_SIZE
 
-    def __init__(
-        self,
-        options: Options,
-        *,
-        rounds: RoundSpec,
-        sizes: RunSizes,
-        trained: "ImageFeaturesWorld | None" = None,
-    ) -> None:
-        ObjectListWorld.__init__(self, options, rounds, sizes)
-        found = read_images(options.objects or "", ENCODED_SIZE, options.fit)
-        self._take(found, trained)
-        self.images = encode_images(found.images, options.encoder)
-        self.object_shape = self.images.shape[1:]
-
-    def vectors(self, objects: Integers) -> NDArray[np.generic]:
+    def encoded(self, images: NDArray[np.uint8]) -> NDArray[Any]:
         """The features. See the base class."""
-        return self.images[objects]
+        return encode_images(images, self.options.encoder)
 
 
 def _with_classes(found: ImageSet, names: Sequence[Sequence[str]]) -> ImageSet:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.games.worlds.world import FREE, Integers, RoundSpec, RunSizes, World, describe, split_column
+from ecsuite.games.worlds.splits import Subsets, have_values, random_share
+from ecsuite.games.worlds.world import FREE, Description, Integers, RoundSpec, RunSizes, World, describe
 from ecsuite.runtime.errors import ConfigError
 
 MAX_RULES = 1_000_000
@@ -18,10 +19,26 @@ MAX_RULES = 1_000_000
 
 
 class RuleWorld(World):
+    """Base class of worlds whose rounds may be about rules, some of which are held out from training."""
+
+    has_rules = True
+    splits = ("train", "valid", "test", "seen", "all")
+    rules: Description
+    rules_of_split: dict[str, Integers]
+    """The rules of each split, as indices into `rules`."""
+
+    def take_rules(self, rules: Description, subsets: Subsets) -> None:
+        """Rounds are about these rules, in these splits."""
+        numbers = np.arange(len(rules.meanings))
+        self.rules = replace(rules, columns=subsets.column(numbers))
+        self.rules_of_split = {name: np.asarray(members) for name, members in subsets.members.items()}
+        self.rules_of_split["all"] = numbers
+
+
+class ConjunctionWorld(RuleWorld):
     """Base class of worlds whose rounds are about conjunctive rules over the named values of their attributes."""
 
-    has_rules = has_targets_first = True
-    splits = ("train", "valid", "test", "seen", "all")
+    has_targets_first = True
 
     def __init__(
         self, options: Any, rounds: RoundSpec, sizes: RunSizes, value_names: Sequence[Sequence[str]]
@@ -30,13 +47,17 @@ class RuleWorld(World):
         self.value_names, self.is_hard = value_names, options.distractors == "hard"
         self.num_values = tuple(map(len, value_names))
         self.table = conjunctions(self.num_values, options.rule_length)
-        self.rules_of_split = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
-        is_held_out = ~np.isin(np.arange(len(self.table)), self.rules_of_split["train"])
-        self.rules = replace(describe(self.table, value_names), columns=split_column(is_held_out))
+        if options.held_out_value is not None:
+            self.subsets = Subsets.without(
+                have_values(options.held_out_value, self.table, value_names, "rule")
+            )
+        else:
+            self.subsets = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
+        self.take_rules(describe(self.table, value_names), self.subsets)
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
         """Training rules on new objects, if evaluations use held-out rules. See `World`."""
-        return {"seen rules": (self, "seen")} if len(self.rules_of_split["valid"]) < len(self.table) else {}
+        return {"seen rules": (self, "seen")} if self.subsets.evaluates_others else {}
 
 
 def number_of_conjunctions(num_values: Sequence[int], length: int) -> int:
@@ -76,8 +97,8 @@ def pairs_broken(labels: Integers, rules: Integers) -> Integers:
     return np.asarray(((rules[:, None] != labels[None]) & fixed).sum(-1))
 
 
-def split_rules(num_rules: int, length: int, held_out: float, seed: int) -> dict[str, Integers]:
-    """The rules of each split, as indices.
+def split_rules(num_rules: int, length: int, held_out: float, seed: int) -> Subsets:
+    """The rules of each split.
 
     Rules of one pair are never held out: an agent cannot know the symbol of a value that never occurred in training.
     Held-out rules are those of `valid` and `test`; if none are held out, all splits use all rules.
@@ -90,13 +111,7 @@ def split_rules(num_rules: int, length: int, held_out: float, seed: int) -> dict
         raise ConfigError(
             f"world.held_out: {held_out} of {num_rules} rules leave none for training: lower it"
         )
-    order = np.random.default_rng([seed, *b"rules"]).permutation(num_rules)
-    held_out_rules, train_rules = np.sort(order[:num_held_out]), np.sort(order[num_held_out:])
-    evaluation_rules = held_out_rules if num_held_out else train_rules
-    return {
-        "train": train_rules,
-        "seen": train_rules,
-        "valid": evaluation_rules,
-        "test": evaluation_rules,
-        "all": np.arange(num_rules),
-    }
+    held_out_rules, train_rules = random_share(
+        np.arange(num_rules), held_out if length > 1 else 0.0, seed, "rules"
+    )
+    return Subsets.of(train_rules, held_out_rules if num_held_out else None)

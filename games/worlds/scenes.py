@@ -59,12 +59,6 @@ PEN = 1.0
 """Width of ShapeWorld's polygon outlines, in pixels: half of it enlarges the polygon on each side."""
 
 
-def shape_labels() -> Integers:
-    """All labels of SHAPE in lexicographic order, (270, 4): shape, colour, column, row."""
-    sizes = (len(SHAPES), len(COLORS), len(COLUMNS), len(ROWS))
-    return np.indices(sizes).reshape(len(sizes), -1).T.astype(np.int64)
-
-
 def shape_images(seed: int, split: str, indices: Integers, labels: Integers) -> Pictures:
     """Draw images of SHAPE, (num_pictures, 64, 64, 3) (CBM paper, section 4 and appendix B).
 

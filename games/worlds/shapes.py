@@ -7,8 +7,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.games.worlds.rules import RuleWorld, pairs_broken
+from ecsuite.games.worlds.candidates import each_once
+from ecsuite.games.worlds.rules import ConjunctionWorld, pairs_broken
 from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_images
+from ecsuite.games.worlds.splits import HeldOutValue
 from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes
 from ecsuite.parts.config import Count, Share
 from ecsuite.runtime.errors import ConfigError
@@ -19,7 +21,7 @@ ENDS = tuple(accumulate(NUM_VALUES))
 """Where the concepts of each of these end in `SHAPE_CONCEPTS`."""
 
 
-class ShapesWorld(RuleWorld):
+class ShapesWorld(ConjunctionWorld):
     """Images of one coloured shape at one of nine positions, with any number of images per label.
 
     Images are expensive to encode, so the rounds of a batch share `images_per_batch` images: `images_per_batch //
@@ -43,6 +45,9 @@ class ShapesWorld(RuleWorld):
         """Hard distractors violate exactly one pair of the rule, where such objects exist."""
         held_out: Share = 0.1
         """Share of the rules that are held out from training; rules of one pair are never held out."""
+        held_out_value: HeldOutValue = None
+        """Hold out the rules that fix these values, shape=circle,color=red, or a list of such combinations, in place of
+        a share."""
         images_per_batch: Count = 320
         """Number of images that the rounds of a batch share; each image is encoded once per batch."""
 
@@ -60,8 +65,9 @@ class ShapesWorld(RuleWorld):
                     f"rounds make {num_rules} rules of {self.num_targets} targets a batch, expected at least 2"
                 )
         if min(map(len, self.rules_of_split.values())) < 2:  # with one rule there are no distractors
+            key = "held_out" if options.held_out_value is None else "held_out_value"
             raise ConfigError(
-                f"world.held_out: {options.held_out} of {len(self.table)} rules makes "
+                f"world.{key}: {getattr(options, key)} of {len(self.table)} rules makes "
                 f"{len(self.rules_of_split['train'])} for training and {len(self.rules_of_split['valid'])} for "
                 "evaluation, expected at least 2 of each"
             )
@@ -79,9 +85,8 @@ class ShapesWorld(RuleWorld):
         targets = _lowest_cost(np.where(num_broken == 0, draws, np.inf), self.num_targets)
         cost = num_broken + draws if self.is_hard else draws
         distractors = _lowest_cost(np.where(num_broken > 0, cost, np.inf), self.num_distractors)
-        candidates = np.concatenate([targets, distractors], axis=1)
-        used, places = np.unique(candidates, return_inverse=True)
-        candidates = places.reshape(candidates.shape)
+        used, places = each_once(targets, distractors)
+        candidates = np.concatenate(places, axis=1)
         # Each batch has its own range of indices, so that batches of a split share no image.
         images = shape_images(self.seed, split, number * len(labels) + used, labels[used])
         return Batch(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ecsuite.games.worlds.candidates import each_once
 from ecsuite.games.worlds.formulas import (
     NUM_WORLDS,
     Floats,
@@ -14,15 +15,16 @@ from ecsuite.games.worlds.formulas import (
     split_formulas,
 )
 from ecsuite.games.worlds.rendering import SHAPES
+from ecsuite.games.worlds.rules import RuleWorld
 from ecsuite.games.worlds.scenes import COLORS, shapeworld_images
-from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, Variant, World, split_column
+from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, Variant, World
 from ecsuite.parts.config import Count
 
 VARIANTS: dict[Variant, str] = {"reference": "ref", "set_reference": "setref", "concept": "concept"}
 """The reference, set-reference and concept games of Mu & Goodman, and their names there."""
 
 
-class ShapeWorld(World):
+class ShapeWorld(RuleWorld):
     """The three games of Mu & Goodman on images of ShapeWorld.
 
     A round has `num_targets` images that satisfy a formula and `num_distractors` that violate it; their worlds (colour
@@ -48,23 +50,23 @@ class ShapeWorld(World):
         images_per_label: Count = 10
         """Images of each colour and shape that a batch shares, separate for each agent in variant concept."""
 
-    has_rules = has_targets_first = True
+    has_targets_first = True
     variants = tuple(VARIANTS)
-    splits = ("train", "valid", "test", "seen", "all")
     corpus_split = "all"  # Mu & Goodman evaluate messages for training and test formulas together
     object_shape = (64, 64, 3)
     num_values = (len(COLORS), len(SHAPES))
     value_names = (COLORS, SHAPES)
     default_perceptions = ("conv_max", "conv_max")
 
+    variant: Variant
+
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         super().__init__(rounds, sizes)
         self.options, self.variant = options, rounds.variant
         self.images_per_label = options.images_per_label
         formulas = all_formulas()
-        self.rules_of_split, self.weights = split_formulas(self.seed), {}
-        is_held_out = ~np.isin(np.arange(len(formulas)), self.rules_of_split["train"])
-        self.rules = replace(formula_rules(), columns=split_column(is_held_out))
+        self.take_rules(formula_rules(), split_formulas(self.seed))
+        self.weights: dict[str, Floats] = {}
         for split, places in self.rules_of_split.items():
             if self.variant == "reference":
                 chosen = np.array([place for place in places if formulas[place].is_reference])
@@ -84,8 +86,7 @@ class ShapeWorld(World):
         both = np.concatenate(
             [view * num_images + self._draw(rules, rng) for view in range(num_views)], axis=1
         )
-        used, places = np.unique(both, return_inverse=True)
-        places = places.reshape(both.shape)
+        used, (places,) = each_once(both)
         num_both = self.num_targets + self.num_distractors
         # Each batch has its own range of indices, so that batches of a split share no image.
         colors, shapes = np.divmod(used % num_images // self.images_per_label, len(SHAPES))

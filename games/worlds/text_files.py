@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.formats.text_tables import read_text_table
-from ecsuite.games.worlds.attributes import SingleObjectWorld
+from ecsuite.games.worlds.object_worlds import ValuesWorld
+from ecsuite.games.worlds.objects import ObjectList
+from ecsuite.games.worlds.splits import Subsets, split_names
 from ecsuite.games.worlds.world import (
     FREE,
     Batch,
@@ -22,8 +24,8 @@ from ecsuite.games.worlds.world import (
     Integers,
     RoundSpec,
     RunSizes,
+    attribute_names,
     describe,
-    split_names,
 )
 from ecsuite.parts.config import Levels
 from ecsuite.runtime.errors import ConfigError, CorpusError, shown
@@ -31,7 +33,7 @@ from ecsuite.runtime.errors import ConfigError, CorpusError, shown
 _VALUE = re.compile(r"-?[0-9]{1,18}")
 
 
-class TextWorld(SingleObjectWorld):
+class TextWorld(ValuesWorld):
     """Rounds from text files; the numbers of rounds, attributes, candidates and targets are those of the files.
 
     Raises:
@@ -61,34 +63,40 @@ class TextWorld(SingleObjectWorld):
         assert options.train_data is not None and options.valid_data is not None
         files = {"train": options.train_data, "valid": options.valid_data}
         several = rounds.num_distractors != 0
-        self.rounds_of_split = {
+        read = {
             split: read_examples(file, several=several, num_values=options.num_values)
             for split, file in files.items()
         }
-        candidates, targets = self.rounds_of_split["train"]
-        found = (candidates.shape[1] - targets.shape[1], targets.shape[1], candidates.shape[2])
+        objects, targets = read["train"]
+        found = (objects.shape[1] - targets.shape[1], targets.shape[1], objects.shape[2])
         expected = (
             found[0] if rounds.num_distractors is None else rounds.num_distractors,
             rounds.num_targets,
             found[2],
         )
-        for split, (objects, chosen) in self.rounds_of_split.items():
-            read = (objects.shape[1] - chosen.shape[1], chosen.shape[1], objects.shape[2])
-            if read != expected:
+        for split, (objects, targets) in read.items():
+            sizes_read = (objects.shape[1] - targets.shape[1], targets.shape[1], objects.shape[2])
+            if sizes_read != expected:
                 raise ConfigError(
-                    f"{files[split]}: has {_sizes(read)} per line, expected {_sizes(expected)}: set "
+                    f"{files[split]}: has {_sizes(sizes_read)} per line, expected {_sizes(expected)}: set "
                     "task.num_distractors and task.num_targets, or use other files"
                 )
-        super().__init__(rounds, sizes, found[2], options.num_values)
-        self.num_train, self.num_valid = len(targets), len(self.rounds_of_split["valid"][1])
+        super().__init__(replace(rounds, num_distractors=found[0]), sizes)
+        lines = np.concatenate([objects.reshape(-1, found[2]) for objects, _ in read.values()])
+        names = attribute_names((options.num_values,) * found[2])
+        self.take(
+            ObjectList(source=options.train_data, table=lines, values_table=lines, names=names, rows=None),
+            Subsets(),
+            options.train_data,
+        )
+        self.rounds_of_split: dict[str, tuple[Integers, Integers]] = {}
+        first = 0
+        for split, (objects, targets) in read.items():
+            numbers = first + np.arange(objects.shape[0] * objects.shape[1]).reshape(objects.shape[:2])
+            self.rounds_of_split[split], first = (numbers, targets), first + numbers.size
+        self.num_train, self.num_valid = (len(targets) for _, targets in read.values())
 
-    @property
-    def num_distractors(self) -> int:
-        """As many as the files have."""
-        candidates, targets = self.rounds_of_split["train"]
-        return int(candidates.shape[1] - targets.shape[1])
-
-    def examples(self, split: str, indices: Integers) -> tuple[Integers, Integers]:
+    def candidates(self, split: str, number: int, indices: Integers) -> tuple[Integers, Integers]:
         """The lines with these indices, counted from 0; those after the last line are left out."""
         candidates, targets = self.rounds_of_split[split]
         indices = indices[indices < len(targets)]
@@ -96,22 +104,23 @@ class TextWorld(SingleObjectWorld):
 
     def distinct_meanings(self, number: int) -> Integers:
         """The first distinct targets of the validation file, then of the training file."""
-        both = [self.rounds_of_split["valid"], self.rounds_of_split["train"]]
-        meanings = np.concatenate(
-            [np.take_along_axis(objects, targets[:, :1, None], axis=1)[:, 0] for objects, targets in both]
-        )
-        _, first = np.unique(meanings, axis=0, return_index=True)
-        return meanings[np.sort(first)[:number]]
+        both = np.concatenate([self._first_targets("valid"), self._first_targets("train")])
+        _, first = np.unique(self.objects.values(both), axis=0, return_index=True)
+        return both[np.sort(first)[:number]]
+
+    def _first_targets(self, split: str) -> Integers:
+        """The first target of each line, (num_lines,)."""
+        candidates, targets = self.rounds_of_split[split]
+        return np.take_along_axis(candidates, targets[:, :1], axis=1)[:, 0]
 
     def describe(self, batch: Batch) -> Description:
         """The values of the target, or those that all targets share, `FREE` where they differ. See `World`.
 
         A target that the training file does not have as one was held out.
         """
-        if self.rounds.num_targets == 1:
+        if self.num_targets == 1:
             described = super().describe(batch)
-            objects, targets = self.rounds_of_split["train"]
-            trained = np.take_along_axis(objects, targets[:, :, None], axis=1)[:, 0]
+            trained = self.objects.values(self._first_targets("train"))
             both = np.concatenate([trained, described.meanings])
             places = np.unique(both, axis=0, return_inverse=True)[1].ravel()
             is_held_out = ~np.isin(places[len(trained) :], places[: len(trained)])

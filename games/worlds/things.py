@@ -8,14 +8,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.games.worlds.attributes import number_of_objects
-from ecsuite.games.worlds.rules import RuleWorld
-from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes, attribute_names, one_hot
+from ecsuite.games.worlds.objects import Product
+from ecsuite.games.worlds.rules import ConjunctionWorld
+from ecsuite.games.worlds.splits import HeldOutValue
+from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes, one_hot
 from ecsuite.parts.config import Count, Levels, Share
 from ecsuite.runtime.randomness import distinct_draws, random_words
 
 
-class ThingWorld(RuleWorld):
+class ThingWorld(ConjunctionWorld):
     """All combinations of `num_attributes` attributes of `num_values` values: 100 000 objects in the paper.
 
     Targets are drawn without replacement from the objects that satisfy the rule. Where these are fewer than targets
@@ -41,27 +42,32 @@ class ThingWorld(RuleWorld):
         """Hard distractors violate exactly one pair of the rule, where such objects exist."""
         held_out: Share = 0.1
         """Share of the rules that are held out from training; rules of one pair are never held out."""
+        held_out_value: HeldOutValue = None
+        """Hold out the rules that fix these values, attribute0=1,attribute2=3, or a list of such combinations, in
+        place of a share."""
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
-        number_of_objects(options.num_attributes, options.num_values)
-        names = attribute_names(options.num_attributes, options.num_values)
-        super().__init__(options, rounds, sizes, names)
+        objects = Product((options.num_values,) * options.num_attributes)
+        super().__init__(options, rounds, sizes, objects.names)
         self.num_attributes, self.values_per_attribute = options.num_attributes, options.num_values
         self.length = options.rule_length
+        self.fixed = Product((options.num_values,) * self.length)
+        """The combinations of values of the attributes that a rule fixes."""
+        self.free = Product((options.num_values,) * (options.num_attributes - self.length))
+        """Those of the other attributes."""
         self.object_shape = (options.num_attributes * options.num_values,)
 
     def draw(self, split: str, number: int, size: int) -> Batch:
         """See `World`."""
         num_distractors = self.num_distractors
         indices = np.arange(number * size, (number + 1) * size)
-        num_free = self.num_attributes - self.length
         words = random_words(self.seed, split, indices, 1 + 2 * self.num_targets + 4 * num_distractors)
         allowed = self.rules_of_split[split]
         rules = allowed[(words[:, 0] % np.uint64(len(allowed))).astype(np.int64)]
         fixed = (
             np.flatnonzero(self.table[rules].ravel() != FREE).reshape(size, self.length) % self.num_attributes
         )
-        free = np.flatnonzero(self.table[rules].ravel() == FREE).reshape(size, num_free) % self.num_attributes
+        free = np.flatnonzero(self.table[rules].ravel() == FREE).reshape(size, -1) % self.num_attributes
         wanted = np.take_along_axis(self.table[rules], fixed, axis=1)  # (batch, length)
 
         targets = self._targets(words[:, 1 : 1 + 2 * self.num_targets])
@@ -70,9 +76,9 @@ class ThingWorld(RuleWorld):
         objects = np.empty((size, num_both, self.num_attributes), dtype=np.int64)
         values = np.broadcast_to(wanted[:, None], (size, num_shown, self.length))
         _place(objects[:, :num_shown], fixed, values)
-        _place(objects[:, :num_shown], free, self._digits(targets, num_free))
+        _place(objects[:, :num_shown], free, self.free.values(targets))
         _place(objects[:, num_shown:], fixed, broken)
-        _place(objects[:, num_shown:], free, self._digits(rest, num_free))
+        _place(objects[:, num_shown:], free, self.free.values(rest))
         places = np.arange(size * num_both).reshape(size, num_both)
         flat = objects.reshape(size * num_both, self.num_attributes)
         return Batch(
@@ -90,8 +96,8 @@ class ThingWorld(RuleWorld):
         return one_hot(objects, self.values_per_attribute, dtype)
 
     def _targets(self, words: NDArray[np.uint64]) -> Integers:
-        """Integer codes of the free attributes of each target, (batch, num_targets)."""
-        num_matching = self.values_per_attribute ** (self.num_attributes - self.length)
+        """The combination of free values of each target by its number, (batch, num_targets)."""
+        num_matching = self.free.number
         if num_matching >= self.num_targets:
             return distinct_draws(words[:, : self.num_targets], num_matching)
         first = (words[:, :1] % np.uint64(num_matching)).astype(np.int64)
@@ -99,10 +105,9 @@ class ThingWorld(RuleWorld):
         return repeated
 
     def _distractors(self, words: NDArray[np.uint64], wanted: Integers) -> tuple[Integers, Integers]:
-        """Values of the fixed attributes, (batch, num_distractors, length), and codes of the free ones."""
+        """Values of the fixed attributes, (batch, num_distractors, length), and the combination of free ones."""
         first, second, third, fourth = np.split(words, 4, axis=1)
-        num_rest = self.values_per_attribute ** (self.num_attributes - self.length)
-        rest = (fourth % np.uint64(num_rest)).astype(np.int64)
+        rest = (fourth % np.uint64(self.free.number)).astype(np.int64)
         if self.is_hard:
             place = (first % np.uint64(self.length)).astype(np.int64)[..., None]
             shift = 1 + (second % np.uint64(self.values_per_attribute - 1)).astype(np.int64)[..., None]
@@ -110,17 +115,10 @@ class ThingWorld(RuleWorld):
             moved = (np.take_along_axis(values, place, axis=2) + shift) % self.values_per_attribute
             np.put_along_axis(values, place, moved, axis=2)
             return values, rest
-        # Shifting the rule's code by 1 to n - 1 gives every other code with equal probability, never the rule's own.
-        num_codes = self.values_per_attribute**self.length
-        powers = self.values_per_attribute ** np.arange(self.length - 1, -1, -1)
-        shift = 1 + (third % np.uint64(num_codes - 1)).astype(np.int64)
-        codes = ((wanted @ powers)[:, None] + shift) % num_codes
-        return codes[..., None] // powers % self.values_per_attribute, rest
-
-    def _digits(self, codes: Integers, number: int) -> Integers:
-        """Decode integer codes (batch, n) to the values of `number` attributes, (batch, n, number)."""
-        powers = self.values_per_attribute ** np.arange(number - 1, -1, -1)
-        return codes[..., None] // powers % self.values_per_attribute
+        # Shifting the rule's number by 1 to n - 1 gives every other with equal probability, never the rule's own.
+        shift = 1 + (third % np.uint64(self.fixed.number - 1)).astype(np.int64)
+        numbers = (self.fixed.numbers(wanted)[:, None] + shift) % self.fixed.number
+        return self.fixed.values(numbers), rest
 
 
 def _place(objects: Integers, attributes: Integers, values: Integers) -> None:

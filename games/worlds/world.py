@@ -194,6 +194,8 @@ class World(ABC):
     """What rounds may be about; None if not about rules."""
     has_rules: ClassVar[bool] = False
     """Whether rounds may be about a rule with several targets."""
+    rules_are_objects: ClassVar[bool] = False
+    """Whether the rule of a round is its target, so that the values of the target are all that is said of it."""
     has_targets_first: ClassVar[bool] = False
     """Whether the targets of a drawn round are its first candidates; a single one is then moved to a random place."""
     variants: ClassVar[tuple[Variant, ...]] = ("set_reference",)
@@ -309,6 +311,13 @@ class World(ABC):
             )
         return world
 
+    def trained_values(self) -> Integers | None:
+        """Attribute values of the objects of training, (num_objects, num_attributes).
+
+        None if agents do not see such values, or no objects are held out.
+        """
+        return None
+
     def extra_evaluations(self) -> "dict[str, tuple[World, str]]":
         """Further evaluations of the trained agents by name: a world and the split of it to evaluate on."""
         return {}
@@ -325,19 +334,9 @@ def describe(values: Integers, names: Sequence[Sequence[str]]) -> Description:
     )
 
 
-def split_column(is_held_out: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    """The column `split`, (num_rows,): whether what a message is about was in training; none if nothing is held out."""
-    return {"split": split_names(is_held_out)} if is_held_out.any() else {}
-
-
-def split_names(is_held_out: NDArray[np.bool_]) -> NDArray[np.str_]:
-    """`held_out` or `train`, (num_rows,)."""
-    return np.where(is_held_out, "held_out", "train")
-
-
-def attribute_names(num_attributes: int, num_values: int) -> list[list[str]]:
+def attribute_names(num_values: Sequence[int]) -> list[list[str]]:
     """Names of values of attributes that have no names of their own: `attribute0=3`."""
-    return [[f"attribute{a}={v}" for v in range(num_values)] for a in range(num_attributes)]
+    return [[f"attribute{a}={v}" for v in range(number)] for a, number in enumerate(num_values)]
 
 
 def one_hot(values: Tensor, num_values: int, dtype: torch.dtype) -> Tensor:

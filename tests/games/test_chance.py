@@ -39,7 +39,7 @@ def test_where_all_is_equally_likely_it_is_a_guess():
 )
 def test_objects_of_other_frequencies_are_named_by_a_constant_answer(world):
     game, made = game_of("recon_large", *world)
-    objects = made.objects if hasattr(made, "objects") else made.attributes(np.arange(made.num_objects))
+    objects = made.objects.all_values()
     single = [
         np.bincount(objects[:, place], weights=made.probabilities).max() for place in range(objects.shape[1])
     ]

@@ -18,8 +18,10 @@ from ecsuite.games.message_builders import (
     as_values,
     without_eos,
 )
+from ecsuite.games.message_noise import ShareOptions
 from ecsuite.games.registry import CHANNELS
 from ecsuite.games.tasks import TaskOutput
+from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
 OF_SYMBOLS = [kind for kind in CHANNELS.parts if issubclass(CHANNELS.load(kind), SymbolChannel)]
@@ -398,7 +400,8 @@ def test_other_devices_than_a_cpu_are_not_waited_for():
 @pytest.mark.parametrize("kind", OF_SYMBOLS)
 @pytest.mark.parametrize("length", ["variable", "fixed"])
 def test_a_share_of_the_symbols_is_dropped_and_nothing_else(kind, length):
-    channel, plain = make(kind, symbol_dropout=0.3, length=length), make(kind, length=length)
+    noise = Part("erasure", ShareOptions(probability=0.3))
+    channel, plain = make(kind, noise=noise, length=length), make(kind, length=length)
     logits = torch.randn(3, 4000, 3, generator=torch.Generator().manual_seed(1))
     said = train_message(channel, logits)
     assert plain.received(said, None) is said

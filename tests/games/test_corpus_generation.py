@@ -8,7 +8,7 @@ from ecsuite.games.corpus_generation import record_corpus, words_to_symbols
 from ecsuite.games.experiment import load_experiment, override
 from ecsuite.games.players.players import Players
 from ecsuite.games.world_making import make_world
-from ecsuite.games.worlds import attributes
+from ecsuite.games.worlds import object_worlds
 
 
 def record(*overrides):
@@ -29,7 +29,7 @@ def rows(corpus):
 @pytest.mark.parametrize("size", [1, 5, 16])
 def test_batches_do_not_matter(monkeypatch, size):
     whole = rows(record())
-    monkeypatch.setattr(attributes, "CORPUS_BATCH", size)
+    monkeypatch.setattr(object_worlds, "CORPUS_BATCH", size)
     assert rows(record()) == whole
 
 

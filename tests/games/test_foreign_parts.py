@@ -185,3 +185,11 @@ def test_a_misspelt_method_is_an_error(small, run, own, code, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         run(override(small(), ["task=./own.py:Mine"]), Path("run"))
     assert not Path("run").exists()
+
+
+def test_own_meetings_are_recorded_and_copied(small, run, own):
+    own.write_text("from ecsuite.games.registry import MEETINGS\nclass Apart(MEETINGS.load('all')): pass\n")
+    run(small(*TINY, "society.senders=2", "society.receivers=2", "society.meets=./own.py:Apart"), Path("run"))
+    config = yaml.safe_load(Path("run/config.yaml").read_text())
+    assert config["code"] == {"./own.py": own_code.checksum("own.py")}
+    assert [file.name for file in Path("run/code").rglob("*.py")] == ["own.py"]

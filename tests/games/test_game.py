@@ -22,7 +22,7 @@ def make(*overrides):
 
 def first_rounds(world, number):
     """The first training examples in their own order, as one batch."""
-    return world.laid_out(*world.examples("train", np.arange(number)))
+    return world.batch_of(*world.candidates("train", 0, np.arange(number)))
 
 
 def noise():

@@ -121,3 +121,12 @@ def test_a_short_name_may_hold_a_list_of_lists():
 def test_a_list_that_does_not_end_is_refused():
     with pytest.raises(ConfigError, match="num_values"):
         load_experiment("disc_tiny", ["world=unequal_attributes,num_values=[4,4"])
+
+
+def test_options_of_a_part_of_a_section_without_a_kind_are_laid_over_those_below(tmp_path):
+    file = tmp_path / "ring.yaml"
+    file.write_text("society: {senders: 4, receivers: 4, meets: ring}\n")
+    meets = load_experiment(str(file), ["society.meets.distance=2"]).society.meets
+    assert (meets.kind, meets.options.distance) == ("ring", 2)
+    with pytest.raises(ConfigError, match=r"^--set: society.meets.distance: meeting groups does not read it"):
+        load_experiment(str(file), ["society.meets=groups", "society.meets.distance=2"])

@@ -33,7 +33,7 @@ def variational(**options):
 
 def test_noise_is_added_in_training_and_in_sampled_messages_only():
     logits = torch.tensor([-1.0, 0.0, 2.0])
-    noisy = continuous(noise=0.3)
+    noisy = continuous(value_noise=0.3)
     for mode in ("train", "sample"):
         extra = said(noisy, mode, logits).symbols - logits.sigmoid()
         assert extra.std() == pytest.approx(0.3, abs=0.01) and abs(extra.mean()) < 0.01

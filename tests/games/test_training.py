@@ -191,7 +191,8 @@ def text_files(tmp_path, small):
     """Settings for text files of 64 and 16 rounds, four objects each."""
     world = make_world(small())
     for name, number in (("train", 64), ("valid", 16)):
-        candidates, targets = world.examples(name, np.arange(number))
+        numbers, targets = world.candidates(name, 0, np.arange(number))
+        candidates = world.objects.values(numbers)
         lines = [
             " . ".join(" ".join(map(str, candidate)) for candidate in of_round) + f" . {target}"
             for of_round, (target,) in zip(candidates.tolist(), targets.tolist(), strict=True)

@@ -2,6 +2,8 @@
 
 import os
 import py_compile
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,26 @@ def test_bytecode_beside_a_file_is_not_run(folder):
     file.write_text("value = 1\n")
     os.utime(file, times)
     assert load("./own.py:Own").value == 1
+
+
+def test_a_module_that_a_finder_of_an_installed_package_finds(folder, monkeypatch):
+    """As of a package that was installed by `pip install -e`."""
+    write(
+        src__lab__own="from .helper import value\nclass Own: value = value\n", src__lab__helper="value = 6\n"
+    )
+
+    class Finder:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            return PathFinder.find_spec(name, [str(folder / "src")]) if name == "lab" else None
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    assert load("lab.own:Own").value == 6
+
+
+def test_a_module_of_an_installed_package_is_imported_as_python_knows_it(folder, monkeypatch):
+    write(**{"venv__site-packages__installed_for_a_test__own": "class Own: pass\n"})
+    monkeypatch.syspath_prepend(folder / "venv" / "site-packages")
+    with pytest.raises(own_code.UntrustedError):
+        own_code.named("installed_for_a_test.own:Own")
+    assert load("installed_for_a_test.own:Own").__module__ == "installed_for_a_test.own"

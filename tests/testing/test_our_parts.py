@@ -7,13 +7,14 @@ import pytest
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.eval.metrics import METRICS
-from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.registry import CHANNELS, LOSSES, NOISES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 from ecsuite.testing import checks, run
 
 REGISTRIES = {
     "world": WORLDS,
     "task": TASKS,
     "channel": CHANNELS,
+    "noise": NOISES,
     "sender": SENDERS,
     "receiver": RECEIVERS,
     "perception": PERCEPTIONS,

@@ -100,7 +100,7 @@ def test_the_score_is_a_mean_over_meanings(monkeypatch):
             task=SimpleNamespace(kind="discrimination"), evaluation=SimpleNamespace(mode="greedy")
         ),
         players=SimpleNamespace(chance=lambda: {"accuracy": 0.25}),
-        pair=SimpleNamespace(world=None),
+        pair=SimpleNamespace(world=SimpleNamespace(trained_values=lambda: None)),
     )
     [score] = generalisations.generalisation(run, Options())
     assert score.value == pytest.approx(2 / 3)

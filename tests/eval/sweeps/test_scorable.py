@@ -23,6 +23,8 @@ def test_generalisation_needs_held_out_objects():
         require_scorable([load_experiment("disc_tiny")], ["topsim", "generalisation"], "study.yaml")
     held_out = load_experiment("disc_tiny", changes={"world.held_out": 0.3})
     require_scorable([load_experiment("disc_tiny"), held_out], ["generalisation", "rsa"], "study.yaml")
+    by_value = load_experiment("disc_tiny", changes={"world.held_out_value": "attribute0=1,attribute1=2"})
+    require_scorable([by_value], ["generalisation"], "study.yaml")
 
 
 def test_the_made_up_language_is_about_the_objects_of_the_game():

@@ -66,7 +66,7 @@ def test_weights_of_a_loss_are_trained(small, tmp_path):
         ("generations.every=2", "generations.transmit=true", "generations.sender_steps=1", "generations.size=16"),
         (
             "generations.every=3", "generations.transmit=true", "generations.receiver_steps=2", "generations.size=16",
-            "channel.symbol_dropout=0.2",
+            "channel.noise=erasure,probability=0.2",
         ),
         ("society.imitate_every=2",),
     ],

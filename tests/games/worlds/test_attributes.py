@@ -16,9 +16,15 @@ def make(*overrides):
     return make_world(load_experiment("disc_tiny", overrides))
 
 
+def examples(world, split, indices):
+    """The values of the candidates of rounds, and the places of their targets."""
+    numbers, places = world.candidates(split, 0, indices)
+    return world.objects.values(numbers), places
+
+
 def numbers(world, candidates):
     """Attribute values to the number of the object."""
-    return candidates @ (world.values_per_attribute ** np.arange(world.num_attributes - 1, -1, -1))
+    return world.objects.numbers(candidates)
 
 
 def targets_of(candidates, targets):
@@ -36,19 +42,19 @@ def laid_out(batch):
 
 def test_any_split_into_batches_gives_the_same_examples():
     world, indices = make(), np.arange(100)
-    candidates, targets = world.examples("train", indices)
+    candidates, targets = examples(world, "train", indices)
     for rows in (indices[40:60], indices[::-7], np.array([99]), np.array([3, 3])):
-        part, targets_of_part = world.examples("train", rows)
+        part, targets_of_part = examples(world, "train", rows)
         assert (part == candidates[rows]).all() and (targets_of_part == targets[rows]).all()
-        described = world.describe(world.laid_out(part, targets_of_part)).meanings
+        described = world.describe(world.batch_of(*world.candidates("train", 0, rows))).meanings
         assert (described == targets_of(candidates, targets)[rows]).all()
-    empty, _ = world.examples("train", np.array([], dtype=np.int64))
+    empty, _ = examples(world, "train", np.array([], dtype=np.int64))
     assert empty.shape == (0, 4, 2)
 
 
 def test_examples_of_a_seed_never_change():
     """Saved runs depend on these very numbers."""
-    candidates, targets = make().examples("train", np.array([0, 1, 8191]))
+    candidates, targets = examples(make(), "train", np.array([0, 1, 8191]))
     assert numbers(make(), candidates).tolist() == [[0, 5, 6, 15], [8, 3, 11, 10], [10, 13, 14, 0]]
     assert targets.tolist() == [[1], [1], [3]]
 
@@ -56,7 +62,7 @@ def test_examples_of_a_seed_never_change():
 @pytest.mark.parametrize("num_distractors", [1, 3, 15])
 def test_candidates_of_an_example_are_distinct(num_distractors):
     world = make(f"task.num_distractors={num_distractors}")
-    drawn = np.sort(numbers(world, world.examples("train", np.arange(2000))[0]), axis=1)
+    drawn = np.sort(numbers(world, examples(world, "train", np.arange(2000))[0]), axis=1)
     assert drawn.min() >= 0 and drawn.max() <= 15
     assert (np.diff(drawn, axis=1) > 0).all()
 
@@ -64,7 +70,7 @@ def test_candidates_of_an_example_are_distinct(num_distractors):
 def test_sets_and_targets_are_uniform():
     """56 sets of 3 of the 8 objects, and each member of a set as often the target."""
     world = make("world.num_attributes=3", "world.num_values=2", "task.num_distractors=2")
-    candidates, targets = world.examples("train", np.arange(56 * 500))
+    candidates, targets = examples(world, "train", np.arange(56 * 500))
     drawn, of_targets = numbers(world, candidates), numbers(world, targets_of(candidates, targets))
     masks, counts = np.unique((1 << drawn).sum(1), return_counts=True)
     assert len(masks) == 56
@@ -77,38 +83,38 @@ def test_sets_and_targets_are_uniform():
 
 def test_distinct_meanings_are_distinct_in_order_and_at_most_the_whole_space():
     world = make("world.num_attributes=3")
-    some = world.distinct_meanings(20)
+    some = world.objects.values(world.distinct_meanings(20))
     assert some.shape == (20, 3)
     assert (np.diff(numbers(world, some)) > 0).all()
-    assert (world.distinct_meanings(20) == some).all()
+    assert (world.distinct_meanings(20) == numbers(world, some)).all()
     for number in (64, 65, 10_000):
-        assert numbers(world, world.distinct_meanings(number)).tolist() == list(range(64))
+        assert world.distinct_meanings(number).tolist() == list(range(64))
     other = make("world.num_attributes=3", "training.seed=2").distinct_meanings(20)
-    assert (other != some).any()
+    assert (other != numbers(world, some)).any()
 
 
 def test_the_largest_shipped_world():
     world = make_world(load_experiment("disc_large"))
-    assert isinstance(world, AttributeWorld) and world.num_objects == 8**12
-    candidates, _ = world.examples("train", np.arange(10_000))
+    assert isinstance(world, AttributeWorld) and world.objects.number == 8**12
+    candidates, _ = examples(world, "train", np.arange(10_000))
     assert candidates.shape == (10_000, 6, 12)
     assert chisquare(np.bincount(candidates[:, 0, 0])).pvalue > 1e-4
     assert chisquare(np.bincount(candidates[:, 5, 11])).pvalue > 1e-4
     meanings = world.distinct_meanings(10_000)
-    assert len(np.unique(meanings, axis=0)) == 10_000
+    assert len(np.unique(meanings)) == 10_000
 
 
 def test_too_few_objects_and_too_many():
     with pytest.raises(
         ConfigError,
-        match=r"17 distinct candidates need as many objects, but 2 attributes of 4 values "
-        r"make 16: lower task.num_distractors",
+        match=r"17 distinct candidates need as many objects, but of 2 attributes of 4 values "
+        r"there are 16: lower task.num_distractors",
     ):
         make("task.num_distractors=16")
     with pytest.raises(ConfigError, match=r"63 attributes of 2 values make more than 2\^63 objects: lower"):
         make("world.num_attributes=63", "world.num_values=2")
     largest = make("world.num_attributes=62", "world.num_values=2")
-    assert largest.examples("train", np.arange(3))[1].shape == (3, 1)
+    assert largest.candidates("train", 0, np.arange(3))[1].shape == (3, 1)
 
 
 def test_features_are_the_one_hot_values():
@@ -131,7 +137,7 @@ def test_batches_of_an_epoch_are_all_its_examples_in_an_order_of_its_own():
         orders.append(epoch_order(world.seed, epoch, 50))
         assert sorted(orders[-1].tolist()) == list(range(50))
         candidates = np.concatenate([laid_out(batch)[0] for batch in batches])
-        assert (candidates == world.examples("train", orders[-1])[0]).all()
+        assert (candidates == examples(world, "train", orders[-1])[0]).all()
     assert (orders[0] != orders[1]).any()
     assert same(laid_out(world.batch("train", 2)), laid_out(make(*sizes).batch("train", 2)))
 
@@ -144,20 +150,20 @@ def test_held_out_objects_are_never_trained_on(held_out):
     assert objects["train"] == objects["seen"] and len(objects["train"]) == (1 - held_out) * 16
     assert not objects["train"] & objects["valid"] and len(objects["all"]) == 16
     assert world.extra_evaluations() == {"seen objects": (world, "seen")}
-    other = make(f"world.held_out={held_out}", "training.seed=2").objects_of_split["valid"]
-    assert (other != world.objects_of_split["valid"]).any()
+    other = make(f"world.held_out={held_out}", "training.seed=2").subsets.members["valid"]
+    assert (other != world.subsets.members["valid"]).any()
     assert len(world.distinct_meanings(100)) == 16  # the corpus is about all of them
 
 
 def test_objects_that_cannot_be_held_out():
     """Rounds of training and of evaluation need as many objects as they have candidates."""
     message = (
-        r"^world.held_out: 0.125 of 16 objects makes 14 for training and 2 for evaluation, expected at least 4 of "
-        r"each$"
+        r"^4 distinct candidates need as many objects, but of 2 attributes of 4 values there are 14 in train, 2 in "
+        r"valid: lower"
     )
     with pytest.raises(ConfigError, match=message):
         make("world.held_out=0.125")
-    assert len(make("world.held_out=0.125", "task.num_distractors=1").objects_of_split["valid"]) == 2
+    assert len(make("world.held_out=0.125", "task.num_distractors=1").subsets.members["valid"]) == 2
     with pytest.raises(
         ConfigError, match=r"^world.held_out: expected at most 4,194,304 objects to hold some out"
     ):
@@ -170,8 +176,8 @@ def test_rare_values_are_known_beside_few_others():
         "world.num_values=5", "world.rare_combinations=1", "world.held_out=0.25", "training.batch_size=500"
     )
     of = {
-        split: {tuple(row) for row in world.attributes(objects).tolist()}
-        for split, objects in world.objects_of_split.items()
+        split: {tuple(row) for row in world.objects.values(objects).tolist()}
+        for split, objects in world.subsets.members.items()
     }
     with_0 = {(0, other) for other in range(5)} | {(other, 0) for other in range(5)}
     known = {(0, 0), (0, 1), (1, 0)}
@@ -179,7 +185,7 @@ def test_rare_values_are_known_beside_few_others():
     assert of["train"] & with_0 == known and len(of["train"]) == 3 + 12
     assert len(of["valid"]) == 4 and not of["valid"] & (of["train"] | with_0)
     assert world.extra_evaluations() == {"seen objects": (world, "seen"), "rare values": (world, "rare")}
-    objects = world.objects_of_split["rare"]
+    objects = world.subsets.members["rare"]
     assert set(numbers(world, world.batch("rare", 0).objects).tolist()) <= set(objects.tolist())
     columns = [world.describe(batch).columns["split"] for batch in world.corpus_batches(25)]
     assert np.unique(np.concatenate(columns), return_counts=True)[1].tolist() == [
@@ -192,14 +198,14 @@ def test_rare_values_are_known_beside_few_others():
 def test_rare_values_of_three_attributes_and_none_held_out():
     """Each value 0 beside equal values of both other attributes; evaluations are about the objects of training."""
     world = make("world.num_attributes=3", "world.rare_combinations=2")
-    trained = world.attributes(world.objects_of_split["train"])
+    trained = world.objects.values(world.subsets.members["train"])
     assert trained[(trained == 0).any(1)].tolist() == [
         [0, 0, 0], [0, 1, 1], [0, 2, 2], [1, 0, 1], [1, 1, 0], [2, 0, 2], [2, 2, 0],
     ]  # fmt: skip
-    assert len(trained) == 27 + 7 and len(world.objects_of_split["rare"]) == 64 - 34
-    assert world.objects_of_split["valid"] is world.objects_of_split["train"]
+    assert len(trained) == 27 + 7 and len(world.subsets.members["rare"]) == 64 - 34
+    assert world.subsets.members["valid"] is world.subsets.members["train"]
     assert world.extra_evaluations() == {"rare values": (world, "rare")}
-    unseen = make("world.rare_combinations=0").objects_of_split  # no rare value is ever seen
+    unseen = make("world.rare_combinations=0").subsets.members  # no rare value is ever seen
     assert len(unseen["train"]) == 9 and len(unseen["rare"]) == 7
 
 
@@ -210,6 +216,6 @@ def test_values_that_cannot_be_rare():
         make("world.rare_combinations=1", "world.shared_values=1")
     with pytest.raises(
         ConfigError,
-        match=r"^world.rare_combinations: 1 of 9 objects makes 7 for training and 2 with a rare value, expected at",
+        match=r"of 2 attributes of 3 values there are 7 in train, 7 in valid, 2 in rare: lower task.num_dist",
     ):
         make("world.num_values=3", "world.rare_combinations=1")

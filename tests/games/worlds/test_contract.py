@@ -136,7 +136,7 @@ def test_the_last_batch_of_an_epoch_and_of_an_evaluation_is_cut(make):
         own.batch("train", 0)
     ) == 4
     is_own = isinstance(own, ObjectListWorld)  # whose corpora speak of every object
-    assert sum(map(len, own.corpus_batches(7))) == (own.num_objects if is_own else 7)
+    assert sum(map(len, own.corpus_batches(7))) == (own.objects.number if is_own else 7)
 
 
 def test_what_is_held_out_is_never_trained_on(make):

@@ -14,9 +14,15 @@ def make(*overrides):
     return make_world(load_experiment("disc_tiny", ["world.num_values=3", *overrides]))
 
 
+def examples(world, split, indices):
+    """The values of the candidates of rounds, and the places of their targets."""
+    numbers, places = world.candidates(split, 0, indices)
+    return world.objects.values(numbers), places
+
+
 def targets_and_others(world, split, number):
     """Objects by number: the targets, (number,), and the other candidates, (number, num_distractors)."""
-    candidates, targets = world.examples(split, np.arange(number))
+    candidates, targets = examples(world, split, np.arange(number))
     numbers = candidates @ np.array([3, 1])
     is_target = np.arange(numbers.shape[1]) == targets
     return numbers[is_target], numbers[~is_target].reshape(number, -1)
@@ -34,7 +40,7 @@ def test_targets_have_the_frequencies_and_distractors_are_any_others(frequencies
     assert (np.diff(rounds) > 0).all()  # distinct
     of_first = np.bincount(others[targets == 0].ravel(), minlength=9)
     assert of_first[0] == 0 and chisquare(of_first[1:]).pvalue > 1e-3
-    places = world.examples("train", np.arange(6000))[1].ravel()
+    places = examples(world, "train", np.arange(6000))[1].ravel()
     assert chisquare(np.bincount(places)).pvalue > 1e-3
 
 

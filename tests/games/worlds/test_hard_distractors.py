@@ -5,7 +5,8 @@ import pytest
 
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.world_making import make_world
-from ecsuite.games.worlds.hard_distractors import SharingDistractors, nearest_objects, with_target_at
+from ecsuite.games.worlds.candidates import with_target_at
+from ecsuite.games.worlds.hard_distractors import SharingDistractors, nearest_objects
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -55,7 +55,7 @@ def test_the_checksum_is_of_the_content_in_any_form(folder):
 
 def test_a_table_of_a_data_set(folder):
     table = read_objects(f"hf:{folder}/table")
-    assert table.names == (("shape=a", "shape=b"), ("size=1", "size=2")) and len(table.objects) == 4
+    assert table.names == (("shape=a", "shape=b"), ("size=1", "size=2")) and len(table.table) == 4
     assert kind_of(str(folder / "table")) == "objects"
 
 

@@ -25,12 +25,15 @@ def test_a_string_is_its_letters_and_zeros_after_them():
     assert seen.unflatten(1, (-1, 2)).tolist() == [[a, b, end, end, end, end], [a, a, a, b, b, end]]
     assert world.object_shape == (12,) and world.num_values == (3, 3)
     assert world.value_names == [["a=1", "a=2", "a=3"], ["b=1", "b=2", "b=3"]]
-    assert world.distinct_meanings(100).tolist() == [[m, n] for m in range(3) for n in range(3)]
+    assert world.objects.values(world.distinct_meanings(100)).tolist() == [
+        [m, n] for m in range(3) for n in range(3)
+    ]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1])
 def test_equal_counts_have_their_share(share):
-    candidates, _ = make("world.max_count=4", f"world.share_equal={share}").examples("train", np.arange(8000))
+    world = make("world.max_count=4", f"world.share_equal={share}")
+    candidates = world.objects.values(world.candidates("train", 0, np.arange(8000))[0])
     is_equal = candidates[:, 0, 0] == candidates[:, 0, 1]
     assert is_equal.mean() == pytest.approx(share, abs=0.02)
     counts = np.unique(candidates[~is_equal, 0], axis=0, return_counts=True)[1]

@@ -53,7 +53,7 @@ def test_the_class_is_reconstructed(image_folder):
     world = make_world(load_experiment(image_folder, [*settings, "world.size=16"]))
     batch = world.batch("train", 0)
     assert world.num_values == (2,)
-    assert (batch.values[batch.shown[:, 0], 0] == world.classes[batch.rules]).all()
+    assert (batch.values[batch.shown[:, 0], 0] == world.objects.values_table[batch.rules, 0]).all()
 
 
 def test_classes_of_other_images_have_the_numbers_of_training(image_folder, photos):
@@ -61,7 +61,7 @@ def test_classes_of_other_images_have_the_numbers_of_training(image_folder, phot
     trained = make_world(load_experiment(image_folder, settings))
     shutil.rmtree(photos / "bird")
     world = make_world(load_experiment(str(photos), settings), trained)
-    assert set(world.classes) == {1} and world.num_values == (2,)
+    assert set(world.objects.values_table.ravel()) == {1} and world.num_values == (2,)
     (photos / "cat").rename(photos / "cow")
     with pytest.raises(ConfigError, match=r"other classes than in training \(bird, cat\): got cow"):
         make_world(load_experiment(str(photos), settings), trained)

@@ -48,7 +48,7 @@ def test_tables_of_every_form(made, tmp_path):
     assert table.names == (
         ("shape=box", "shape=ring", "shape=star"), ("color=blue", "color=red"), ("size=1", "size=2")
     )  # fmt: skip
-    assert table.objects.shape == (12, 3) and table.objects[0].tolist() == [2, 1, 0] and not table.notes
+    assert table.table.shape == (12, 3) and table.values_table[0].tolist() == [2, 1, 0] and not table.notes
 
 
 def test_parquet(tmp_path):
@@ -56,20 +56,20 @@ def test_parquet(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     columns = dict(zip(ROWS[0], map(list, zip(*ROWS[1:], strict=True)), strict=True))
     parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
-    assert read_objects(str(tmp_path / "a.parquet")).objects.shape == (12, 3)
+    assert read_objects(str(tmp_path / "a.parquet")).table.shape == (12, 3)
 
 
 def test_numbers_are_sorted_into_bins_with_a_note(tmp_path):
     rows = [("name", "weight"), *((f"o{number}", number / 10) for number in range(50))]
     table = read_objects(str(write(tmp_path / "a.csv", rows)))
     assert table.names[1] == tuple(f"weight={low:g}..{low + 0.9:g}" for low in range(5))
-    assert np.bincount(table.objects[:, 1]).tolist() == [10] * 5
+    assert np.bincount(table.values_table[:, 1]).tolist() == [10] * 5
     assert "sorted into 5 bins: 0..0.9, 1..1.9, 2..2.9, 3..3.9, 4..4.9 (--set world." in table.notes[0]
 
 
 def test_equal_rows_and_constant_columns_are_told(tmp_path):
     table = read_objects(str(write(tmp_path / "a.csv", [("a", "b"), (1, 7), (2, 7), (1, 7)])))
-    assert table.objects.tolist() == [[0], [1]]
+    assert table.values_table.tolist() == [[0], [1]]
     assert [note.split(": ", 1)[1] for note in table.notes] == [
         "column b is left out: it has the one value 7", "3 rows are 2 different objects; each is taken once",
     ]  # fmt: skip
@@ -153,9 +153,15 @@ def test_objects_are_held_out(tmp_path, setting):
     ("settings", "message"),
     [
         (["world.held_out_value=color=rad"], "unknown value 'color=rad'; did you mean 'color=red'"),
-        (["world.held_out=0.1"], r"4 distinct candidates need as many objects, but .* has 1 in a split"),
+        (
+            ["world.held_out=0.1"],
+            r"4 distinct candidates .* of .* there are 11 in train, 1 in valid: lower",
+        ),
         (["world.held_out=0.5", "world.held_out_value=color=red"], "expected no held_out beside it"),
-        (["task.num_distractors=12"], r"13 distinct candidates need as many objects, but .* has 12: lower"),
+        (
+            ["task.num_distractors=12"],
+            r"13 distinct candidates need as many objects, but of .* there are 12: lower",
+        ),
         (["task=concept"], "world objects has no rules"),
     ],
 )
@@ -205,12 +211,12 @@ FEATURES = [("shape", "weight", "height"), ("star", 1, 10), ("box", 2, 30), ("st
 
 def test_columns_of_numbers_are_features_where_asked(tmp_path):
     file = str(write(tmp_path / "a.csv", FEATURES))
-    assert read_objects(file).features is None
+    assert read_objects(file).table.dtype == np.int64
     table = read_objects(file, "features")
     assert table.names == (("shape=box", "shape=star"),) and table.rows.tolist() == [2, 3, 4, 5]
-    assert table.features[:, :2].tolist() == [[0, 1], [1, 0], [0, 1], [1, 0]]
-    assert np.abs(table.features[:, 2:].mean(0)).max() < 1e-6
-    assert table.features[:, 2:].std(0) == pytest.approx([1, 1])
+    assert table.table[:, :2].tolist() == [[0, 1], [1, 0], [0, 1], [1, 0]]
+    assert np.abs(table.table[:, 2:].mean(0)).max() < 1e-6
+    assert table.table[:, 2:].std(0) == pytest.approx([1, 1])
     assert table.notes[0].endswith(
         "the numbers of weight, height are features, scaled to mean 0 and deviation 1"
     )
@@ -225,15 +231,15 @@ def test_other_objects_are_coded_as_those_of_training(tmp_path):
     trained = read_objects(str(write(tmp_path / "a.csv", FEATURES)), "features")
     other = str(write(tmp_path / "b.csv", [FEATURES[0], ("star", 3, 20), ("star", 6, 20)]))
     table = read_objects(other, "features", trained)
-    assert table.features[:, :2].tolist() == [[0, 1], [0, 1]]
-    assert table.features[:, 2].tolist() == trained.features[2:, 2].tolist()
+    assert table.table[:, :2].tolist() == [[0, 1], [0, 1]]
+    assert table.table[:, 2].tolist() == trained.table[2:, 2].tolist()
     rows = [("name", "weight"), *((f"o{number % 2}", number) for number in range(40))]
     binned = read_objects(str(write(tmp_path / "c.csv", rows)))
     (of_training, again) = (
         read_objects(str(write(tmp_path / "d.csv", [rows[0], ("o1", 39), ("o0", -5)])), "bins", coding)
         for coding in (None, binned)
     )
-    assert again.objects.tolist() == [[1, 4], [0, 0]] != of_training.objects.tolist()
+    assert again.values_table.tolist() == [[1, 4], [0, 0]] != of_training.values_table.tolist()
     with pytest.raises(ConfigError, match=r"expected the columns of training, name, weight"):
         read_objects(other, "bins", binned)
 
@@ -253,14 +259,14 @@ def test_features_of_an_npz_file(tmp_path):
     assert world.object_shape == (5,) and world.num_values is None
     (batch,) = world.corpus_batches(1)
     description = world.describe(batch)
-    assert (description.meanings == world.table.features).all()
+    assert (description.meanings == world.objects.table).all()
     assert description.columns["split"].tolist() == ["train"] * 8 + ["held_out"] * 4
     assert description.columns["row"].tolist() == list(range(12))
     phrases = [[description.concept_names[each] for each in phrase] for phrase in description.concepts]
     assert phrases[0] == ["class=cat", "attribute0"] and phrases[2] == ["class=cat"]
     assert not np.isin(world.draw("train", 0, 64).rules, range(8, 12)).any()
     other = write_npz(tmp_path / "b.npz", labels=names)
-    assert not make_world(load_experiment(other, SMALL), trained=world).objects_of_split
+    assert not make_world(load_experiment(other, SMALL), trained=world).subsets.members
     values = make_world(load_experiment(file, [*SMALL, "task=reconstruction"]))
     assert values.num_values == (2, 2, 2) and not values.shows_values
     with pytest.raises(ConfigError, match="labels: expected no class_id beside it"):

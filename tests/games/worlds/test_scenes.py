@@ -7,6 +7,7 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from ecsuite.games.worlds.objects import Product
 from ecsuite.games.worlds.rendering import ELLIPSE, RECTANGLE, SHAPES
 from ecsuite.games.worlds.scenes import (
     COLORS,
@@ -15,18 +16,20 @@ from ecsuite.games.worlds.scenes import (
     SHAPE_CONCEPTS,
     shades,
     shape_images,
-    shape_labels,
     shapeworld_images,
     shapeworld_sizes,
 )
+from ecsuite.games.worlds.shapes import NUM_VALUES
 
 NUM_PICTURES = 1350
+LABELS = Product(NUM_VALUES).all_values()
+"""All labels of SHAPE, (270, 4)."""
 
 
 @pytest.fixture(scope="module")
 def shape_world():
     """Each label five times."""
-    labels = np.tile(shape_labels(), (5, 1))
+    labels = np.tile(LABELS, (5, 1))
     return labels, shape_images(3, "train", np.arange(NUM_PICTURES), labels)
 
 
@@ -66,7 +69,7 @@ def form(pictures):
 
 
 def test_labels_are_all_combinations_in_order():
-    labels = shape_labels()
+    labels = LABELS
     assert labels.shape == (270, 4) and labels.dtype == np.int64
     assert len(np.unique(labels, axis=0)) == 270
     assert (labels[[1, 3, 9, 54]] == np.eye(4)[::-1]).all() and labels[269].tolist() == [4, 5, 2, 2]
@@ -108,7 +111,7 @@ def test_seeds_splits_and_indices_differ():
 
 def test_pictures_of_a_seed_never_change():
     """Saved runs depend on these very pictures."""
-    labels = shape_labels()[[0, 100, 269]]
+    labels = LABELS[[0, 100, 269]]
     pictures = shape_images(1, "train", np.array([0, 1, 8191]), labels)
     # Other machines may round otherwise.
     assert pictures.sum((1, 2, 3)) == pytest.approx([23357, 27465, 22944], abs=3)

@@ -93,10 +93,10 @@ def test_sizes_are_taken_from_the_file(tmp_path):
     experiment = load(file)
     world = make_world(experiment)
     assert isinstance(world, TextWorld) and experiment.task.options.num_distractors is None
-    assert (world.num_attributes, world.num_distractors, world.object_shape) == (3, 1, (12,))
+    assert (len(world.num_values), world.num_distractors, world.object_shape) == (3, 1, (12,))
     file.write_text("1 0 0 1 2\n")
     world = make_world(load(file, "task.kind=reconstruction"))
-    assert (world.num_attributes, world.num_distractors) == (5, 0)
+    assert (len(world.num_values), world.num_distractors) == (5, 0)
     assert load_experiment("disc_tiny").world.kind == "attributes"
 
 
@@ -141,13 +141,19 @@ def test_files_that_differ_from_each_other(tmp_path):
         make_world(load_experiment("disc_tiny", flags=files))
 
 
+def examples(world, split, indices):
+    """The values of the candidates of rounds, and the places of their targets."""
+    numbers, places = world.candidates(split, 0, indices)
+    return world.objects.values(numbers), places
+
+
 def test_meanings_are_the_distinct_targets_of_validation_first(tmp_path):
     (tmp_path / "train.txt").write_text("0 1 . 2 3 . 1\n1 1 . 2 3 . 0\n")
     (tmp_path / "valid.txt").write_text("3 3 . 0 0 . 0\n0 0 . 3 3 . 1\n2 3 . 0 0 . 0\n")
     files = {f"world.{split}_data": str(tmp_path / f"{split}.txt") for split in ("train", "valid")}
     world = make_world(load_experiment("disc_tiny", flags=files))
     assert (world.num_train, world.num_valid) == (2, 3)
-    candidates, targets = world.examples("train", np.array([1, 0]))
+    candidates, targets = examples(world, "train", np.array([1, 0]))
     assert candidates[[0, 1], targets[:, 0]].tolist() == [[1, 1], [2, 3]]
-    assert world.distinct_meanings(10).tolist() == [[3, 3], [2, 3], [1, 1]]
-    assert world.distinct_meanings(2).tolist() == [[3, 3], [2, 3]]
+    assert world.objects.values(world.distinct_meanings(10)).tolist() == [[3, 3], [2, 3], [1, 1]]
+    assert world.objects.values(world.distinct_meanings(2)).tolist() == [[3, 3], [2, 3]]

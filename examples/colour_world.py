@@ -1,0 +1,25 @@
+"""A world of colours from a formula, with all that a list of objects has: held-out values, nearest distractors."""
+
+import numpy as np
+
+from ecsuite.games.worlds.object_lists import ObjectListOptions, ObjectListWorld
+from ecsuite.games.worlds.objects import ObjectList
+
+
+class ColourWorld(ObjectListWorld):
+    """27 colours; agents see the shares of red, green and blue."""
+
+    Options = ObjectListOptions
+    data_files = ()  # no option names a file
+    source = "colours"
+
+    def read(self, source, trained):
+        """The objects, each once."""
+        levels = np.indices((3, 3, 3)).reshape(3, -1).T  # (27, 3)
+        return ObjectList(
+            source=source,
+            table=(levels / 2).astype(np.float32),
+            values_table=levels,
+            names=[tuple(f"{hue}={level}" for level in range(3)) for hue in ("red", "green", "blue")],
+            rows=np.arange(len(levels)),
+        )

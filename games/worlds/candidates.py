@@ -1,0 +1,76 @@
+"""The candidates of rounds: one target among distinct objects, and the objects of a batch each once."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.games.worlds.frequencies import Floats, drawn
+from ecsuite.games.worlds.world import Integers
+from ecsuite.runtime.randomness import distinct_draws
+
+Words = NDArray[np.uint64]
+Distractors = Callable[[Integers, Words], Integers]
+"""The distractors of targets, (batch,), by random words, (batch, num_distractors): (batch, num_distractors)."""
+
+
+def one_target(
+    words: Words, total: int, probabilities: Floats | None = None, distractors: Distractors | None = None
+) -> tuple[Integers, Integers]:
+    """Rounds of one target among distinct objects.
+
+    Args:
+        words: Random, (batch, num_candidates + 1).
+        total: Number of objects.
+        probabilities: Of each as the target, up to a factor, (total,); None: all are equally likely.
+        distractors: What is drawn beside a target; None: all sets of other objects are equally likely.
+
+    Returns:
+        The candidates, from 0 to `total` - 1, (batch, num_candidates), and the place of each target, (batch,).
+    """
+    num_candidates = words.shape[1] - 1
+    places = (words[:, -1] % np.uint64(num_candidates)).astype(np.int64)
+    if probabilities is None and distractors is None:
+        return distinct_draws(words[:, :-1], total), places
+    if probabilities is None:
+        targets = (words[:, 0] % np.uint64(total)).astype(np.int64)
+    else:
+        targets = drawn(probabilities, words[:, 0])
+    if distractors is None:
+        others = distinct_others(targets, words[:, 1:-1], total)
+    else:
+        others = distractors(targets, words[:, 1:-1])
+    return with_target_at(targets, others, places), places
+
+
+def distinct_others(targets: Integers, words: Words, total: int) -> Integers:
+    """Sets of objects without the target, (batch, number), of `total`; the words are random, (batch, number)."""
+    others = distinct_draws(words, total - 1)
+    return others + (others >= targets[:, None])
+
+
+def with_target_at(targets: Integers, others: Integers, places: Integers) -> Integers:
+    """Candidates with the target at a place, (batch, 1 + number).
+
+    Args:
+        targets: (batch,).
+        others: (batch, number).
+        places: Place of each target among the candidates, from 0, (batch,).
+    """
+    candidates = np.concatenate([targets[:, None], others], axis=1)
+    rounds = np.arange(len(targets))
+    candidates[rounds, 0] = candidates[rounds, places]
+    candidates[rounds, places] = targets
+    return candidates
+
+
+def each_once(*numbers: Integers) -> tuple[Integers, list[Integers]]:
+    """The objects that are in use, each once and in order, and the place of each number among them.
+
+    Args:
+        numbers: Objects by number, (batch, any width) each.
+    """
+    joined = np.concatenate(numbers, axis=1)
+    used, places = np.unique(joined, return_inverse=True)
+    ends = np.cumsum([each.shape[1] for each in numbers])[:-1]
+    return used, np.split(places.reshape(joined.shape), ends, axis=1)

@@ -1,0 +1,167 @@
+"""Worlds whose rounds are about objects: one target among distinct candidates."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ecsuite.games.worlds.candidates import Distractors, each_once, one_target
+from ecsuite.games.worlds.frequencies import Floats
+from ecsuite.games.worlds.objects import Objects, Product, Selection
+from ecsuite.games.worlds.splits import RARE, Subsets
+from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, RunSizes, World, one_hot
+from ecsuite.runtime.randomness import random_words
+
+CORPUS_BATCH = 4096
+"""Meanings per batch of the corpus."""
+
+
+class ObjectWorld(World):
+    """Base class of worlds whose rounds are about objects, which it draws by their numbers."""
+
+    shares_objects: ClassVar[bool] = False
+    """Whether each object of a batch is there once; otherwise objects are laid out by place."""
+    objects: Objects
+    """What rounds are about."""
+    num_candidates: int
+    """Candidates of a round."""
+    subsets: Subsets = Subsets()
+    """The objects of each split."""
+    probabilities: Floats | None = None
+    """Of each object as the target, (num_objects,); None: all are equally likely."""
+
+    def __init__(self, rounds: RoundSpec, sizes: RunSizes) -> None:
+        super().__init__(rounds, sizes)
+        self.num_candidates = self.num_targets + self.num_distractors
+
+    def take(self, objects: Objects, subsets: Subsets, source: str) -> None:
+        """Rounds are about these objects, of this source.
+
+        Raises:
+            ConfigError: If a split has fewer objects than a round has candidates.
+        """
+        self.objects, self.subsets, self.splits = objects, subsets, subsets.names
+        subsets.require(self.num_candidates, source, objects.number)
+        if subsets.evaluates_others:
+            held_out = (
+                f"{len(subsets.members['valid'])} of {objects.number} objects are held out from training"
+            )
+            self.notes = (*self.notes, f"{source}: {held_out}")
+
+    def draw(self, split: str, number: int, size: int) -> Batch:
+        """See `World`. Rounds of training come in a new order in each epoch."""
+        return self.batch_of(*self.candidates(split, number, self.round_indices(split, number, size)))
+
+    def candidates(self, split: str, number: int, indices: Integers) -> tuple[Integers, Integers]:
+        """The candidates of the rounds of batch `number` with these indices, and the places of their targets.
+
+        Returns:
+            Numbers of objects, (batch, num_candidates), and places, (batch, num_targets).
+        """
+        allowed = self.allowed(split, number)
+        total = self.objects.number if allowed is None else len(allowed)
+        probabilities = self.probabilities
+        if probabilities is not None and isinstance(allowed, np.ndarray):
+            probabilities = probabilities[allowed]
+        words = random_words(self.seed, split, indices, self.num_candidates + 1)
+        chosen, places = one_target(words, total, probabilities, self.distractors_in(split, allowed))
+        return chosen if allowed is None else allowed[chosen], places[:, None]
+
+    def trained_values(self) -> Integers | None:
+        """See `World`."""
+        trained = self.subsets.members.get("train")
+        return self.objects.values(trained) if self.shows_values and isinstance(trained, np.ndarray) else None
+
+    def allowed(self, split: str, number: int) -> Integers | Selection | None:
+        """The objects from which batch `number` of a split is drawn; None: all."""
+        return self.subsets.members.get(split)
+
+    def distractors_in(self, split: str, allowed: Integers | Selection | None) -> Distractors | None:
+        """How distractors are drawn from those objects of a split; None: all are equally likely."""
+        return None
+
+    def batch_of(self, candidates: Integers, targets: Integers) -> Batch:
+        """The batch of these candidates, (batch, num_candidates), with targets at places, (batch, num_targets)."""
+        num_rounds, num_candidates = candidates.shape
+        labels = np.zeros(candidates.shape, dtype=bool)
+        np.put_along_axis(labels, targets, True, axis=1)
+        shown = np.argsort(~labels, axis=1, kind="stable") if self.rounds.sender_sees_all else targets
+        used, places = candidates.ravel(), None
+        if self.shares_objects:
+            used, (places,) = each_once(candidates)
+            shown = np.take_along_axis(places, shown, axis=1)
+        else:
+            shown = np.arange(num_rounds)[:, None] * num_candidates + shown
+        objects, values = self.objects.seen(used), None
+        if self.num_values is not None:
+            values = objects if self.shows_values else self.objects.values(used)
+        return Batch(
+            objects=objects,
+            shown=shown,
+            num_positive=targets.shape[1],
+            candidates=places,
+            labels=labels,
+            values=values,
+            rules=None if self.rules is None else candidates[labels],
+            ids=self.objects.ids(used),
+        )
+
+    def features(self, objects: Tensor, dtype: torch.dtype) -> Tensor:
+        """One-hot attribute values, concatenated, where agents see these. See `World`."""
+        if self.shows_values:
+            assert self.num_values is not None
+            return one_hot(objects, max(self.num_values), dtype)
+        return super().features(objects, dtype)
+
+    def extra_evaluations(self) -> dict[str, tuple[World, str]]:
+        """Rounds about objects of training, if evaluations are about others, and about rare values. See `World`."""
+        further: dict[str, tuple[World, str]] = {}
+        if self.subsets.evaluates_others:
+            further["seen objects"] = (self, "seen")
+        if RARE in self.subsets.members:
+            further["rare values"] = (self, RARE)
+        return further
+
+
+class ValuesWorld(ObjectWorld):
+    """Base class of worlds of attribute values; the corpus has each distinct meaning once.
+
+    Where the sender sees several objects, the corpus is about rounds of evaluation.
+    """
+
+    default_perceptions = ("identity", "tanh")
+
+    def take(self, objects: Objects, subsets: Subsets, source: str) -> None:
+        """See the base class."""
+        super().take(objects, subsets, source)
+        self.value_names, self.num_values = objects.names, tuple(map(len, objects.names))
+        self.object_shape = (len(self.num_values) * max(self.num_values),)
+
+    def distinct_meanings(self, number: int) -> Integers:
+        """A seeded sample of objects without replacement, in their order; all if there are fewer, (number,)."""
+        total = self.objects.number
+        if number >= total:
+            return np.arange(total)
+        rng = np.random.default_rng([self.seed, *b"corpus"])
+        return np.sort(rng.choice(total, size=number, replace=False))
+
+    def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
+        """See `World` and the class."""
+        if self.rounds.sender_sees_all or self.num_targets > 1:
+            yield from super().corpus_batches(num_messages)
+            return
+        meanings = self.distinct_meanings(num_messages)[:, None]
+        for start in range(0, len(meanings), CORPUS_BATCH):
+            chosen = meanings[start : start + CORPUS_BATCH]
+            yield self.batch_of(chosen, np.zeros_like(chosen))
+
+    def describe(self, batch: Batch) -> Description:
+        """The values of the target, and the split that it is of. See `World`."""
+        described = super().describe(batch)
+        if isinstance(self.objects, Product) and self.subsets.members:
+            numbers = self.objects.numbers(described.meanings)
+            return replace(described, columns=self.subsets.column(numbers))
+        return described

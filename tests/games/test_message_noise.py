@@ -1,0 +1,215 @@
+"""The noise of a channel: known rates, lengths and capacities, of ids and of relaxed symbols alike."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import one_hot
+
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.games.checks import fault_of_ids, fault_of_message
+from ecsuite.games.registry import CHANNELS, NOISES
+from ecsuite.games.training import evaluate
+from ecsuite.games.training_notes import description
+from ecsuite.parts.registry import Part, read_options
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.testing.messages import of_all_lengths
+from ecsuite.testing.trial import Trial, play
+
+VOCAB, MAX_LEN, BATCH = 4, 5, 6000
+KINDS = ("none", "erasure", "confusion", "deletion", "insertion")
+OF_LENGTH = ("deletion", "insertion")
+
+
+def noise(kind, max_len=MAX_LEN, has_eos=True, **options):
+    return NOISES.load(kind)(
+        read_options(NOISES.load(kind).Options, options, "noise"),
+        vocab_size=VOCAB,
+        max_len=max_len,
+        has_eos=has_eos,
+    )
+
+
+def channel(**options):
+    made = CHANNELS.load("gumbel")
+    return made(read_options(made.Options, {"vocab_size": VOCAB, "max_len": MAX_LEN, **options}, "channel"))
+
+
+def generator(seed=1):
+    return torch.Generator().manual_seed(seed)
+
+
+def ids(*rows):
+    """Messages with EOS, filled up with PAD."""
+    found = torch.full((MAX_LEN + 1, len(rows)), PAD)
+    for index, row in enumerate(rows):
+        found[: len(row) + 1, index] = torch.tensor([*row, EOS])
+    return Message(symbols=found, ends=None, length=(found != PAD).sum(0).float())
+
+
+def relaxed(seed=0, batch=8):
+    """A message as Gumbel-softmax gives it."""
+    builder = channel().start_message("train", torch.zeros(batch, 1), generator(seed))
+    logits = torch.randn(MAX_LEN, batch, VOCAB + 1, generator=generator(seed), requires_grad=True)
+    for step in logits:
+        builder.step(step)
+    return builder.message(), logits
+
+
+def content(message):
+    return [[symbol for symbol in row if symbol > EOS] for row in message.symbols.t().tolist()]
+
+
+def test_deletion_of_all_leaves_the_empty_message():
+    of_ids = noise("deletion", probability=1.0)(of_all_lengths(channel(), 20), generator())
+    assert (
+        (of_ids.symbols[0] == EOS).all() and (of_ids.symbols[1:] == PAD).all() and (of_ids.length == 1).all()
+    )
+    got = noise("deletion", probability=1.0)(relaxed()[0], generator())
+    torch.testing.assert_close(got.length, torch.ones(8))
+    torch.testing.assert_close(got.symbols[0], one_hot(torch.zeros(8).long(), VOCAB + 1).float())
+
+
+@pytest.mark.parametrize("probability", [0.1, 0.4])
+def test_lengths_after_deletions_and_insertions_are_the_expected_ones(probability):
+    said = ids(*[[1, 2, 3]] * BATCH)
+    lost = noise("deletion", probability=probability)(said, generator())
+    assert lost.length.mean().item() == pytest.approx(1 + 3 * (1 - probability), abs=0.05)
+    in_order = content(lost)
+    assert all(row == sorted(row) for row in in_order)
+    put_in = noise("insertion", max_len=20, probability=probability)(said, generator())
+    assert put_in.length.mean().item() == pytest.approx(4 + 4 * probability, abs=0.05)
+    assert fault_of_ids(lost) is None and fault_of_ids(put_in) is None
+
+
+def test_insertion_before_each_symbol_and_what_has_no_room_is_lost():
+    got = noise("insertion", probability=1.0)(ids([1, 2, 3, 4], []), generator())
+    (first, second) = content(got)
+    assert first[1::2] == [1, 2] and len(first) == MAX_LEN and len(second) == 1
+    assert got.length.tolist() == [MAX_LEN + 1, 2] and fault_of_ids(got) is None
+
+
+@pytest.mark.parametrize("probability", [0.1, 0.5])
+def test_confusion_is_the_symmetric_channel_of_known_capacity(probability):
+    said = ids(*[[1 + number % VOCAB] for number in range(4 * BATCH)])
+    got = noise("confusion", probability=probability)(said, generator())
+    counts = np.zeros((VOCAB, VOCAB))
+    np.add.at(counts, (said.symbols[0].numpy() - 1, got.symbols[0].numpy() - 1), 1)
+    joint = counts / counts.sum()
+    expected = np.where(np.eye(VOCAB) == 1, 1 - probability, probability / (VOCAB - 1)) / VOCAB
+    np.testing.assert_allclose(joint, expected, atol=0.01)
+    bits = float((joint * np.log2(joint / (joint.sum(1, keepdims=True) * joint.sum(0)))).sum())
+    entropy = -sum(share * math.log2(share) for share in (probability, 1 - probability))
+    capacity = math.log2(VOCAB) - entropy - probability * math.log2(VOCAB - 1)
+    assert bits == pytest.approx(capacity, abs=0.02)
+    assert (got.symbols[1:] == said.symbols[1:]).all() and torch.equal(got.length, said.length)
+
+
+def test_erasure_keeps_ends_and_takes_symbols():
+    said = ids(*[[1, 2, 3]] * BATCH)
+    got = noise("erasure", probability=0.3)(said, generator())
+    is_there = got.symbols.sum(-1)[:4] > 0
+    assert (~is_there).float().mean().item() == pytest.approx(0.3, abs=0.02)
+    assert (got.ends.argmax(0) == 3).all() and torch.equal(got.length, said.length)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_relaxed_symbols_meet_the_same_as_ids(kind):
+    """One-hot weights with certain ends become what the ids become, to the last symbol."""
+    said = of_all_lengths(channel(), 60)
+    options = {} if kind == "none" else {"probability": 0.5}
+    of_ids = noise(kind, **options)(said, generator())
+    weights = one_hot(said.symbols.clamp(min=EOS), VOCAB + 1).float()
+    hard = Message(symbols=weights, ends=said.with_all_ends().ends, length=said.length)
+    got = noise(kind, **options)(hard, generator())
+    torch.testing.assert_close(got.length, of_ids.length)
+    torch.testing.assert_close(got.ends, of_ids.with_all_ends().ends)
+    if kind != "erasure":
+        is_there = of_ids.symbols != PAD
+        assert torch.equal(got.symbols.argmax(-1)[is_there], of_ids.symbols[is_there])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_of_relaxed_messages_agree_and_have_gradients(kind):
+    said, logits = relaxed(batch=50)
+    got = noise(kind, **({} if kind == "none" else {"probability": 0.4}))(said, generator())
+    assert fault_of_message(got, channel()) is None
+    assert got.symbols.shape == said.symbols.shape
+    if kind != "erasure":
+        torch.testing.assert_close(
+            got.symbols.sum(-1), torch.ones_like(got.length).expand(len(got.symbols), -1)
+        )
+    (got.length.sum() + got.symbols.square().sum()).backward()
+    assert logits.grad.isfinite().all() and logits.grad.abs().sum() > 0
+
+
+def test_deletion_of_relaxed_symbols_is_the_mean_over_what_they_stand_for():
+    """The probability of each end is that of messages drawn symbol by symbol from the weights."""
+    said, _ = relaxed(batch=1)
+    lost = torch.tensor([False, True, False, True, False, False])[:, None]
+    from ecsuite.games.message_edits import without
+
+    got = without(said, lost)
+    weights = said.symbols[:, 0].detach().double()
+    drawn = torch.multinomial(weights, 40000, replacement=True, generator=generator())  # (num_steps, draws)
+    ended = (drawn == EOS).cumsum(0)
+    drawn = torch.where((ended > 0) & ~((ended == 1) & (drawn == EOS)), PAD, drawn)
+    sample = without(
+        Message(symbols=drawn, ends=None, length=(drawn != PAD).sum(0).float()),
+        lost.expand(-1, drawn.shape[1]),
+    )
+    assert sample.length.mean().item() == pytest.approx(got.length.item(), abs=0.03)
+    ends = torch.stack([(sample.length == step).double().mean() for step in range(1, 7)])
+    torch.testing.assert_close(ends, got.ends[:, 0].double(), atol=0.01, rtol=0)
+    first = torch.bincount(sample.symbols[0], minlength=VOCAB + 1) / sample.symbols.shape[1]
+    torch.testing.assert_close(first.double(), got.symbols[0, 0].double(), atol=0.01, rtol=0)
+
+
+@pytest.mark.parametrize("kind", OF_LENGTH)
+def test_messages_of_equal_length_have_no_deletions(kind):
+    options = read_options(NOISES.load(kind).Options, {}, "noise")
+    with pytest.raises(
+        ConfigError, match=f"channel.noise: {kind} changes the length of messages: expected channel.length"
+    ):
+        channel(length="fixed", noise={"kind": kind})
+    assert noise(kind).options == options
+
+
+def test_the_noise_does_not_depend_on_how_far_ids_are_filled():
+    """A device that is not waited for makes all steps, another one stops with the longest message."""
+    said = ids([1, 2], [3], [4, 1])
+    short = Message(symbols=said.symbols[:3], ends=None, length=said.length)
+    for kind in KINDS[2:]:
+        first, second = (noise(kind, probability=0.5)(each, generator()) for each in (said, short))
+        assert torch.equal(first.symbols, second.symbols)
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_noise_in_evaluation_by_option(kind):
+    settings = (f"channel.noise={kind},probability=0.9", "channel.length=variable")
+    plain, noisy = (
+        Trial.of("channel", "gumbel", (*settings, f"evaluation.noise={flag}", "evaluation.num_valid=64"))
+        for flag in ("false", "true")
+    )
+    world = plain.world()
+    without_noise, with_noise = plain.game(world), noisy.game(world)
+    first = evaluate(without_noise, world, plain.experiment)
+    second, again = (evaluate(with_noise, world, noisy.experiment) for _ in range(2))
+    assert second == again and first["loss"] != second["loss"]
+    batch = world.batch("valid", 0)
+    said = [play(each.eval(), batch, "greedy").message for each in (without_noise, with_noise)]
+    assert torch.equal(*(each.symbols for each in said)) and first["length"] == second["length"]
+
+
+def test_part_of_none():
+    assert channel().options.noise == Part("none", NOISES.load("none").Options())
+
+
+@pytest.mark.parametrize(("flag", "when"), [("false", "none in evaluation"), ("true", "also in evaluation")])
+def test_the_description_of_a_run_says_when_messages_have_noise(flag, when, tmp_path):
+    settings = ("channel.noise=deletion,probability=0.2", f"evaluation.noise={flag}")
+    trial = Trial.of("channel", "gumbel", settings)
+    world = trial.world()
+    lines = description(trial.experiment, trial.game(world), world, tmp_path, step=0, num_steps=6)
+    assert f"; noise deletion, probability 0.2 in training, {when})" in lines[0]
