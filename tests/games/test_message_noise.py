@@ -10,7 +10,7 @@ from torch.nn.functional import one_hot
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.checks import fault_of_ids, fault_of_message
 from ecsuite.games.registry import CHANNELS, NOISES
-from ecsuite.games.training import evaluate
+from ecsuite.games.evaluation import evaluate
 from ecsuite.games.training_notes import description
 from ecsuite.parts.registry import Part, read_options
 from ecsuite.runtime.errors import ConfigError

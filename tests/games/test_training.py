@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ecsuite.formats import read_corpus
-from ecsuite.games import trainer, training_notes
+from ecsuite.games import train_state, training_notes
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import Players
@@ -133,7 +133,7 @@ def test_summary():
 
 
 def test_a_long_run_notes_the_options_that_shorten_it(tmp_path, small, run, monkeypatch):
-    monkeypatch.setattr(trainer, "ESTIMATE_AFTER", 0.0)
+    monkeypatch.setattr(train_state, "ESTIMATE_AFTER", 0.0)
     monkeypatch.setattr(training_notes, "LONG_RUN", 0.0)
     notes = []
     run(small("training.num_epochs=1"), tmp_path / "a", notes=notes)
