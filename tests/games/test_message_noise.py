@@ -9,8 +9,9 @@ from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.checks import fault_of_ids, fault_of_message
-from ecsuite.games.registry import CHANNELS, NOISES
 from ecsuite.games.evaluation import evaluate
+from ecsuite.games.players.players import make_players
+from ecsuite.games.registry import CHANNELS, NOISES
 from ecsuite.games.training_notes import description
 from ecsuite.parts.registry import Part, read_options
 from ecsuite.runtime.errors import ConfigError
@@ -193,12 +194,12 @@ def test_noise_in_evaluation_by_option(kind):
         for flag in ("false", "true")
     )
     world = plain.world()
-    without_noise, with_noise = plain.game(world), noisy.game(world)
+    without_noise, with_noise = (make_players(trial.experiment, world) for trial in (plain, noisy))
     first = evaluate(without_noise, world, plain.experiment)
     second, again = (evaluate(with_noise, world, noisy.experiment) for _ in range(2))
     assert second == again and first["loss"] != second["loss"]
     batch = world.batch("valid", 0)
-    said = [play(each.eval(), batch, "greedy").message for each in (without_noise, with_noise)]
+    said = [play(each.first_pair, batch, "greedy").message for each in (without_noise, with_noise)]
     assert torch.equal(*(each.symbols for each in said)) and first["length"] == second["length"]
 
 
@@ -207,9 +208,9 @@ def test_part_of_none():
 
 
 @pytest.mark.parametrize(("flag", "when"), [("false", "none in evaluation"), ("true", "also in evaluation")])
-def test_the_description_of_a_run_says_when_messages_have_noise(flag, when, tmp_path):
+def test_the_description_of_a_run_says_when_messages_have_noise(flag, when):
     settings = ("channel.noise=deletion,probability=0.2", f"evaluation.noise={flag}")
     trial = Trial.of("channel", "gumbel", settings)
     world = trial.world()
-    lines = description(trial.experiment, trial.game(world), world, tmp_path, step=0, num_steps=6)
+    lines = description(trial.experiment, make_players(trial.experiment, world), world)
     assert f"; noise deletion, probability 0.2 in training, {when})" in lines[0]
