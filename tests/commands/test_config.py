@@ -35,7 +35,7 @@ def test_parts_of_ones_own_are_shown(ecsuite, tmp_path):
     assert ecsuite("new", "channel", "noisy.py")[0] == 0
     code, out, _ = ecsuite("config", "disc_tiny", "--set", "channel=./noisy.py:Noisy")
     assert code == 0
-    assert "  kind: ./noisy.py:Noisy\n" in out and "  confusion: 0.1  # Share of a symbol's weight" in out
+    assert "  kind: ./noisy.py:Noisy\n" in out and "  confusion: 0.1  # Share of the symbols that ar" in out
     assert "code" not in out.split()
 
 
