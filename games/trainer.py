@@ -73,7 +73,7 @@ class Trainer:
         self.num_steps = play.steps_per_epoch * self.settings.num_epochs
         self.optimise: Optimise | None = None
         if isinstance(play, TrainedPlay):
-            self.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
+            self.optimise = play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
             self.schedule = SCHEDULES.make(experiment.schedule, steps_per_epoch=play.steps_per_epoch)
         self.chance = dict(play.chance())
         self.language_metrics = LanguageMetrics(experiment)
@@ -159,11 +159,8 @@ class Trainer:
         step = self.state.step
         try:
             if self.optimise is not None:
-                assert isinstance(self.play, TrainedPlay)
                 self.optimise.factor = self.schedule.factor(step)
-                self.state.add(self.play.update(step, self.optimise))
-            else:
-                self.state.add(self.play.go_on(step))
+            self.state.add(self.play.go_on(step))
         except NotFiniteError as error:
             if step > 0 and self._has_finite_state():
                 self._save()

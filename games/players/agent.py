@@ -1,5 +1,6 @@
 """An agent: it speaks, listens, or does both. What it is, is a state of it: newly begun, loaded from a run, frozen."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
 
 
-class Side(nn.Module):
+class Side(nn.Module, ABC):
     """What an agent speaks with, or what it listens with: a perception of objects, and more.
 
     In training objects are perturbed, and vectors dropped out, unless it is frozen: then its weights stay as they are,
@@ -51,9 +52,9 @@ class Side(nn.Module):
         self.device = fn(torch.empty(0, device=self.device)).device
         return super()._apply(fn, recurse)  # type: ignore[no-any-return, no-untyped-call]
 
+    @abstractmethod
     def learnt(self) -> list[nn.Module]:
         """The modules whose weights it learns, and which stay as they are where it is frozen."""
-        raise NotImplementedError
 
     def freeze(self) -> None:
         """Keep the weights as they are, where the experiment asks for it."""

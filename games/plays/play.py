@@ -24,6 +24,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.sections import EvaluationOptions, Experiment, Role
 from ecsuite.parts.own_code import NoOptions
+from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.games.initial_weights import Agents
@@ -117,7 +118,7 @@ class Play(ABC):
 
     def take_agents(self, role: Role, agents: "Agents", source: str) -> None:
         """Let the agents of a role begin with the weights of those of another run; see `set_agent_weights`."""
-        raise NotImplementedError(f"{type(self).__name__}: training.init_{role} is not read")
+        raise ConfigError(f"training.init_{role}: {type(self).__name__} has no method take_agents")
 
     def keep(self, folder: Path) -> dict[str, Any]:
         """Write what is kept beside the corpus into the run folder; returns what the metadata says of it."""
@@ -141,10 +142,12 @@ class TrainedPlay(Play):
 
     sections: ClassVar[tuple[str, ...]] = ("optimizer", "schedule")
     module: nn.Module
+    optimise: "Optimise"
+    """Changes the weights; set before the first step."""
 
     def objective(self, step: int) -> tuple[Tensor, Measures]:
         """What step `step` minimises, a scalar, and its measures. Not needed where `update` is defined."""
-        raise NotImplementedError(f"{type(self).__name__}: expected a method objective or update")
+        raise ConfigError(f"{type(self).__name__}: for a TrainedPlay, expected a method objective or update")
 
     def update(self, step: int, optimise: "Optimise") -> Measures:
         """Change the weights at a step, once or several times; returns the measures of the step.
@@ -158,8 +161,17 @@ class TrainedPlay(Play):
         return measures
 
     def go_on(self, step: int) -> Measures:
-        """A trained play goes on by `update`."""
-        raise NotImplementedError(f"{type(self).__name__} is trained: it goes on by update")
+        """Play step `step`, and learn from it; see `update`."""
+        return self.update(step, self.optimise)
+
+    def check(self, folder: Path, note: Note) -> None:
+        """Refuse a play without weights, or without anything that they learn from."""
+        if not isinstance(vars(self).get("module"), nn.Module):
+            raise ConfigError(f"{type(self).__name__}: for a TrainedPlay, expected a module, self.module")
+        if type(self).update is TrainedPlay.update and type(self).objective is TrainedPlay.objective:
+            raise ConfigError(
+                f"{type(self).__name__}: for a TrainedPlay, expected a method objective or update"
+            )
 
     def modules_of(self, role: Role) -> Iterable[nn.Module]:
         """The modules whose weights `optimizer.sender_lr` or `receiver_lr` is of."""

@@ -67,6 +67,7 @@ class Signalling(TrainedPlay):
 
     def check(self, folder: Path, note: Callable[[str], None]) -> None:
         """Refuse what does not fit into the memory or on the disk, and parts of the user's own that fail."""
+        super().check(folder, note)
         require_resources(self.experiment, self.players, folder, self.device, note)
         if self.experiment.code:
             try_first_step(self.experiment, self.world, self.players.first_pair, self.steps_per_epoch)

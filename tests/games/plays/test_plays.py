@@ -101,3 +101,24 @@ def test_a_run_without_senders_and_receivers_says_so(tmp_path):
     played(experiment("naming"), tmp_path)
     with pytest.raises(ConfigError, match="has no senders and receivers to ask: score its corpus"):
         load_run(tmp_path).evaluate()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("module = None", "expected a module, self.module"),
+        ("def __init__(self, options, **known):\n        super().__init__(options, **known)\n"
+         "        self.module = torch.nn.Linear(1, 1)", "expected a method objective or update"),
+    ],
+    ids=["no weights", "no objective"],
+)  # fmt: skip
+def test_a_trained_play_that_can_not_learn_is_refused_before_anything_is_written(tmp_path, body, message):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import torch\nfrom ecsuite.games.plays.play import TrainedPlay\n\n\nclass Mine(TrainedPlay):\n"
+        f"    {body}\n\n    def evaluate(self):\n        return {{}}\n\n"
+        "    def corpus(self, evaluation):\n        return None\n"
+    )
+    with pytest.raises(ConfigError, match=f"^Mine: for a TrainedPlay, {message}$"):
+        played(load_experiment("disc_tiny", [f"play={file}:Mine"]), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
