@@ -115,6 +115,11 @@ class Channel(nn.Module, ABC):
         """Values of words as numbers from 0 to 1, which the corpus has in levels; the same shape."""
         return values.float().clamp(0, 1)
 
+    @property
+    def has_noise(self) -> bool:
+        """Whether the receiver may get another message than the one that is said."""
+        return type(self).received is not Channel.received
+
     def received(self, message: Message, generator: Noise | None) -> Message:
         """A message as the receiver gets it in training, with the noise of the channel.
 
@@ -164,6 +169,11 @@ class SymbolChannel(Channel):
             return self.start_training_message(like, generator, epoch)
         noise = gumbel_noise(self.options, like, generator) if mode == "sample" else None
         return DiscreteMessageBuilder(self.options, noise, track=False)
+
+    @property
+    def has_noise(self) -> bool:
+        """See the base class."""
+        return type(self).received is not SymbolChannel.received or self.options.noise.kind != "none"
 
     def received(self, message: Message, generator: Noise | None) -> Message:
         """With the noise of the option `noise`. See the base class."""

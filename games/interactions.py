@@ -153,7 +153,6 @@ def _of_batch(
     candidates, truth = pair.round_parts(batch)
     message = pair.speaker.generate_message(batch, mode, noise)
     outcome = pair.understand(message, candidates, truth, mode=mode, generator=noise)
-    answer, _ = pair.listener.response(message, candidates, noise)
     columns = _description(world, batch)
     ids = numbers.of(batch)
     columns["seen"] = _lists(ids[batch.shown])
@@ -163,7 +162,7 @@ def _of_batch(
         if batch.values is not None:
             columns["candidate_values"] = _lists(batch.values[seen], batch.present)
     columns["message"] = _messages(message, is_of_values=pair.channel.num_levels is not None)
-    right, chosen, likely = _answers(pair, answer, truth)
+    right, chosen, likely = _answers(pair, outcome.answer, truth)
     if batch.present is not None:
         right = _place_among(batch.present, right)
         chosen = None if chosen is None else _place_among(batch.present, chosen)

@@ -49,6 +49,9 @@ class RoundOutputs:
     measures: Mapping[str, Tensor]
     """Measures of the task, (batch,) each."""
     message: Message
+    """What was said; noise of the channel comes after it."""
+    answer: Tensor
+    """What the task got of it; see `Listener.response`."""
 
 
 class Pair(nn.Module):
@@ -158,7 +161,7 @@ class Pair(nn.Module):
             )
         loss, cost = self.loss(output, ends, message)
         measures = {name: (ends.detach() * value).sum(0) for name, value in output.measures.items()}
-        return RoundOutputs(loss=loss, cost=cost, measures=measures, message=message)
+        return RoundOutputs(loss=loss, cost=cost, measures=measures, message=message, answer=answer)
 
     def rounds(self, batch: Batch) -> SeenRounds:
         """The rounds of a batch as the two see them."""
@@ -217,6 +220,10 @@ def _check_effects(experiment: Experiment, channel: Channel, loss: Loss, task: T
     if loss.samples_answers and not channel.has_policy_gradient:
         raise ConfigError(
             f"loss.kind: rewards have no gradient for channel {kind}: expected channel reinforce"
+        )
+    if experiment.evaluation.noise and not channel.has_noise:
+        raise ConfigError(
+            f"evaluation.noise: channel {kind} has none: expected false, or noise such as channel.noise=deletion"
         )
     if experiment.evaluation.mode == "sample" and not channel.has_samples:
         raise ConfigError(f"evaluation.mode: messages of channel {kind} are not sampled, expected greedy")

@@ -104,13 +104,13 @@ class Players(Agents):
         for number, sender in enumerate(self.senders):
             pairs = [self.pair(number, receiver) for receiver in self.schedule.partners(number)]
             message = sender.message(rounds.shown, rounds.num_positive, mode, generator, epoch)
-            for pair in pairs:
-                understood = pair.understand(
-                    message, rounds.candidates, rounds.truth, mode=mode, generator=generator
-                )
-                played.append(pair.result(understood))
+            understood = [
+                pair.understand(message, rounds.candidates, rounds.truth, mode=mode, generator=generator)
+                for pair in pairs
+            ]
+            played += [pair.result(outputs) for pair, outputs in zip(pairs, understood, strict=True)]
             if self.options.voting:
-                voted.append(votes(pairs, rounds, message, generator))
+                voted.append(votes(self.task, [outputs.answer for outputs in understood], rounds.truth))
         measures = {
             name: torch.stack([result.measures[name] for result in played]) for name in played[0].measures
         }

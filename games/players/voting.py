@@ -8,23 +8,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ecsuite.agents.message import Message
-from ecsuite.games.noise import Noise
-from ecsuite.games.players.pair import Pair
-from ecsuite.games.tasks import right_parts
-from ecsuite.games.views import SeenRounds
+from ecsuite.games.tasks import Task, Truth, right_parts
 
 
-def votes(pairs: Sequence[Pair], rounds: SeenRounds, message: Message, generator: Noise | None) -> Tensor:
+def votes(task: Task, answers: Sequence[Tensor], truth: Truth) -> Tensor:
     """The accuracy of the vote, a scalar: the share of the candidate choices that are right.
 
     Args:
-        pairs: One sender with each receiver that votes; their task has `choices`.
-        rounds: What they play.
-        message: The messages of the sender.
-        generator: See `Pair.play`.
+        task: What the receivers do, which has choices.
+        answers: What it gets of each receiver that votes; see `Listener.response`.
+        truth: What is right.
     """
-    answers = [pair.listener.response(message, rounds.candidates, generator)[0] for pair in pairs]
-    choices = [pair.task.choices(answer) for pair, answer in zip(pairs, answers, strict=True)]
-    mean = torch.stack([each.softmax(-1) for each in choices]).mean(0)
-    return right_parts(mean.argmax(-1), rounds.truth).float().mean()
+    mean = torch.stack([task.choices(answer).softmax(-1) for answer in answers]).mean(0)
+    return right_parts(mean.argmax(-1), truth).float().mean()

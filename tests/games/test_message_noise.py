@@ -10,6 +10,7 @@ from torch.nn.functional import one_hot
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.checks import fault_of_ids, fault_of_message
 from ecsuite.games.evaluation import evaluate
+from ecsuite.games.interactions import record_interactions
 from ecsuite.games.players.players import make_players
 from ecsuite.games.registry import CHANNELS, NOISES
 from ecsuite.games.training_notes import description
@@ -214,3 +215,32 @@ def test_the_description_of_a_run_says_when_messages_have_noise(flag, when):
     world = trial.world()
     lines = description(trial.experiment, make_players(trial.experiment, world), world)
     assert f"; noise deletion, probability 0.2 in training, {when})" in lines[0]
+
+
+def test_noise_in_evaluation_where_there_is_none_is_refused():
+    trial = Trial.of("channel", "gumbel", ("evaluation.noise=true",))
+    with pytest.raises(ConfigError, match="channel gumbel has none: expected false"):
+        trial.game(trial.world())
+
+
+def test_votes_and_answers_are_of_the_messages_that_arrive():
+    """All symbols get lost: so no receiver, no vote and no answer of the table is better than without a message."""
+    settings = ("channel.noise=deletion,probability=1.0", "evaluation.noise=true", "evaluation.num_valid=64")
+    society = ("society.receivers=3", "society.voting=true")
+    trial = Trial.of("channel", "gumbel", (*settings, *society))
+    world = trial.world()
+    players = make_players(trial.experiment, world)
+    sender = players.senders[0]
+    lost = sender.channel.received(
+        sender.generate_message(world.batch("valid", 0), "greedy", None), generator()
+    )
+    rounds = players.first_pair.rounds(world.batch("valid", 0))
+    alone = [
+        listener.response(lost, rounds.candidates, None)[0][-1].softmax(-1) for listener in players.receivers
+    ]
+    right = torch.stack(alone).mean(0).argmax(-1) == rounds.truth.labels.int().argmax(-1)
+    played = players.eval().play(world.batch("valid", 0), "greedy", generator())
+    assert float(played.measures["voting_accuracy"]) == float(right.float().mean())
+    pytest.importorskip("pyarrow")
+    rows = record_interactions(players, {"valid": (world, "valid")}, trial.experiment).to_pylist()
+    assert all(row["correct"] == row["accuracy"] for row in rows)

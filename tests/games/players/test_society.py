@@ -256,14 +256,8 @@ def test_a_vote_is_by_the_mean_probability():
 
     def accuracy(rows, winner):
         task = SimpleNamespace(choices=lambda answer: answer[-1])
-        listeners = [
-            SimpleNamespace(response=lambda *_, row=row: (row.log()[None, None], torch.ones(1, 1)))
-            for row in rows
-        ]
-        pairs = [SimpleNamespace(listener=listener, task=task) for listener in listeners]
         labels = torch.arange(3)[None] == winner
-        rounds = SimpleNamespace(candidates=None, truth=Truth(labels=labels, values=None))
-        return float(votes(pairs, rounds, None, None))
+        return float(votes(task, rows.log()[:, None, None], Truth(labels=labels, values=None)))
 
     given = torch.tensor([[0.5, 0.45, 0.05], [0.5, 0.45, 0.05], [0.001, 0.6, 0.399]])
     assert [accuracy(given, winner) for winner in (0, 1)] == [0.0, 1.0]
@@ -297,19 +291,13 @@ def test_receivers_that_are_right_have_a_vote_that_is_right(small, settings, mon
 
 def test_a_vote_has_the_temperature_of_the_answers():
     """Cosines of three receivers, of which one is sure: at temperature 1 the other two would win."""
-    from types import SimpleNamespace
-
     from ecsuite.games.players.voting import votes
     from ecsuite.games.tasks import InBatch, Truth
 
     cosines = torch.tensor([[0.50, 0.45, -1.0], [0.50, 0.45, -1.0], [-0.9, 0.9, 0.2]])
     task = InBatch(InBatch.Options(), world=None, state_size=1)
-    listeners = [SimpleNamespace(response=lambda *_, row=row: (row[None, None], None)) for row in cosines]
-    pairs = [SimpleNamespace(listener=listener, task=task) for listener in listeners]
-    rounds = SimpleNamespace(
-        candidates=None, truth=Truth(labels=torch.tensor([[False, True, False]]), values=None)
-    )
-    assert float(votes(pairs, rounds, None, None)) == 1.0
+    truth = Truth(labels=torch.tensor([[False, True, False]]), values=None)
+    assert float(votes(task, cosines[:, None, None], truth)) == 1.0
 
 
 def test_the_corpus_says_who_spoke_and_scores_are_means_over_speakers(small, run, tmp_path):
