@@ -56,14 +56,14 @@ def fault_of_features(world: World, batch: Batch, dtype: torch.dtype) -> str | N
     return None if bool(found.isfinite().all()) else "expected finite features of objects"
 
 
-def fault_of_measures(measures: Mapping[str, float], chance: Iterable[str]) -> str | None:
+def fault_of_measures(measures: Mapping[str, float], needed: Iterable[str]) -> str | None:
     """What is missing or not finite among the means of a batch or of an evaluation; None if nothing is.
 
     Args:
-        measures: Loss, measures of the task, and length.
-        chance: The measures for which there is a chance level.
+        measures: By name, such as loss, measures of the task, and length.
+        needed: The names that there have to be.
     """
-    missing = [name for name in ("loss", "accuracy", *chance) if name not in measures]
+    missing = [name for name in needed if name not in measures]
     if missing:
         return f"expected a measure {', '.join(missing)}, got {', '.join(measures)}"
     bad = {name: value for name, value in measures.items() if not np.isfinite(value)}

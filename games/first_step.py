@@ -15,11 +15,13 @@ from torch import Tensor, nn
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.message import Message
 from ecsuite.agents.own_agents import check_message, check_states, require_shape, type_name, wrong
+from ecsuite.corpus import Corpus
 from ecsuite.games.checks import fault_of_batch, fault_of_features, fault_of_measures, fault_of_message
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import Optimise
 from ecsuite.games.players.pair import Pair, PlayResult
-from ecsuite.games.registry import SCHEDULES
+from ecsuite.games.plays.play import Play, TrainedPlay
+from ecsuite.games.registry import PLAYS, SCHEDULES
 from ecsuite.games.sections import Experiment, foreign_parts
 from ecsuite.games.tasks import TaskOutput
 from ecsuite.games.worlds.world import World
@@ -70,13 +72,36 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
         raise PartError(f"{where}the first step with {', '.join(kinds)} failed: {said}") from error
 
 
+def try_play(experiment: Experiment, device: torch.device) -> None:
+    """Make the first step of a play of the user's own with another one like it, and evaluate it.
+
+    Raises:
+        PartError: If what it returns does not fit; the message names its file and line.
+    """
+    kind = experiment.play.kind
+    play: Play = PLAYS.make(experiment.play, experiment=experiment, device=device)
+    if isinstance(play, TrainedPlay):
+        play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
+    for method, measures, needed in (
+        ("go_on", play.go_on(0), ()),
+        ("evaluate", play.evaluate(), (*play.figures, *play.chance())),
+    ):
+        if not isinstance(measures, Mapping):
+            raise wrong(kind, method, "measures by name", type_name(measures))
+        figures = {name: float(value) for name, value in measures.items()}
+        _refuse(kind, method, fault_of_measures(figures, needed))
+    corpus = play.corpus(experiment.evaluation)
+    if not isinstance(corpus, Corpus):
+        raise wrong(kind, "corpus", "a Corpus", type_name(corpus))
+
+
 def _check_play(experiment: Experiment, game: Pair, played: PlayResult) -> None:
     """Check the message and the measures of a batch."""
     fault = fault_of_message(played.message, game.channel)
     _refuse(experiment.channel.kind, "start_message", fault)
     _refuse(experiment.sender.kind, "forward", fault)
     measures = {name: float(value) for name, value in played.measures.items()}
-    if fault := fault_of_measures(measures, game.task.chance()):
+    if fault := fault_of_measures(measures, ("loss", "accuracy", *game.task.chance())):
         _refuse(experiment.loss.kind, "forward", fault)
         _refuse(experiment.task.kind, "forward", fault)
         raise ValueError(fault)

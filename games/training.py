@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import ecsuite.parts.own_code as own_code
 from ecsuite.games.experiment import ignore
+from ecsuite.games.first_step import try_play
 from ecsuite.games.initial_weights import with_initial_weights
 from ecsuite.games.loggers import Logger
 from ecsuite.games.plays.play import Play
@@ -66,5 +68,7 @@ def train(
         for role, agents in initial.items():
             play.take_agents(role, agents, str(experiment.training.init_of(role)))
         play.check(folder, note)
+        if own_code.is_foreign(experiment.play.kind):
+            try_play(experiment, place)
         trainer = Trainer(play, experiment, folder, device=place, callbacks=callbacks)
         return trainer.run(resume=resume)

@@ -257,7 +257,9 @@ def evaluates(trial: Trial) -> None:
     """Its measures are finite numbers, and there is a chance level for each."""
     world = trial.world()
     players = make_players(trial.experiment, world)
-    fault = fault_of_measures(evaluate(players, world, trial.experiment), players.chance())
+    fault = fault_of_measures(
+        evaluate(players, world, trial.experiment), ("loss", "accuracy", *players.chance())
+    )
     require(fault is None, str(fault))
 
 

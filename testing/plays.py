@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ecsuite.formats import read_corpus
+from ecsuite.games.checks import fault_of_measures
 from ecsuite.testing import games
 from ecsuite.testing.check import Check, bound, require
 from ecsuite.testing.trial import Trial, scratch_folder
@@ -23,9 +22,8 @@ def gives_a_corpus(trial: Trial) -> None:
         result = trial.train(folder / "run")
         require(len(read_corpus(folder / "run").messages) > 0, "its corpus has no messages")
         play = trial.play()
-        missing = [name for name in (*play.figures, *play.chance()) if name not in result.measures]
-        require(not missing, f"no figure {', '.join(missing)} in an evaluation")
-        require(bool(np.isfinite(list(result.measures.values())).all()), f"not finite: {result.measures}")
+        fault = fault_of_measures(result.measures, (*play.figures, *play.chance()))
+        require(fault is None, str(fault))
 
 
 PLAYS = (games.options_survive_yaml, games.training_repeats, games.training_resumes, gives_a_corpus)

@@ -94,7 +94,7 @@ class Subsets:
             are = ", ".join(f"{size} in {name}" for name, size in sizes.items())
             raise ConfigError(
                 f"{least} distinct candidates need as many objects, but of {source} there are {are or total}: "
-                "lower task.num_distractors"
+                f"lower task.num_distractors{', or hold out others' if self.members else ''}"
             )
 
 

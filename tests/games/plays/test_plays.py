@@ -122,3 +122,28 @@ def test_a_trained_play_that_can_not_learn_is_refused_before_anything_is_written
     with pytest.raises(ConfigError, match=f"^Mine: for a TrainedPlay, {message}$"):
         played(load_experiment("disc_tiny", [f"play={file}:Mine"]), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('return {"accuracy": right / rounds}', "return right", "expected measures by name, got int"),
+        ('return {"accuracy": right / rounds}', 'return {"accuracy": rigt}', "name .rigt. is not defined"),
+        (
+            'return {"accuracy": float(',
+            'return {"acuracy": float(',
+            "expected a measure accuracy, got acuracy",
+        ),
+        ("return Corpus(", "return list(", "takes no keyword arguments"),
+    ],
+    ids=["no measures", "a typing error", "another name", "no corpus"],
+)
+def test_a_play_is_tried_before_anything_is_written(tmp_path, old, new, message):
+    """One line with the file and its line, also of what would have failed at the end only."""
+    file, text = tmp_path / "mine.py", (EXAMPLES / "naming_game.py").read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    with pytest.raises(Exception, match=message) as raised:
+        played(load_experiment("disc_tiny", [f"play={file}:NamingGame"]), tmp_path / "run")
+    assert str(own_code.error_in_part(raised.value) or raised.value).startswith(f"{file}:")
+    assert not (tmp_path / "run").exists()
