@@ -16,6 +16,7 @@ import ecsuite.parts.own_code as own_code
 from ecsuite.agents.message import Message
 from ecsuite.agents.own_agents import check_message, check_states, require_shape, type_name, wrong
 from ecsuite.corpus import Corpus
+from ecsuite.games.channels import Channel
 from ecsuite.games.checks import fault_of_batch, fault_of_features, fault_of_measures, fault_of_message
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import Optimise
@@ -126,7 +127,15 @@ def _watch(experiment: Experiment, game: Pair) -> None:
         _replace(
             game.channel, "start_message", lambda builder, *_: _watch_builder(kind, game.channel, builder)
         )
+        _replace(game.channel, "received", lambda message, *_: _check_received(kind, game.channel, message))
     _hook(experiment.loss, game.loss, _check_loss)
+
+
+def _check_received(kind: str, channel: Channel, message: Any) -> None:
+    """Check what the receiver gets of a message."""
+    if not isinstance(message, Message):
+        raise wrong(kind, "received", "a Message", type_name(message))
+    _refuse(kind, "received", fault_of_message(message, channel))
 
 
 def _hook(part: Part, module: Any, check: Callable[[str, Any, Any, Any], None]) -> None:

@@ -27,7 +27,17 @@ from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
 from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
 from ecsuite.formats import write_corpus
 from ecsuite.games.experiment import load_experiment, named_configs
-from ecsuite.games.registry import CHANNELS, LOGGERS, LOSSES, NOISES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.registry import (
+    CHANNELS,
+    LOGGERS,
+    LOSSES,
+    NOISES,
+    OPTIMIZERS,
+    PLAYS,
+    SCHEDULES,
+    TASKS,
+    WORLDS,
+)
 from ecsuite.grammars.registry import GRAMMARS
 from ecsuite.parts.error_messages import one_line
 
@@ -188,7 +198,7 @@ def test_list_names_everything(ecsuite):
     registries = {
         "games": named_configs(), "tasks": TASKS.parts, "channels": CHANNELS.parts, "worlds": WORLDS.parts,
         "senders": senders, "receivers": receivers, "perceptions": PERCEPTIONS.parts, "losses": LOSSES.parts,
-        "noises": NOISES.parts,
+        "noises": NOISES.parts, "plays": PLAYS.parts,
         "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts, "loggers": LOGGERS.parts,
         "grammars": GRAMMARS.parts, "metrics": METRICS.parts, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": {*named_studies(), *cbm_studies(), *shipped_studies()},

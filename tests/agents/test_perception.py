@@ -25,7 +25,7 @@ def make(name, object_shape=IMAGES, size=12, state_size=None):
     section = {"kind": name, **({"size": size} if has_size else {})}
     torch.manual_seed(0)
     return make_object_perception(
-        read_part(PERCEPTIONS, section, "perception"), object_shape, state_size=state_size
+        read_part(PERCEPTIONS, [("", section)], "perception"), object_shape, state_size=state_size
     )
 
 

@@ -47,7 +47,7 @@ def timm(monkeypatch):
 
 def make(shape=SHAPE, **options):
     section = {"kind": "pretrained", "model": "tiny", **options}
-    return make_object_perception(read_part(PERCEPTIONS, section, "perception"), shape)[0]
+    return make_object_perception(read_part(PERCEPTIONS, [("", section)], "perception"), shape)[0]
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ FUNCTIONS = ("metric", "grammar")
 WRONG_SHAPES = {
     "world": ("labels=labels,", "labels=labels[:, :1],"),
     "task": ("return TaskOutput(loss=loss,", "return TaskOutput(loss=loss[0, 0],"),
-    "channel": ("return self.symbols[-1]", "return self.symbols[-1][:, 1:]"),
+    "channel": ("self.options.confusion).long()", "self.options.confusion).long()[:, 1:]"),
     "sender": ("return builder.message()", "return builder.message().symbols"),
     "receiver": ("message.at_ends(states)", "message.at_ends(states[..., 1:])"),
     "perception": (".to(features.dtype)", ".to(features.dtype)[:, 1:]"),
@@ -94,7 +94,7 @@ def test_a_fault_is_told_in_a_line_and_nothing_is_written(ecsuite, tmp_path, kin
 UNFIT = {
     "ends": (
         "channel",
-        ("return self.symbols[-1]", "self.ends[-1] = self.ends[-1] * 0.5; return self.symbols[-1]"),
+        ("return rotated(message", "return rotated(replace(message, ends=message.ends * 0.5)"),
         "own: the probabilities of its ends do not add up to 1",
     ),
     "length": (
@@ -115,6 +115,7 @@ def test_what_does_not_fit_is_told_before_the_first_step(ecsuite, tmp_path, faul
     kind, (right, wrong), message = UNFIT[fault]
     code = template(kind)
     assert right in code
+    code = code.replace("import dataclass", "import dataclass, replace")
     Path("own.py").write_text(code.replace(right, wrong))
     status, out, err = ecsuite(*COMMANDS[kind])
     assert (status, out) == (2, "") and not Path("runs").exists()
