@@ -33,12 +33,13 @@ from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.tuning import finetune
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.players.pair import Pair
 from ecsuite.games.runs import load_run
 from ecsuite.games.training import train
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.graph import Runner
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, DivergedError
 
 pytestmark = pytest.mark.device("pretended", "cuda")
 
@@ -262,8 +263,8 @@ def finetune_steps(number):
 @pytest.mark.device("pretended", is_open=False)
 @pytest.mark.parametrize(
     ("make_steps", "waits"),
-    # A game looks whether its loss is finite before it is used, ICY whether the language was acquired.
-    [(play_steps, 1), (learn_steps, 1), (pretrain_steps, 0), (finetune_steps, 0)],
+    # ICY looks whether the language was acquired.
+    [(play_steps, 0), (learn_steps, 1), (pretrain_steps, 0), (finetune_steps, 0)],
 )
 def test_how_often_a_step_waits_for_the_device(make_steps, waits):
     from pretended_cuda.device import pretended
@@ -276,3 +277,24 @@ def test_how_often_a_step_waits_for_the_device(make_steps, waits):
     few, many = counted(8), counted(12)
     more = {where: (many.syncs - few.syncs)[where] for where in many.syncs - few.syncs}
     assert sum(more.values()) == 4 * waits, more
+
+
+@pytest.mark.device("pretended", is_open=False)
+def test_a_loss_that_is_not_finite_is_found_at_the_next_checkpoint(tmp_path, monkeypatch):
+    """Nothing that it changed is saved."""
+    from pretended_cuda.device import pretended
+
+    play_batch, calls = Pair.play, []
+
+    def poisoned(pair, batch, mode, *rest):
+        played = play_batch(pair, batch, mode, *rest)
+        calls.extend([mode] * (mode == "train"))
+        if mode == "train" and len(calls) == 6:
+            object.__setattr__(played, "objective", played.objective * float("nan"))
+        return played
+
+    monkeypatch.setattr(Pair, "play", poisoned)
+    sizes = ("training.num_examples=192", "training.num_epochs=1", "training.evaluate_every=99")
+    with pretended(), pytest.raises(DivergedError, match=r"^step 8: the loss was not finite in a step since"):
+        play("disc_tiny", *sizes, "training.checkpoint_every=4", folder=tmp_path)
+    assert [file.name for file in tmp_path.glob("*.safetensors")] == ["checkpoint-000000004.safetensors"]
