@@ -3,8 +3,8 @@
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
-from dataclasses import asdict, fields, is_dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +18,7 @@ from ecsuite.commands.named import (
     singular,
 )
 from ecsuite.commands.options import Json
+from ecsuite.eval.reports.citations import author_years
 from ecsuite.eval.reports.console import print_json
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.runtime.errors import look_up
@@ -95,10 +96,10 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
     plain = name.partition(",")[0] if kind == "grammars" else name
     if kind == "grammars" and is_foreign(name):
         return details | _own(name)
-    details["about"] = look_up(singular(kind), plain, lines)
     if kind == "games":
-        details |= _game(name)
-    elif entry.functions is not None:
+        return details | _game(name, lines)
+    details["about"] = look_up(singular(kind), plain, lines)
+    if entry.functions is not None:
         details["text"] = _text(found(entry.functions).load(plain))
         if kind == "grammars":
             details["options"] = [asdict(each) for each in _grammar_options(plain)]
@@ -161,26 +162,24 @@ def _own(name: str, registry: Any = None) -> dict[str, Any]:
     }
 
 
-def _game(name: str) -> dict[str, Any]:
-    """The sections of a shipped game in short, and how long it trains."""
+def _game(name: str, shipped: Mapping[str, str]) -> dict[str, Any]:
+    """What is seen, said, asked and rewarded in a shipped game or one of the user's YAML, with one round."""
+    if not name.endswith((".yaml", ".yml")):
+        look_up("game", name, shipped)
     from ecsuite.games.experiment import load_experiment
+    from ecsuite.games.game_page import game_page
 
-    experiment = load_experiment(name, settings_to_show(name))
-    training = experiment.training
-    steps = -(-training.num_examples // training.batch_size) * training.num_epochs
-    sections = {
-        "world": experiment.world,
-        "task": experiment.task,
-        "channel": experiment.channel,
-        "sender": experiment.sender,
-        "receiver": experiment.receiver,
-    }
+    missing = settings_to_show(name)
+    experiment = load_experiment(name, missing)
+    page = game_page(experiment)
+    if missing:
+        page.facts["seen"] = f"Objects of your own file: --set {' --set '.join(missing)}."
+    works = ", ".join(author_years(name))
+    facts = page.facts | ({"from": f"{works} (ecsuite cite {name})"} if works else {})
     return {
-        "sections": {section: _in_short(part) for section, part in sections.items()}
-        | {
-            "training": f"{steps:,} steps: {training.num_epochs} epochs of {training.num_examples:,} examples, "
-            f"{training.batch_size} a step"
-        },
+        "about": experiment.about or "a game of your own",
+        "sections": facts,
+        "round": page.round,
         "use": f"ecsuite train-game {name}; every setting: ecsuite config {name}",
     }
 
@@ -204,16 +203,6 @@ def _grammar_options(name: str) -> "Iterator[Option]":
     for key, default in (found("grammars.registry:GRAMMARS").load(name).__kwdefaults__ or {}).items():
         if key not in ("num_types", "text"):
             yield Option(name=key, default=written(default), values="number", about="")
-
-
-def _in_short(part: Any) -> str:
-    """A part with its options, as it may be written on the command line."""
-    from ecsuite.commands.part_details import written
-
-    options = {each.name: getattr(part.options, each.name) for each in fields(part.options)}
-    kind = options.pop("cell", part.kind)
-    values = (f"{name}={written(value)}" for name, value in options.items() if value is not None)
-    return ", ".join([kind, *values])
 
 
 def _text(entry: object) -> list[str]:
@@ -262,6 +251,8 @@ def _print_details(kind: str, details: dict[str, Any]) -> None:
         print()
     elif "options" in details:
         print("It has no options.\n")
+    if details.get("round"):
+        print("\n".join([f"A {details['round'][0].replace('round 1', 'round')}", *details["round"][1:], ""]))
     if details["kind"] == "metric":
         _print_direction(details["name"])
     if "use" in details:
@@ -292,7 +283,7 @@ def _with_option(details: dict[str, Any]) -> str:
 def _rows(details: dict[str, Any]) -> Iterator[list[str]]:
     """The table of a name, its head first; none if there is nothing to tabulate."""
     if sections := details.get("sections"):
-        yield ["section", "what it is"]
+        yield ["what", "in this game"]
         for section, text in sections.items():
             yield [section, text]
     elif options := details.get("options"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ecsuite.games.channels import Channel
 from ecsuite.games.players.players import Players
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import World
@@ -30,13 +31,9 @@ def description(experiment: Experiment, players: Players, world: World) -> list[
     channel, training = players.channel, experiment.training
     task = experiment.task.kind
     if players.task.scores_candidates:
-        task += _candidates(world)
-    if channel.num_levels is None:
-        words = f"{channel.vocab_size:,} symbols, {'up to ' if channel.has_eos else ''}{channel.max_len} a message"
-        words += _noise(experiment)
-    else:
-        words = f"{channel.max_len} words of values"
-    agents = f"sender {_agent(experiment.sender)}, receiver {_agent(experiment.receiver)}"
+        task += candidates_text(world)
+    words = words_text(channel, experiment)
+    agents = f"sender {agent_text(experiment.sender)}, receiver {agent_text(experiment.receiver)}"
     sizes = [
         sum(each.numel() for each in players.parameters() if each.requires_grad or is_all)
         for is_all in (1, 0)
@@ -45,7 +42,7 @@ def description(experiment: Experiment, players: Players, world: World) -> list[
     number = torch.get_num_threads()
     threads = f", {number} thread{'s' * (number > 1)}" if players.device.type == "cpu" else ""
     return [
-        f"{experiment.name}: {task}; {_objects(world)}; channel {experiment.channel.kind} ({words})",
+        f"{experiment.name}: {task}; {objects_text(world)}; channel {experiment.channel.kind} ({words})",
         f"{agents}: {sizes[0]:,} parameters{trained}; {training.precision} on {players.device.type}{threads}",
     ]
 
@@ -71,7 +68,7 @@ def devices_of_run(
     return [*before, {"device": device.type, "from_step": step}]
 
 
-def _candidates(world: World) -> str:
+def candidates_text(world: World) -> str:
     """What the receiver chooses among."""
     if world.rounds.in_batch:
         return " among the objects of a batch"
@@ -81,15 +78,23 @@ def _candidates(world: World) -> str:
     return f" among {'' if fewest is None else f'{fewest + 1} to '}{world.num_distractors + 1} objects"
 
 
-def _objects(world: World) -> str:
+def objects_text(world: World) -> str:
     """What an object is."""
-    if world.num_values is not None and len(world.object_shape) == 1:
+    if world.num_values is not None and world.shows_values:
         number, values = len(world.num_values), sorted(set(world.num_values))
         each = f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}"
         return f"objects of {number} attribute{'s' * (number > 1)} of {each} values"
     if len(world.object_shape) == 1:
         return f"objects of {world.object_shape[0]:,} features"
     return f"images of {world.object_shape[0]} x {world.object_shape[1]} pixels"
+
+
+def words_text(channel: Channel, experiment: Experiment) -> str:
+    """What a message is."""
+    if channel.num_levels is not None:
+        return f"{channel.max_len} words of values"
+    up_to = "up to " if channel.has_eos else ""
+    return f"{channel.vocab_size:,} symbols, {up_to}{channel.max_len} a message{_noise(experiment)}"
 
 
 def _noise(experiment: Experiment) -> str:
@@ -101,7 +106,7 @@ def _noise(experiment: Experiment) -> str:
     return f"; noise {said} in training, {'also' if experiment.evaluation.noise else 'none'} in evaluation"
 
 
-def _agent(part: Part) -> str:
+def agent_text(part: Part) -> str:
     """An agent in a few words."""
     cell, size = getattr(part.options, "cell", None), getattr(part.options, "hidden_size", None)
     name = part.kind if cell is None else cell if part.kind == "recurrent" else f"{part.kind}:{cell}"

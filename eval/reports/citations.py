@@ -41,6 +41,20 @@ def bibliography(names: Iterable[str]) -> list[str]:
     ]
 
 
+def author_years(name: str) -> list[str]:
+    """The works that a name rests on, such as `Lazaridou et al. 2017`."""
+    works = _table()["works"]
+    return [_author_year(works[key]) for key in sources().get(name, ())]
+
+
+def _author_year(work: Mapping[str, Any]) -> str:
+    """A work by its first author and year."""
+    authors = str(work["author"]).split(" and ")
+    first = authors[0].strip("{}").partition(",")[0]
+    first = first if "," in authors[0] else first.split()[-1]
+    return f"{first}{' et al.' if len(authors) > 2 else ''} {work['year']}"
+
+
 def entry(key: str, work: Mapping[str, Any]) -> str:
     """A work as BibTeX."""
     fields = "".join(f"  {name} = {{{value}}},\n" for name, value in work.items() if name != "type")

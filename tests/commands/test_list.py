@@ -1,6 +1,7 @@
 """`ecsuite list`: the kinds, the names of a kind, and everything about one name."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -52,11 +53,31 @@ def test_details_of_a_metric_say_which_way_is_better(ecsuite):
     assert "Answers" not in ecsuite("list", "metric", "elcc")[1]
 
 
-def test_details_of_a_game_are_its_parts_and_steps(ecsuite):
-    code, out, err = ecsuite("list", "game", "disc_tiny")
+def test_a_game_is_told_in_twenty_lines_with_one_round(ecsuite, as_json):
+    code, out, err = ecsuite("list", "games", "disc_tiny")
     assert (code, err) == (0, "")
-    assert "world     attributes, num_attributes=2, num_values=4" in out
-    assert "every setting: ecsuite config disc_tiny" in out
+    assert "every setting: ecsuite config disc_tiny" in out and len(out.splitlines()) < 40
+    details = as_json("list", "game", "disc_tiny")
+    facts = details["sections"]
+    assert facts["seen"].startswith(
+        "objects of 2 attributes of 4 values. The sender sees the target; the receiver"
+    )
+    assert facts["said"].startswith("5 symbols, up to 3 a message")
+    assert facts["asked"].startswith("Identify the one target among the candidates.")
+    assert facts["chance"].startswith("accuracy 0.25: ") and facts["trained"].startswith("512 steps")
+    assert [line.split()[0] for line in details["round"][1:]] == ["target", *["distractor"] * 3]
+
+
+def test_a_game_of_ones_own_and_one_without_its_data_are_told(ecsuite, as_json):
+    Path("mine.yaml").write_text("world: {num_attributes: 3}\nsociety: {senders: 2}\ntask: reconstruction\n")
+    facts = as_json("list", "game", "mine.yaml")["sections"]
+    assert facts["seen"].startswith("objects of 3 attributes") and "2 senders and 1 receiver" in facts["by"]
+    assert as_json("list", "game", "yao")["sections"]["seen"].startswith(
+        "Objects of your own file: --set world"
+    )
+    assert as_json("list", "game", "images")["sections"]["seen"].startswith("Not known without its data: ")
+    code, out, err = ecsuite("list", "game", "disk_tiny")
+    assert (code, out) == (2, "") and "did you mean 'disc_tiny'" in err
 
 
 def test_details_of_a_users_part(ecsuite, as_json):

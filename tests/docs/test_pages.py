@@ -11,7 +11,7 @@ LONGEST_README = 150
 """Lines of README.md."""
 LONGEST_LINE = 110
 """Characters of a line."""
-OTHER_LENGTHS = ("docs/api.md", "docs/commands.md", "docs/reference/settings.md")
+OTHER_LENGTHS = ("docs/api.md", "docs/commands.md", "docs/reference/games.md", "docs/reference/settings.md")
 """Pages that are made from the source."""
 SETUP = "    python3 -m venv "
 """How the two lines of README begin that may be long."""

@@ -1,0 +1,90 @@
+"""Train the same games with two versions of the package, in turn, and compare the CPU time of each pair of runs.
+
+    python benchmarks/training_versions.py OLD NEW --pairs 20
+
+OLD and NEW are folders that hold a version each, named `ecsuite`. Each version runs in a program of its own, on one
+thread, and waits while the other one trains. Reported is the mean ratio new / old of a game with its 95 % interval
+(Student's t of the logarithms), so that slow minutes of a machine are in both sides of a pair.
+"""
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from statistics import mean, stdev
+
+from scipy.stats import t
+
+GAMES = {
+    "disc_small": ("disc_small", ["training.num_examples=8192", "training.num_epochs=1"]),
+    "disc_tiny": ("disc_tiny", ["training.num_epochs=2"]),
+    "thing_qt": ("thing_qt", ["training.num_examples=5120", "training.num_epochs=1"]),
+    "4 x 4 of disc_tiny": (
+        "disc_tiny",
+        ["training.num_epochs=1", "society.senders=4", "society.receivers=4"],
+    ),
+}
+"""Games of a few seconds: the shipped one, and what is changed."""
+COMMON = ["training.precision=fp32", "evaluation.num_valid=64", "evaluation.corpus_size=16"]
+WORKER = """
+import json, sys, tempfile, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import torch
+torch.set_num_threads(1)
+import ecsuite
+assert Path(ecsuite.__file__).resolve().parent == (Path(sys.argv[1]) / "ecsuite").resolve(), ecsuite.__file__
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.training import train
+for line in sys.stdin:
+    name, settings = json.loads(line)
+    experiment = load_experiment(name, settings)
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.process_time()
+        train(experiment, Path(folder) / "run", device="cpu", progress=lambda *_: None, note=lambda _: None)
+        print(time.process_time() - began, flush=True)
+"""
+
+
+class Version:
+    """A version of the package in a program of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [sys.executable, "-c", WORKER, str(folder)]
+        self.program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def seconds(self, name: str, settings: list[str]) -> float:
+        """CPU time of a training."""
+        assert self.program.stdin is not None and self.program.stdout is not None
+        print(json.dumps([name, settings]), file=self.program.stdin, flush=True)
+        return float(self.program.stdout.readline())
+
+
+def main() -> None:
+    """Print a line of JSON for each game."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--pairs", type=int, default=20)
+    arguments = parser.parse_args()
+    versions = [Version(arguments.old), Version(arguments.new)]
+    for game, (name, settings) in GAMES.items():
+        changes = [*COMMON, *settings]
+        for version in versions:
+            version.seconds(name, changes)  # imports, and what the first run alone does
+        seconds = []
+        for number in range(arguments.pairs):
+            order = (0, 1) if number % 2 == 0 else (1, 0)
+            took = {place: versions[place].seconds(name, changes) for place in order}
+            seconds.append((took[0], took[1]))
+        logs = [math.log(new / old) for old, new in seconds]
+        width = float(t.ppf(0.975, len(logs) - 1)) * stdev(logs) / math.sqrt(len(logs))
+        low, middle, high = (math.exp(mean(logs) + shift) for shift in (-width, 0.0, width))
+        row = {"game": game, "pairs": len(logs), "ratio": middle, "low": low, "high": high}
+        print(json.dumps(row | {"seconds_old": mean(old for old, _ in seconds)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
