@@ -1,7 +1,7 @@
 """Optimizers: how gradients change the weights, with rates of their own for sender and receiver."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,6 +147,9 @@ class Optimise:
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.factor = 1.0
         """What learning rates are multiplied by: that of the schedule at this step."""
+        self._with_buffers = [
+            part for part in module.modules() if any(True for _ in part.buffers(recurse=False))
+        ]
         self._buffers: list[Tensor] = []
         self._are_finite: Tensor | None = None
 
@@ -160,7 +163,7 @@ class Optimise:
         """Begin an update."""
         self.optimizer.zero_grad(set_to_none=True)
         if not self.parameters or self.parameters[0].device.type == "cpu":
-            self._buffers = [buffer.clone() for buffer in self.module.buffers()]
+            self._buffers = [buffer.clone() for buffer in self._present_buffers()]
 
     def backward(self, objective: Tensor, share: int = 1) -> None:
         """Add the gradient of an objective, divided by a number, to that of the update.
@@ -176,9 +179,14 @@ class Optimise:
         if objective.device.type != "cpu":
             self._are_finite = is_finite if self._are_finite is None else self._are_finite & is_finite
         elif not is_finite:
-            for buffer, before in zip(self.module.buffers(), self._buffers, strict=True):
+            for buffer, before in zip(self._present_buffers(), self._buffers, strict=True):
                 buffer.copy_(before)
             raise NotFiniteError(f"the loss is {objective.item()}, so this update was skipped")
+
+    def _present_buffers(self) -> Iterator[Tensor]:
+        """What modules keep beside their weights, such as the statistics of normalisation."""
+        for part in self._with_buffers:
+            yield from part.buffers(recurse=False)
 
     def step(self) -> None:
         """End the update: change the weights."""

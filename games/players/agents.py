@@ -42,25 +42,21 @@ class Agents(nn.Module):
         super().__init__()
         self.experiment, self.world, self.dtype = experiment, world, dtype
         self.options, self.seed = experiment.society, experiment.training.seed
+        self.is_society = experiment.is_society
         self.schedule = Schedule(MEETINGS.make(self.options.meets), self.options, self.seed)
-        self.agents = nn.ModuleList(self._first_agents())
-        if experiment.is_society:
+        agents = self._first_agents()
+        self.agents = nn.ModuleList(agents)
+        self.senders = [agent.speaker for agent in agents if agent.speaker is not None]
+        """What the agents that speak speak with."""
+        self.receivers = [agent.listener for agent in agents if agent.listener is not None]
+        """What the agents that listen listen with."""
+        if self.is_society:
             num_senders, num_receivers = map(self.options.number, ROLES)
             # Steps at which agents began: senders, then receivers. And the accuracy of late of each sender.
             self.register_buffer("first_steps", torch.zeros(num_senders + num_receivers, dtype=torch.long))
             self.register_buffer("recent", torch.zeros(num_senders))
         self.num_plays: Mapping[Role, Any] = {}
         """The agents of each role that learn in a step, and in how many pairs each does."""
-
-    @property
-    def senders(self) -> list[Speaker]:
-        """What the agents that speak speak with."""
-        return [agent.speaker for agent in self.agents if agent.speaker is not None]  # type: ignore[misc]
-
-    @property
-    def receivers(self) -> list[Listener]:
-        """What the agents that listen listen with."""
-        return [agent.listener for agent in self.agents if agent.listener is not None]  # type: ignore[misc]
 
     def sides(self, role: Role) -> Sequence[Speaker | Listener]:
         """What the agents of a role speak or listen with."""

@@ -60,7 +60,15 @@ class Pair(nn.Module):
     def __init__(self, speaker: Speaker, listener: Listener) -> None:
         super().__init__()
         self.speaker, self.listener = speaker, listener
-        self.training = speaker.training
+
+    @property
+    def training(self) -> bool:
+        """Whether its speaker is in training mode: a pair has no mode of its own."""
+        return self.speaker.training
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        """Set by `train`, which sets that of the speaker, too."""
 
     @property
     def channel(self) -> Channel:

@@ -62,6 +62,8 @@ class Players(Agents):
 
         The objective is the sum over pairs; see `scale_gradients`.
         """
+        if not self.is_society:
+            return self.first_pair.play(self.batch(number, 0), "train", self.noise(number, 0), epoch)
         if (learning := self.generations.learning_step(step)) is not None:
             self.num_plays = {learning.role: (learning.index, np.ones(len(learning.index)))}
             if learning.role == "receiver" and self.generations.options.receivers_learn == "sender":
@@ -131,6 +133,8 @@ class Players(Agents):
         A perception that an agent uses for both learns where it sends and where it receives. What learns in no pair,
         such as the weights of a slow agent, has no gradient, and is left as it is by the optimizer.
         """
+        if not self.is_society:
+            return
         slow, plays = self._slow(step), Counter[nn.Parameter]()
         for role in ROLES:
             for index, count in zip(*self.num_plays.get(role, ((), ())), strict=True):
@@ -170,8 +174,6 @@ class Players(Agents):
         pairs = [self.pair(meeting.sender, meeting.receiver) for meeting in meetings]
         batches = [self.batch(number, place) for place in range(len(pairs))]
         noises = [self.noise(number, place) for place in range(len(pairs))]
-        if not self.experiment.is_society:
-            return [pairs[0].play(batches[0], "train", noises[0], epoch)]
         return self.side_by_side.play(pairs, batches, noises, epoch, unchanged)
 
     def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:

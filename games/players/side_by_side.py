@@ -105,21 +105,26 @@ class _Playing:
     rounds: SeenRounds
     noise: torch.Generator
     unchanged: Collection[Role]
+    module: "_Play" = field(init=False)
+    """The pair as a module."""
+    buffers: Weights = field(init=False)
+    """What its modules keep beside their weights, by name."""
     result: StepResult = field(init=False)
     kept: Weights = field(init=False)
     """The buffers of the pair after the step, which has not changed them."""
+
+    def __post_init__(self) -> None:
+        """Look for the buffers."""
+        self.module = _Play(self.pair)
+        self.buffers = dict(self.module.named_buffers())
 
     def weights(self) -> Weights:
         """The weights of the pair by name; those that do not change are taken as constants."""
         fixed = tuple(f"pair.{SIDES[role]}." for role in self.unchanged)
         return {
-            name: each.detach() if name.startswith(fixed) else each
-            for name, each in _Play(self.pair).named_parameters()
+            name: weight.detach() if fixed and name.startswith(fixed) else weight
+            for name, weight in self.module.named_parameters()
         }
-
-    def buffers(self) -> Weights:
-        """What its modules keep beside their weights, by name."""
-        return dict(_Play(self.pair).named_buffers())
 
 
 def _sizes(rounds: SeenRounds) -> Hashable:
@@ -146,8 +151,8 @@ class _Play(nn.Module):
 
 def _together(pairs: Sequence[_Playing], epoch: int) -> None:
     """Play pairs whose rounds are of the same sizes in one pass."""
-    module = _Play(pairs[0].pair)
-    weights, kept = _stacked([pair.weights() for pair in pairs]), _stacked([pair.buffers() for pair in pairs])
+    module = pairs[0].module
+    weights, kept = _stacked([pair.weights() for pair in pairs]), _stacked([pair.buffers for pair in pairs])
     tensors, form = _stacked([_tensors(pair.rounds) for pair in pairs]), pairs[0].rounds
     noises, number = [pair.noise for pair in pairs], torch.arange(len(pairs), device=pairs[0].pair.device)
 
@@ -169,11 +174,9 @@ def _together(pairs: Sequence[_Playing], epoch: int) -> None:
 
 def _alone(pair: _Playing, epoch: int) -> None:
     """Play one pair, with copies of its buffers: those of an agent are the same for all of its pairs."""
-    copies = {name: buffer.clone() for name, buffer in pair.buffers().items()}
+    copies = {name: buffer.clone() for name, buffer in pair.buffers.items()}
     arguments = (pair.rounds, pair.noise, epoch)
-    objective, measures, pair.kept = functional_call(
-        _Play(pair.pair), {**pair.weights(), **copies}, arguments
-    )
+    objective, measures, pair.kept = functional_call(pair.module, {**pair.weights(), **copies}, arguments)
     pair.result = StepResult(objective=objective, measures=measures)
 
 
@@ -182,7 +185,7 @@ def _keep(pairs: Sequence[_Playing]) -> None:
     """Give buffers their values after a step; an agent of several pairs has their mean, of counts the largest."""
     found: dict[int, tuple[Tensor, list[Tensor]]] = {}
     for pair in pairs:
-        for name, buffer in pair.buffers().items():
+        for name, buffer in pair.buffers.items():
             found.setdefault(id(buffer), (buffer, []))[1].append(pair.kept[name])
     for buffer, given in found.values():
         together = torch.stack(given)
