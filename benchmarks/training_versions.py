@@ -20,10 +20,10 @@ from scipy.stats import t
 GAMES = {
     "disc_small": ("disc_small", ["training.num_examples=8192", "training.num_epochs=1"]),
     "disc_tiny": ("disc_tiny", ["training.num_epochs=2"]),
-    "thing_qt": ("thing_qt", ["training.num_examples=5120", "training.num_epochs=1"]),
+    "thing_qt": ("thing_qt", ["training.num_examples=20480", "training.num_epochs=1"]),
     "4 x 4 of disc_tiny": (
         "disc_tiny",
-        ["training.num_epochs=1", "society.senders=4", "society.receivers=4"],
+        ["training.num_epochs=2", "society.senders=4", "society.receivers=4"],
     ),
 }
 """Games of a few seconds: the shipped one, and what is changed."""
@@ -68,9 +68,11 @@ def main() -> None:
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
     parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--game", action="append", choices=GAMES, help="only this one; may be given again")
     arguments = parser.parse_args()
     versions = [Version(arguments.old), Version(arguments.new)]
-    for game, (name, settings) in GAMES.items():
+    for game in arguments.game or GAMES:
+        name, settings = GAMES[game]
         changes = [*COMMON, *settings]
         for version in versions:
             version.seconds(name, changes)  # imports, and what the first run alone does

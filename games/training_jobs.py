@@ -59,7 +59,7 @@ class Game:
         """Expected cost, in any unit that is the same for all games."""
         settings = self.tree["training"]
         examples = settings["num_examples"] * settings["num_epochs"]
-        return float(examples * SLOWNESS.get(self.tree["world"]["kind"], 1.0))
+        return float(examples * SLOWNESS.get(self.tree.get("world", {}).get("kind"), 1.0))
 
     def job_key(self) -> Any:
         """Every setting but the description and the paths of data files."""

@@ -11,7 +11,7 @@ from ecsuite.eval.metrics import asks_agents, load_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.games.corpus_generation import joined
 from ecsuite.games.run_identity import with_data
-from ecsuite.games.sections import Experiment, with_training
+from ecsuite.games.sections import SIGNALLING, Experiment, with_training
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import describe
 from ecsuite.runtime.errors import ConfigError
@@ -39,6 +39,17 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
         ConfigError: If a metric cannot; the message has its reason.
     """
     experiments = list(experiments)
+    for experiment in experiments:
+        if experiment.play != SIGNALLING:
+            of_agents = [name for name in metrics if asks_agents(name, load_metric(name))]
+            if of_agents:
+                raise ConfigError(
+                    f"{source}: score: {of_agents[0]} asks senders and receivers, and play {experiment.play.kind} has "
+                    "none"
+                )
+    experiments = [experiment for experiment in experiments if experiment.play == SIGNALLING]
+    if not experiments:
+        return
     if "generalisation" in metrics and not any(
         getattr(each.world.options, "held_out", 1) or getattr(each.world.options, "held_out_value", None)
         for each in experiments
