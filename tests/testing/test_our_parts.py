@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
-from ecsuite.eval.metrics import METRICS
-from ecsuite.games.registry import CHANNELS, LOSSES, NOISES, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
+from ecsuite.eval.metrics import METRICS, asks_agents, load_metric
+from ecsuite.games.registry import CHANNELS, LOSSES, NOISES, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
 from ecsuite.testing import checks, run
 
 REGISTRIES = {
+    "play": PLAYS,
     "world": WORLDS,
     "task": TASKS,
     "channel": CHANNELS,
@@ -73,8 +74,11 @@ def parts():
     """Every registered part; all but the first of a kind are in the slow set."""
     for kind, registry in REGISTRIES.items():
         for number, name in enumerate(registry.parts):
+            if kind == "metric" and asks_agents(name, load_metric(name)):
+                continue  # it is of a run, and not of a corpus
             part = f"{kind}:{name}"
             needed = [NEEDS_TIMM] if name == "pretrained" else []
+            needed += [pytest.mark.timeout(900)] if name.startswith("ease_of") else []  # they train models
             yield pytest.param(kind, name, id=part, marks=[SLOW, *needed] if number else [])
 
 
