@@ -106,6 +106,7 @@ def score(
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
     from ecsuite.commands.scoring import Scored, asked_run, prepare_scores, score_and_keep
     from ecsuite.eval.metrics import METRICS, load_metric, metric_names
+    from ecsuite.eval.metrics.score import Options
     from ecsuite.parts.own_code import trust
 
     names = metric_names(None if metrics is None else split_names(metrics))
@@ -117,7 +118,7 @@ def score(
     reads["xferbench"] = XFERBENCH
     chosen = f"--metrics {metrics}" if metrics else "the default metrics (`--metrics +xferbench` adds it)"
     require_read(ctx, chosen, names, reads)
-    of_metrics = xferbench_options(ctx)
+    of_metrics = xferbench_options(ctx) if "xferbench" in names else Options(seed=seed)
     scored = Scored(options=read_with, where=where)
     if len(corpora) > MOST_COMPARED:
         if pictures or picture_folder is not None:

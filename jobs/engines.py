@@ -4,15 +4,17 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ecsuite.jobs.computing import Engine
 from ecsuite.jobs.executors import num_cores
 from ecsuite.jobs.gpus import visible_gpus
 from ecsuite.jobs.graph import SECONDS_SILENT
-from ecsuite.jobs.ray import Ray, RayOptions
-from ecsuite.jobs.slurm import Slurm
 from ecsuite.jobs.slurm_options import options_of, slurm_options
 from ecsuite.runtime.errors import ConfigError, unknown_name
+
+if TYPE_CHECKING:
+    from ecsuite.jobs.ray import RayOptions
 
 MAX_WORKERS = 1000
 """Most processes of one command on this machine."""
@@ -72,9 +74,13 @@ def place_of(on: str, slurm: str | None = None) -> Place:
     minutes = options.pop(SILENT, None) if name != "here" else None
     seconds = SECONDS_SILENT if minutes is None else 60 * _number(on, SILENT, minutes, least=1)
     if name == "slurm":
+        from ecsuite.jobs.slurm import Slurm
+
         known = slurm_options(slurm, options)
         return Place(engine=partial(Slurm, options=known), seconds_silent=seconds, slurm=known)
     if name == "ray":
+        from ecsuite.jobs.ray import Ray
+
         return Place(engine=partial(Ray, options=_ray_options(on, options)), seconds_silent=seconds)
     for option in options:
         raise unknown_name(f"option of --on {name}", option, [SILENT] if is_local else [])
@@ -83,7 +89,9 @@ def place_of(on: str, slurm: str | None = None) -> Place:
     return Place(num_workers=int(number) if colon else None, seconds_silent=seconds)
 
 
-def _ray_options(on: str, options: Mapping[str, str]) -> RayOptions:
+def _ray_options(on: str, options: Mapping[str, str]) -> "RayOptions":
+    from ecsuite.jobs.ray import RayOptions
+
     names = [field.name for field in fields(RayOptions)]
     values: dict[str, str | float] = {}
     for name, value in options.items():

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import rankdata
 
 from ecsuite.eval.collections.score_table import SIZES
 from ecsuite.eval.collections.scoring import ScoredMember
@@ -13,6 +12,7 @@ from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.reports.canvas import FONT_SIZE, TITLE_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.reports.short_table import ARROWS
 from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.distributions import average_ranks
 
 MOST_WITH_NUMBERS = 40
 """Most corpora whose scores are also written as numbers."""
@@ -56,7 +56,7 @@ def map_of(scored: Sequence[ScoredMember], names: Sequence[str]) -> ScoreMap:
         values = table[defined, column]
         if 2 * len(values) < len(scored) or len(np.unique(values)) < 2:
             continue
-        ranks[defined, column] = (rankdata(values) - 1) / (len(values) - 1)
+        ranks[defined, column] = (average_ranks(values) - 1) / (len(values) - 1)
         kept.append(column)
     return ScoreMap(
         corpora=tuple(each.member.name for each in scored),

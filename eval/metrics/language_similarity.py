@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
-from scipy.stats import rankdata
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.ami import adjusted_information, expected_information
@@ -16,6 +15,7 @@ from ecsuite.eval.metrics.by_speaker import SPEAKER, speakers_of
 from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, flat, numbered_by_use, row_labels
+from ecsuite.eval.statistics.distributions import average_ranks
 from ecsuite.runtime.errors import CorpusError
 
 VERSION = 1
@@ -191,7 +191,7 @@ def _distances(one: list[Message], other: list[Message]) -> Floats:
 def _standard_ranks(distances: Floats) -> Floats | None:
     """Ranks of the distances above the diagonal, with mean 0 and length 1, as a table; None if all are equal."""
     above = np.triu_indices(len(distances), 1)
-    ranks = rankdata(distances[above].round(9))
+    ranks = average_ranks(distances[above].round(9))
     ranks -= ranks.mean()
     if not (length := np.sqrt(2 * ranks @ ranks)):
         return None

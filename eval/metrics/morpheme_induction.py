@@ -34,12 +34,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.stats import chi2
-from scipy.stats import t as student
+from scipy.special import chdtri
 
 from ecsuite.corpus import Ragged
 from ecsuite.eval.metrics.morpheme_units import Units, forms_of, meanings_of
 from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.distributions import student_tail
 
 _ROUNDING = 1e-9
 """Weights, in bits, that differ by less are equal."""
@@ -192,7 +192,7 @@ def _p_value(weight: float, highest: Floats) -> float:
     by_rank, spread = 1 / (1 + len(highest)), float(highest.std(ddof=1)) * np.sqrt(1 + 1 / len(highest))
     if spread < _ROUNDING:
         return by_rank
-    return min(by_rank, float(student.sf((weight - highest.mean()) / spread, len(highest) - 1)))
+    return min(by_rank, student_tail((weight - highest.mean()) / spread, len(highest) - 1))
 
 
 def _least(weights: Floats, by_chance: Floats, shuffles: int, *, is_first: bool) -> float:
@@ -292,7 +292,7 @@ def _weighted(with_form: csr_array, with_meaning: csr_array, *, are_all: bool = 
     meaning, joint = together.indices, together.data
     excess = joint * total - form_counts[form] * meaning_counts[meaning]
     rare = min(1e-3, _LOOKED_AT / max(1, len(form_counts) * len(meaning_counts)))
-    least = chi2.isf(rare, 1) / (2 * total * np.log(2))  # Wilks 1938: 2 N times mutual information in nats
+    least = chdtri(1, rare) / (2 * total * np.log(2))  # Wilks 1938: 2 N times mutual information in nats
     may = (joint > 1) & (excess > 0) & (excess**2 >= (2**least - 1) * form_ends[form] * meaning_ends[meaning])
     may = excess > 0 if are_all else may
     form, meaning, joint = form[may].astype(np.int64), meaning[may].astype(np.int64), joint[may]

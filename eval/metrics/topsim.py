@@ -5,7 +5,6 @@ each of these, so all of them are in the signature.
 """
 
 import numpy as np
-from scipy.stats import rankdata
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.distances import (
@@ -19,6 +18,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, concept_sets, flat, has_attributes, narrow_content
+from ecsuite.eval.statistics.distributions import average_ranks
 from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws
 
 VERSION = 2
@@ -110,7 +110,7 @@ def _draw_pairs(num_rows: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
 
 def _standard_ranks(distances: Floats) -> Floats:
     """Ranks (ties averaged) with mean 0 and variance 1: their mean product is Spearman's correlation."""
-    ranks = rankdata(distances)
+    ranks = average_ranks(distances)
     ranks -= ranks.mean()
     return np.asarray(ranks / ranks.std())
 

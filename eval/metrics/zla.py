@@ -1,13 +1,13 @@
 """Zipf's law of abbreviation: are frequent units short?"""
 
 import numpy as np
-from scipy.stats import rankdata
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.has import LEVELS, THRESHOLD, shuffle_symbols
 from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
+from ecsuite.eval.statistics.distributions import average_ranks
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
 
 VERSION = 2
@@ -68,4 +68,4 @@ def _correlation(units: Ragged) -> float:
     length = units.lengths[first]
     if len(length) < 2 or not np.ptp(length) or not np.ptp(frequency):
         return float("nan")
-    return float(np.clip(np.corrcoef(rankdata(frequency), rankdata(length))[0, 1], -1, 1))
+    return float(np.clip(np.corrcoef(average_ranks(frequency), average_ranks(length))[0, 1], -1, 1))

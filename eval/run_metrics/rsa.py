@@ -3,11 +3,11 @@
 from functools import partial
 
 import numpy as np
-from scipy.stats import rankdata
 
 from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
 from ecsuite.eval.run_metrics.representations import Vectors, inputs, objects_of, of_receiver, of_sender
 from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.distributions import average_ranks
 from ecsuite.eval.statistics.resampling import resample
 from ecsuite.games.runs import Run
 
@@ -90,5 +90,5 @@ def _standard_ranks(vectors: Vectors) -> Floats | None:
     if np.ptp(cosines) == 0:
         return None
     table = np.zeros((len(unit), len(unit)))
-    table[above] = rankdata(cosines)
+    table[above] = average_ranks(cosines)
     return table + table.T

@@ -7,15 +7,16 @@ Student's interval; with 10 normal values, the coverage of 95 % intervals is the
 exponential values 90 % instead of 86 %.
 """
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import ALPHA, Interval
+from ecsuite.eval.statistics.distributions import normal_tail, student_quantile
 
 FEWEST = 5
 """Minimum number of values for an interval."""
@@ -52,8 +53,8 @@ def mean_interval(values: Floats, *, expanded: bool) -> Interval | None:
 
 def expanded_level(num_values: int) -> float:
     """The level at which the bootstrap interval of a mean is as wide as Student's 95 % interval."""
-    student = stats.t.ppf((1 + LEVEL) / 2, num_values - 1)
-    return float(1 - 2 * stats.norm.sf(student * np.sqrt(num_values / (num_values - 1))))
+    student = student_quantile((1 + LEVEL) / 2, num_values - 1)
+    return 1 - 2 * normal_tail(student * math.sqrt(num_values / (num_values - 1)))
 
 
 def statistic_interval(statistic: Callable[..., Floats], first: Floats, second: Floats) -> Interval | None:
@@ -92,6 +93,8 @@ def _on_grid(values: Floats) -> Floats:
 
 def _bootstrap(values: Any, statistic: Callable[..., Any], level: float) -> Interval | None:
     """SciPy's BCa bootstrap."""
+    from scipy import stats  # half a second
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NaN is handled below
         low, high = stats.bootstrap(

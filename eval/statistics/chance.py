@@ -12,10 +12,10 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import stats
 
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
+from ecsuite.eval.statistics.distributions import student_quantile, student_tail
 from ecsuite.eval.statistics.t_intervals import standard_error
 
 Kind = Literal["shuffle", "constant", "theory"]
@@ -115,7 +115,7 @@ class Chance:
             half_width = max(high - self.level if distance > 0 else self.level - low, _half_width(draws))
         if half_width < NO_SPREAD:
             return None, "ranks"
-        tail = float(2 * stats.t.sf(abs(distance) / half_width * _student(freedom), freedom))
+        tail = 2 * student_tail(abs(distance) / half_width * _student(freedom), freedom)
         return (tail, "tail") if tail < p_value else (p_value, "ranks")
 
     def to_json(self, value: float | None) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class Chance:
         error = max(self.error, LEAST_SPREAD * abs(self.level))
         if error < NO_SPREAD:
             return None, "error"
-        return float(2 * stats.t.sf(abs(distance) / error, self.freedom)), "error"
+        return 2 * student_tail(abs(distance) / error, self.freedom), "error"
 
 
 def of_draws(
@@ -289,4 +289,4 @@ def _half_width(draws: Floats) -> float:
 
 def _student(freedom: int) -> float:
     """The quantile of Student's t for an interval."""
-    return float(stats.t.ppf(1 - ALPHA / 2, freedom))
+    return student_quantile(1 - ALPHA / 2, freedom)

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from scipy.stats import rankdata
 
 from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.distributions import average_ranks
 
 TOLERANCE = 1e-12
 """Standard deviations below this are rounding errors."""
@@ -37,7 +37,7 @@ def _ratio(product: Floats, scale: Floats) -> Floats:
 
 def spearman(first: Floats, second: Floats) -> Floats:
     """Spearman's coefficient along the last axis: Pearson's coefficient of the ranks."""
-    return pearson(rankdata(first, axis=-1), rankdata(second, axis=-1))
+    return pearson(average_ranks(first), average_ranks(second))
 
 
 STATISTICS: Mapping[str, Callable[[Floats, Floats], Floats]] = {

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import ALPHA
+from ecsuite.eval.statistics.distributions import student_quantile
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +29,7 @@ class CrossedMean:
     @property
     def half_width(self) -> float | None:
         """The half-width of its 95 % interval."""
-        return None if self.error is None else float(student.ppf(1 - ALPHA / 2, self.freedom)) * self.error
+        return None if self.error is None else student_quantile(1 - ALPHA / 2, self.freedom) * self.error
 
 
 def crossed_mean(

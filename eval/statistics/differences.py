@@ -1,15 +1,12 @@
 """Differences of two means with intervals and p-values: paired, unpaired, and of two estimates with intervals."""
 
 import math
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from ecsuite.eval.statistics.counting import Floats
+from ecsuite.eval.statistics.distributions import normal_quantile, normal_tail, student_quantile, student_tail
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 
 ALPHA = 0.05
@@ -39,7 +36,8 @@ def paired_difference(differences: Floats) -> MeanDifference:
         return MeanDifference(mean=mean, ci95=None, p_value=None)
     if np.ptp(differences) < NO_SPREAD:
         return MeanDifference(mean=mean, ci95=(mean, mean), p_value=None)
-    p_value = float(_quietly(stats.ttest_1samp, differences, 0).pvalue)
+    distance = abs(float(differences.mean())) / math.sqrt(_squared_error(differences))
+    p_value = 2 * student_tail(distance, len(differences) - 1)
     return MeanDifference(mean=mean, ci95=(mean - half_width, mean + half_width), p_value=p_value)
 
 
@@ -48,9 +46,12 @@ def unpaired_difference(first: Floats, second: Floats) -> MeanDifference:
     mean = float(first.mean() - second.mean())
     if max(np.ptp(first), np.ptp(second)) < NO_SPREAD:
         return MeanDifference(mean=mean, ci95=(mean, mean), p_value=None)
-    found = _quietly(stats.ttest_ind, first, second, equal_var=False)
-    low, high = map(float, found.confidence_interval(1 - ALPHA))
-    return MeanDifference(mean=mean, ci95=(low, high), p_value=float(found.pvalue))
+    one, other = _squared_error(first), _squared_error(second)
+    freedom = (one + other) ** 2 / (one**2 / (len(first) - 1) + other**2 / (len(second) - 1))
+    error = math.sqrt(one + other)
+    half_width = student_quantile(1 - ALPHA / 2, freedom) * error
+    p_value = 2 * student_tail(abs(mean) / error, freedom)
+    return MeanDifference(mean=mean, ci95=(mean - half_width, mean + half_width), p_value=p_value)
 
 
 def difference_of_estimates(
@@ -68,12 +69,11 @@ def difference_of_estimates(
     half_width = below if mean > 0 else above
     p_value = None
     if half_width >= NO_SPREAD:
-        p_value = 2 * float(stats.norm.sf(abs(mean) / half_width * stats.norm.ppf(1 - ALPHA / 2)))
+        p_value = 2 * normal_tail(abs(mean) / half_width * normal_quantile(1 - ALPHA / 2))
     return MeanDifference(mean=mean, ci95=(mean - below, mean + above), p_value=p_value)
 
 
-def _quietly(test: Callable[..., Any], *values: Any, **options: Any) -> Any:
-    """Call a test of SciPy, which warns of lost precision if a group has nearly no spread."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return test(*values, **options)
+def _squared_error(values: Floats) -> float:
+    """The squared standard error of the mean."""
+    number = len(values)
+    return float(np.mean((values - values.mean()) ** 2) * (number / (number - 1)) / number)

@@ -9,11 +9,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import stats
-from scipy.stats import rankdata
 
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.differences import ALPHA, Interval
+from ecsuite.eval.statistics.distributions import average_ranks, normal_quantile
 
 FEWEST = 5
 """Least number of sources of a correlation, beside one for each variable that is given."""
@@ -158,7 +157,7 @@ def fisher_interval(value: float, num_sources: int, num_given: int) -> Interval 
     freedom = num_sources - 3 - num_given
     if freedom < 1 or abs(value) > 1 - TOLERANCE:
         return None
-    half_width = stats.norm.ppf(1 - ALPHA / 2) * np.sqrt((1 + value**2 / 2) / freedom)
+    half_width = normal_quantile(1 - ALPHA / 2) * np.sqrt((1 + value**2 / 2) / freedom)
     low, high = np.tanh(np.arctanh(value) + np.array([-half_width, half_width]))
     return float(low), float(high)
 
@@ -174,7 +173,7 @@ def _ranks(values: Floats) -> Floats:
     """Centred ranks along the last axis."""
     if not values.size:
         return values
-    ranks: Floats = rankdata(values, axis=-1)
+    ranks: Floats = average_ranks(values)
     centred: Floats = ranks - ranks.mean(-1, keepdims=True)
     return centred
 

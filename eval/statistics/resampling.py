@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
+from ecsuite.eval.statistics.distributions import student_quantile
 
 Statistic = Callable[[Ints, Ints], Floats]
 """Maps (rows, partners), each (num_pairs,), to the figures of the metric, shape (num_figures,).
@@ -218,4 +218,4 @@ def jackknife_interval(
 
 def _student(num_draws: int) -> float:
     """The quantile of Student's t for an interval with a standard deviation of this number of draws."""
-    return float(stats.t.ppf(1 - ALPHA / 2, num_draws - 1))
+    return student_quantile(1 - ALPHA / 2, num_draws - 1)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from scipy.stats import t as student
+from ecsuite.eval.statistics.distributions import student_quantile
 
 
 def mean_and_half_width(values: Sequence[float], *, published: bool = False) -> tuple[float, float | None]:
@@ -23,7 +23,7 @@ def mean_and_half_width(values: Sequence[float], *, published: bool = False) -> 
         return mean, 1.96 * math.sqrt(squares / count / count)
     error = standard_error(values)
     assert error is not None
-    return mean, float(student.ppf(0.975, count - 1)) * error
+    return mean, student_quantile(0.975, count - 1) * error
 
 
 def standard_error(values: Sequence[float]) -> float | None:

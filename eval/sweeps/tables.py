@@ -13,10 +13,10 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
-from scipy.stats import ttest_ind
 
 from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.statistics.corrections import holm
+from ecsuite.eval.statistics.differences import unpaired_difference
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.eval.sweeps.records import Record
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -297,7 +297,8 @@ def best_of(values: Sequence[Sequence[float]], direction: str | None) -> list[bo
 def _p_value(one: Sequence[float], other: Sequence[float]) -> float:
     if min(len(one), len(other)) < 2 or min(np.std(one), np.std(other)) == 0:
         return float(np.mean(one) == np.mean(other))
-    return float(ttest_ind(one, other, equal_var=False).pvalue)
+    p_value = unpaired_difference(np.asarray(one), np.asarray(other)).p_value
+    return 1.0 if p_value is None else p_value
 
 
 def _latex(text: str) -> str:

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from ecsuite.downloads.downloads import data_folder
-from ecsuite.eval.xferbench.languages import write
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.formats.stored_text import digest_of, read_text
 from ecsuite.formats.strict_json import parse_json
@@ -80,6 +78,8 @@ class ArtificialText(msgspec.Struct, frozen=True, tag=True):
 
     def documents(self) -> list[str]:
         """Paragraphs of the language."""
+        from ecsuite.eval.xferbench.languages import write
+
         return write(self.number, self.num_bytes)
 
 
@@ -115,9 +115,13 @@ def choose_texts(folder: Path | None, preset: Preset) -> list[Text]:
 
 def preset_folder(given: Path | None, preset: Preset) -> Path | None:
     """The folder of target texts: `given`, or the downloaded texts if it is None and the preset needs texts."""
+    if given is not None or not preset.languages:
+        return given
+    from ecsuite.downloads.downloads import data_folder
+
     downloaded = data_folder("wikipedia")
     is_there = downloaded.is_dir() and any(path.name.endswith(SUFFIXES) for path in downloaded.iterdir())
-    return downloaded if given is None and preset.languages and is_there else given
+    return downloaded if is_there else None
 
 
 def read_texts(folder: Path) -> dict[str, Text]:

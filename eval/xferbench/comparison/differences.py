@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy import stats
 
 from ecsuite.eval.comparison.differences import holm_of_known
 from ecsuite.eval.comparison.results import Result, repetition
 from ecsuite.eval.statistics.bootstrap import FEWEST, mean_interval
 from ecsuite.eval.statistics.differences import ALPHA, Interval, paired_difference
+from ecsuite.eval.statistics.distributions import student_quantile, student_tail
 
 Conclusion = Literal["better", "worse", "inside the noise", "unknown"]
 
@@ -42,12 +42,12 @@ class SeedNoise:
     def p_value(self, mean: float, *num_seeds: int) -> float:
         """p-value of the t test that a difference of means is due to seeds only."""
         error = self.error(*num_seeds)
-        return 2 * float(stats.t.sf(abs(mean) / error, self.degrees)) if error else float(mean == 0)
+        return 2 * student_tail(abs(mean) / error, self.degrees) if error else float(mean == 0)
 
     @property
     def factor(self) -> float:
         """Number of standard errors that a difference must exceed: 2, or more for few seeds (Student's t)."""
-        return max(2.0, float(stats.t.ppf(0.975, self.degrees)))
+        return max(2.0, student_quantile(0.975, self.degrees))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
