@@ -8,6 +8,7 @@ import typer
 
 from ecsuite.parts.config import refuse_unread
 from ecsuite.runtime.errors import ConfigError, look_up
+from ecsuite.tables.forms import Form
 
 if TYPE_CHECKING:
     from ecsuite.eval.metrics.score import Options as MetricOptions
@@ -41,8 +42,31 @@ def _require_usable(seed: int | None) -> int | None:
     return seed
 
 
+def _require_one_form(ctx: typer.Context, value: Any) -> Any:
+    """The callback of `--json` and `--as`: refuses both."""
+    others = (ctx.params.get("as_json", False), ctx.params.get("form", Form.TEXT) != Form.TEXT)
+    if any(others) and value not in (False, Form.TEXT):
+        raise ConfigError("--json, --as: expected one of these")
+    return value
+
+
 Json = Annotated[
-    bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON only, on standard output.")
+    bool,
+    typer.Option(
+        "--json",
+        rich_help_panel=OUTPUT,
+        callback=_require_one_form,
+        help="Print JSON only, on standard output.",
+    ),
+]
+As = Annotated[
+    Form,
+    typer.Option(
+        "--as",
+        rich_help_panel=OUTPUT,
+        callback=_require_one_form,
+        help="How tables are printed; LaTeX is for the package booktabs.",
+    ),
 ]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print no progress and no notes.")

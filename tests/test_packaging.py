@@ -86,6 +86,7 @@ def test_nothing_runs_or_unpickles_what_it_reads():
 FLOORS = [
     "version",
     "files runtime",
+    "tables",
     "parts corpus",
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",

@@ -13,18 +13,21 @@ from typing import TYPE_CHECKING, Any
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.format_numbers import with_format
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.forms import Form, publish
+from ecsuite.tables.table import Table
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress import Progress, TaskID
-    from rich.table import Table
+
+    from ecsuite.tables.table import Table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """Results of a study."""
 
-    tables: "Sequence[Table]"
+    tables: "Sequence[Any]"
     """Tables of the results."""
     notes: tuple[str, ...]
     """Notes on the tables."""
@@ -33,8 +36,10 @@ class Report:
     draw: Callable[[Path], None] | None = None
     """Draws a figure into a file; None if there is no figure."""
 
-    def publish(self, *, out: Path | None, picture: Path | None, as_json: bool) -> None:
-        """Write the requested files, and print JSON or the tables and notes."""
+    def publish(
+        self, *, out: Path | None, picture: Path | None, as_json: bool, form: Form = Form.TEXT
+    ) -> None:
+        """Write the requested files, and print JSON, or the tables and notes in a form."""
         data = with_format("result", self.data)
         if out is not None:
             write_json(out, data)
@@ -43,6 +48,9 @@ class Report:
             self.draw(picture)
         if as_json:
             print_json(data)
+            return
+        if all(isinstance(table, Table) for table in self.tables):
+            publish(self.tables, form, self.notes)
             return
         from rich.console import Console
 

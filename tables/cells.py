@@ -1,0 +1,180 @@
+"""The cells of tables: a value, how people read it, and what it stands for; number formats, each once.
+
+What a cell shows is text and nothing else: no form of a table reads markup from it. Controls and changes of direction
+are shown by their numbers, as in `printable`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ecsuite.runtime.printable import printable
+
+Value = str | int | float | bool | None
+"""What CSV and frames have of a cell."""
+Role = Literal["", "best", "dim", "good", "bad", "warning", "heading"]
+"""What a cell stands for: best of its column; less important; a good, a bad, a doubtful outcome; a heading."""
+UNDEFINED = "-"
+"""What a cell without a value shows."""
+INTERVAL = ("low", "high")
+"""Parts of a value with an interval."""
+COUNTED = (*INTERVAL, "n")
+"""Parts of a mean with an interval, and the number of its values."""
+FEWEST = 3
+"""Values from which an interval of their mean says something."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """A cell of a table."""
+
+    value: Value = None
+    """Its value in full precision; None: undefined, or nothing."""
+    lines: tuple[str, ...] = ()
+    """What people read; other forms than text have all of it in one line."""
+    role: Role = ""
+    """What it stands for."""
+    parts: Mapping[str, Value] = field(default_factory=dict)
+    """Further values of CSV and frames, such as the bounds of an interval, by the names in `Column.parts`."""
+    colours: tuple[tuple[int, int, str], ...] = ()
+    """Parts of the first line in colours of a terminal: begin, end, style of rich."""
+
+    @property
+    def text(self) -> str:
+        """What people read, in one line."""
+        return " ".join(line for line in self.lines if line)
+
+
+def text(value: object, *, role: Role = "", shown: object = None) -> Cell:
+    """A text, such as a name.
+
+    Args:
+        value: The text; what is no text, number or None is written as one.
+        role: What it stands for.
+        shown: What people read, if it is another.
+    """
+    kept: Value = value if isinstance(value, str | int | float | None) else str(value)
+    return Cell(value=kept, lines=(printable(value if shown is None else shown),), role=role)
+
+
+def lines(*texts: object, role: Role = "") -> Cell:
+    """Texts below each other."""
+    shown = tuple(map(printable, texts))
+    return Cell(value=" ".join(shown), lines=shown, role=role)
+
+
+def nothing(shown: str = "", *, role: Role = "dim") -> Cell:
+    """No value, and a word for it."""
+    return Cell(lines=(printable(shown),), role=role)
+
+
+def count(value: int | None, *, role: Role = "") -> Cell:
+    """An integer with thousands: 110,000."""
+    return nothing(UNDEFINED) if value is None else Cell(value=value, lines=(f"{value:,}",), role=role)
+
+
+def number(value: float | None, digits: int | None = None, *, role: Role = "") -> Cell:
+    """A number.
+
+    Args:
+        value: The number; None: undefined.
+        digits: Decimals; None: see `short`.
+        role: What it stands for.
+    """
+    if value is None:
+        return nothing(UNDEFINED)
+    return Cell(value=value, lines=(short(value) if digits is None else decimals(value, digits),), role=role)
+
+
+def percent(share: float | None, digits: int = 1, *, role: Role = "") -> Cell:
+    """A share as percent: 29.7%."""
+    if share is None:
+        return nothing(UNDEFINED)
+    return Cell(value=share, lines=(f"{share:.{digits}%}",), role=role)
+
+
+def p_value(value: float | None, *, role: Role = "") -> Cell:
+    """A p-value: .012, or <.001; nothing where there was no test."""
+    return nothing() if value is None else Cell(value=value, lines=(p_text(value),), role=role)
+
+
+def interval(
+    value: float | None,
+    bounds: tuple[float, float] | None,
+    digits: int | None = None,
+    *,
+    role: Role = "",
+    is_stacked: bool = False,
+) -> Cell:
+    """A value with an interval: 0.412 [0.380, 0.443].
+
+    Args:
+        value: The value; None: undefined.
+        bounds: The interval; None: there is none.
+        digits: Decimals; None: see `short`.
+        role: What it stands for.
+        is_stacked: Whether text has the interval below the value.
+    """
+    cell = number(value, digits, role=role)
+    if value is None or bounds is None:
+        return cell
+    low, high = (short(bound) if digits is None else decimals(bound, digits) for bound in bounds)
+    parts = dict(zip(INTERVAL, bounds, strict=True))
+    return _with_line(cell, f"[{low}, {high}]", parts, is_stacked=is_stacked)
+
+
+def estimate(
+    mean: float | None,
+    half_width: float | None,
+    digits: int | None = None,
+    *,
+    num_values: int | None = None,
+    as_percent: bool = False,
+    role: Role = "",
+    is_stacked: bool = False,
+) -> Cell:
+    """A mean with half of its 95 % interval: 0.412 ± 0.031.
+
+    Args:
+        mean: The mean; None: undefined.
+        half_width: Half of the interval; None: there is none.
+        digits: Decimals; None: see `short`.
+        num_values: Of how many values it is the mean; None: not told.
+        as_percent: Whether they are shares that are shown as percent.
+        role: What it stands for.
+        is_stacked: Whether text has the interval below the mean.
+    """
+    cell = percent(mean, role=role) if as_percent else number(mean, digits, role=role)
+    parts: dict[str, Value] = {} if num_values is None else {"n": num_values}
+    if mean is None or half_width is None:
+        return Cell(value=cell.value, lines=cell.lines, role=cell.role, parts=parts)
+    spread = percent(half_width) if as_percent else number(half_width, digits)
+    bounds: dict[str, Value] = {"low": mean - half_width, "high": mean + half_width}
+    return _with_line(cell, f"± {spread.text}", bounds | parts, is_stacked=is_stacked)
+
+
+def _with_line(cell: Cell, line: str, parts: Mapping[str, Value], *, is_stacked: bool) -> Cell:
+    """A cell with a further text, and the values of which it is."""
+    shown = (*cell.lines, line) if is_stacked else (f"{cell.text} {line}",)
+    return Cell(value=cell.value, lines=shown, role=cell.role, parts=parts)
+
+
+def short(value: float | int | bool) -> str:
+    """A number as people read it: 0.127, 25.31, 110,000, yes."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return decimals(value, 3 if abs(value) < 10 else 2 if abs(value) < 100 else 1)
+
+
+def decimals(value: float, digits: int) -> str:
+    """A number with so many decimals and with thousands; no minus stands before a zero."""
+    return f"{round(value, digits) + 0.0:,.{digits}f}"
+
+
+def p_text(value: float | None) -> str:
+    """A p-value as text: .012, <.001; empty where there was no test."""
+    if value is None:
+        return ""
+    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")

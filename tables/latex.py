@@ -1,0 +1,124 @@
+r"""A table in LaTeX, for the package booktabs: a `tabular` without a float, or a `longtable` if it has many rows.
+
+It compiles with any engine: Latin letters with accents need `\usepackage[T1]{fontenc}` of pdfLaTeX, other scripts need
+LuaLaTeX or XeLaTeX, which a comment says. Caption and label are those of the float around it.
+"""
+
+# ruff: noqa: RUF001 - the characters are meant
+import re
+from collections.abc import Mapping, Sequence
+
+from ecsuite.runtime.printable import printable
+from ecsuite.tables.cells import Cell, Role
+from ecsuite.tables.grid import Column, Grid
+
+LONG = 45
+"""More rows than this are a `longtable`, which goes on over pages."""
+WIDE = 45
+"""Sentences of more characters have lines in a cell."""
+MACROS: Mapping[Role, str] = {"best": "textbf", "heading": "textbf", "dim": "textit"}
+"""By the role of a cell, the macro around it."""
+SPECIAL: Mapping[str, str] = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "`": r"\textasciigrave{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\char34{}",
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    **{character: rf"\{character}" for character in "_%&#${}"},
+    # What tables of results have beside ASCII, in fonts of any encoding.
+    "±": r"$\pm$",
+    "…": r"\dots{}",
+    "→": r"$\rightarrow$",
+    "←": r"$\leftarrow$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "×": r"$\times$",
+    "−": r"$-$",
+    "·": r"$\cdot$",
+    "²": r"$^2$",
+    "³": r"$^3$",
+    "ρ": r"$\rho$",
+    "η": r"$\eta$",
+    "°": r"$^\circ$",
+    "–": "--",
+    "—": "---",
+    "‘": "`",
+    "’": "'",
+    "“": "``",
+    "”": "''",
+    "\u00a0": "~",
+    "\u00ad": r"\-",
+}
+"""What LaTeX reads as more than text, or has no letter for."""
+LIGATURES = re.compile(r"(?<=[-'`,?!])(?=[-'`,])")
+"""Between characters that LaTeX would draw as one."""
+MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
+"""The sign of a number."""
+LATIN = re.compile(r"[\u00a1-\u017f]")
+"""Letters that pdfLaTeX has in the encoding T1."""
+OTHER = re.compile(r"[^\x00-\u017f]")
+"""Letters that it has not."""
+
+
+def latex(table: Grid) -> str:
+    """The table in LaTeX; title and notes are comments before and after it."""
+    columns, grid = table.shown()
+    is_long = len(table.rows) > LONG
+    headings = _line([_escaped(" ".join(each.heading_lines)) for each in columns])
+    top = [r"\toprule", headings, r"\midrule"] if table.has_headings else [r"\toprule"]
+    body: list[str] = []
+    for place, (row, cells) in enumerate(zip(table.rows, grid, strict=True)):
+        body.append(_line([_cell(cell, row.role_of(cell)) for cell in cells]))
+        if row.ends_section and place + 1 < len(table.rows):
+            body.append(r"\midrule")
+    kind = "longtable" if is_long else "tabular"
+    width = 0.9 / max(1, sum(_is_wide(place, columns, grid) for place in range(len(columns))) + 1)
+    sides = "".join(
+        rf"p{{{width:.2f}\linewidth}}" if _is_wide(place, columns, grid) else column.align[0]
+        for place, column in enumerate(columns)
+    )
+    head = [*top, *([r"\endhead"] if is_long else [])]
+    lines = [rf"\begin{{{kind}}}{{{sides}}}", *head, *body, r"\bottomrule", rf"\end{{{kind}}}"]
+    content = "\n".join(lines)
+    title = [f"% {printable(table.title)}"] if table.title else []
+    notes = [f"% {printable(note)}" for note in table.notes]
+    return "\n".join([*title, _preamble(content, is_long=is_long), content, *notes, ""])
+
+
+def _preamble(content: str, *, is_long: bool) -> str:
+    """A comment on what the document needs."""
+    packages = [r"\usepackage{booktabs}", *([r"\usepackage{longtable}"] if is_long else [])]
+    packages += [r"\usepackage[T1]{fontenc}"] if LATIN.search(content) else []
+    engine = "; compile it with LuaLaTeX or XeLaTeX" if OTHER.search(content) else ""
+    return f"% needs {' '.join(packages)}{engine}"
+
+
+def _is_wide(place: int, columns: Sequence[Column], grid: Sequence[Sequence[Cell]]) -> bool:
+    """Whether a column has sentences that take several lines."""
+    return columns[place].wraps and max((len(cells[place].text) for cells in grid), default=0) > WIDE
+
+
+def _line(texts: Sequence[str]) -> str:
+    return " & ".join(texts) + r" \\"
+
+
+def _cell(cell: Cell, role: Role) -> str:
+    is_number = isinstance(cell.value, int | float)
+    shown = _escaped(cell.text.strip(), is_number=is_number)
+    return rf"\{MACROS[role]}{{{shown}}}" if role in MACROS and shown else shown
+
+
+def _escaped(text: str, *, is_number: bool = False) -> str:
+    """A text that LaTeX sets as it is."""
+    text = LIGATURES.sub("\0", printable(text))
+    if is_number:
+        text = MINUS.sub("−", text)
+    return "".join(SPECIAL.get(character, character) for character in text).replace("\0", "{}")
