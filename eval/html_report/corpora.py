@@ -77,7 +77,7 @@ def corpus_data(corpus: Corpus, source: Source, budget: int) -> tuple[dict[str, 
     ids: dict[Any, int] = {}
     of_row = []
     for index in range(len(language)):
-        names = tuple(language.concepts(index)) or meaning_text(corpus, index) or ""
+        names = tuple(language.concepts(index)) or meaning_text(language.corpus, index) or ""
         if names not in ids:
             ids[names] = len(meanings)
             meanings.append([names] if isinstance(names, str) else list(names))
@@ -123,7 +123,7 @@ def corpus_data(corpus: Corpus, source: Source, budget: int) -> tuple[dict[str, 
         "symbols": _symbols(language, set().union(*shown_messages)),
         "translations": _translations(corpus, texts),
     }
-    return data, [first[pair] for pair in ordered[: len(rows)]]
+    return data, [int(language.rows[first[pair]]) for pair in ordered[: len(rows)]]
 
 
 def object_data() -> dict[str, Any]:

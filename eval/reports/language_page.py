@@ -165,6 +165,9 @@ class Page:
         else:
             texts = [[label(language.meaning(index) or f"message {index}") for index in self.rows]]
             headings = ["meaning" if language.meaning(0) else "place in the corpus"] if self.rows else [""]
+        if language.speakers is not None:
+            texts.append([label(language.speakers[index]) for index in self.rows])
+            headings.append("speaker")
         return [
             Column(heading=heading, texts=each, width=max(map(text_width, (heading, *each))))
             for heading, each in zip(headings, texts, strict=True)
@@ -188,7 +191,7 @@ class Page:
             for row, index in enumerate(self.rows, start=1):
                 self.draw_message(index, x, top + (row + 0.5) * ROW)
             return
-        heading = f"Messages by {grid.attributes[0]} (rows) and {grid.attributes[1]} (columns)"
+        heading = f"Messages by {grid.attributes[0]} (rows) and {grid.attributes[1]} (columns){grid.speaker}"
         tiles.write(left, top + 0.1, heading, **HEADING)
         first, cell = left + self.grid_left(), self.cell()
         for place, name in enumerate(grid.columns):

@@ -53,7 +53,7 @@ def grid_table(language: Language) -> Table:
     grid = language.grid
     assert grid is not None
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(Text(f"{grid.attributes[0]}, {grid.attributes[1]}"), style="dim")
+    table.add_column(Text(f"{grid.attributes[0]}, {grid.attributes[1]}{grid.speaker}"), style="dim")
     for name in grid.columns:
         table.add_column(Text(name))
     for name, indices in zip(grid.rows, grid.indices.tolist(), strict=True):
@@ -70,8 +70,11 @@ def sample_table(language: Language) -> Table:
         Text(f"{len(rows)} of {len(language):,} messages" if len(rows) < len(language) else "messages")
     )
     table.add_column(Text("meaning" if language.meaning(0) else ""), overflow="ellipsis", no_wrap=True)
+    if language.speakers is not None:
+        table.add_column("speaker")
     for index in rows:
-        table.add_row(tiles(language, language.messages[index]), Text(language.meaning(index)))
+        speaker = [] if language.speakers is None else [Text(language.speakers[index])]
+        table.add_row(tiles(language, language.messages[index]), Text(language.meaning(index)), *speaker)
     return table
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.reports.samples import with_file
+from ecsuite.eval.reports.samples import who_speaks, with_file
 from ecsuite.eval.statistics.counting import Ints, num_labels
 from ecsuite.eval.statistics.message_labels import message_labels
 
@@ -64,6 +64,8 @@ class Grid:
     columns: tuple[str, ...]
     indices: Ints
     """The index of the message of each combination, -1 where there is none, (num_rows, num_columns)."""
+    speaker: str
+    """Whose messages they are, `, speaker 0`; empty where one speaks."""
 
 
 class Language:
@@ -75,15 +77,23 @@ class Language:
 
     def __init__(self, corpus: Corpus) -> None:
         self.whole = corpus
-        if (number := len(corpus.messages)) > MOST_MESSAGES:
-            corpus = corpus.take(np.linspace(0, number - 1, MOST_MESSAGES).astype(np.int64))
-        self.corpus = corpus
+        number = len(corpus.messages)
+        self.rows = np.linspace(0, number - 1, min(number, MOST_MESSAGES)).astype(np.int64)
+        """Their places in the whole corpus."""
+        self.corpus = corpus if len(self.rows) == number else corpus.take(self.rows)
+        corpus = self.corpus
         content = corpus.content()
         self.messages: list[Message] = [tuple(content[index].tolist()) for index in range(len(content))]
 
     def __len__(self) -> int:
         """Number of messages that are looked at."""
         return len(self.messages)
+
+    @cached_property
+    def speakers(self) -> list[str] | None:
+        """Who says each message; None where one speaks, or it is not known."""
+        speakers = who_speaks(self.corpus)
+        return None if speakers is None else [str(speaker) for speaker in speakers.tolist()]
 
     @cached_property
     def symbols(self) -> list[int]:
@@ -130,10 +140,11 @@ class Language:
         return tuple(name.partition("=")[2] for name in self.concepts(index))
 
     def sample(self, number: int) -> list[int]:
-        """Indices of messages, spread evenly; of different meanings where there are as many, equal ones together."""
+        """Indices of messages, spread evenly; of different meanings, or speakers, where there are as many."""
         first: dict[Any, int] = {}
         for index in range(len(self)):
-            first.setdefault(tuple(self.concepts(index)) or index, index)
+            meaning = tuple(self.concepts(index)) or index
+            first.setdefault((meaning, self.speakers and self.speakers[index]), index)
         indices = list(first.values()) if len(first) >= number else list(range(len(self)))
         chosen, step = dict.fromkeys(indices[: number if len(indices) <= number else 0]), 0
         while len(chosen) < min(number, len(indices)):
@@ -147,10 +158,12 @@ class Language:
 
     @cached_property
     def grid(self) -> Grid | None:
-        """The messages by two attributes; None if meanings have not two, or too many values."""
+        """The first speaker's messages by two attributes; None if meanings have not two, or too many values."""
         if len(self.attributes) != 2:
             return None
-        place = {self.values(index): index for index in reversed(range(len(self)))}
+        speakers = self.speakers
+        own = [index for index in range(len(self)) if speakers is None or speakers[index] == speakers[0]]
+        place = {self.values(index): index for index in reversed(own)}
         values = sorted(place, key=lambda each: place[each])
         rows, columns = (list(dict.fromkeys(value[side] for value in values)) for side in range(2))
         if max(len(rows), len(columns)) > MAX_GRID:
@@ -161,6 +174,7 @@ class Language:
             rows=tuple(rows),
             columns=tuple(columns),
             indices=indices,
+            speaker="" if speakers is None else f", speaker {speakers[0]}",
         )
 
     def most_used_messages(self, number: int) -> list[Usage]:

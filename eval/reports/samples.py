@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.by_speaker import SPEAKER
 from ecsuite.eval.statistics.counting import first_rows, flat, num_labels
 
 NUM_SAMPLES = 10
@@ -27,6 +28,8 @@ class Sample:
     """The meaning: `color=red shape=star`; None if it is not known."""
     message: str
     """The symbols, with spaces between them, without EOS."""
+    speaker: str | None
+    """Who says it; None where one speaks, or it is not known."""
 
     def to_json(self) -> dict[str, Any]:
         """The sample as JSON-ready data."""
@@ -46,10 +49,21 @@ def samples_of(corpus: Corpus, content: Ragged, labels: NDArray[np.integer[Any]]
     if len(rows) < min(number, len(content)):
         others = np.setdiff1d(np.arange(len(content)), rows)
         rows = np.sort(np.concatenate([rows, _spread(others, number - len(rows))]))
+    speakers = who_speaks(corpus)
     return tuple(
-        Sample(meaning=meaning_text(corpus, row), message=_message(corpus, content[row]))
+        Sample(
+            meaning=meaning_text(corpus, row),
+            message=_message(corpus, content[row]),
+            speaker=None if speakers is None else str(speakers[row]),
+        )
         for row in _spread(rows, number).tolist()
     )
+
+
+def who_speaks(corpus: Corpus) -> NDArray[Any] | None:
+    """The speaker of each message, (num_messages,); None where one speaks, or it is not known."""
+    speakers = corpus.columns.get(SPEAKER)
+    return None if speakers is None or not (speakers[1:] != speakers[:1]).any() else speakers
 
 
 def _spread(rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:

@@ -104,14 +104,15 @@ class ShortTable:
         return f"meanings of {', '.join(kinds)}" + ("" if distinct is None else f"; {distinct:,} distinct")
 
     def _sample_lines(self, width: int) -> list[Text]:
-        """Meanings on the left, messages on the right; without meanings messages alone."""
+        """Who speaks, where there are several, meanings, and messages; without meanings messages alone."""
         widest = max((cell_len(each.meaning or "") for each in self.samples), default=0)
         column = min(widest, width // 2)
         lines = []
         for each in self.samples:
             message = each.message or "(empty)"
             meaning = "" if each.meaning is None else f"{_cut(each.meaning, column)} → "
-            lines.append(Text(_cut_end(f"  {meaning}{message}", width)))
+            speaker = "" if each.speaker is None else f"speaker {each.speaker}: "
+            lines.append(Text(_cut_end(f"  {speaker}{meaning}{message}", width)))
         return lines
 
     def _table(self) -> list[Text]:
