@@ -17,7 +17,7 @@ from ecsuite.parts.registry import Registry
 from ecsuite.runtime.errors import ConfigError, look_up, shown
 
 if TYPE_CHECKING:
-    from ecsuite.eval.comparison.score_files import Document
+    from ecsuite.eval.records.source import Source
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.sweeps.result import Sweep
@@ -201,7 +201,7 @@ def compare(
     """
     from ecsuite.eval.comparison import differences
     from ecsuite.eval.comparison.all_scores import compare_scores
-    from ecsuite.eval.comparison.score_files import gather_from
+    from ecsuite.eval.comparison.gathering import results_of
     from ecsuite.eval.reports import compared_scores, difference_tables
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
@@ -213,14 +213,14 @@ def compare(
             named += source.items()
         else:
             named.append((None, source))
-    found = [
-        document
+    scored = [
+        each
         for number, (name, source) in enumerate(named, 1)
-        for document in _documents(source, metric, f"source {number}", name, options)
+        for each in _scored(source, metric, f"source {number}", name, options)
     ]
     if metric is None:
-        return Findings(report=compared_scores.report(compare_scores(found, None, baseline)))
-    compared = differences.compare(gather_from(found, metric), metric, baseline)
+        return Findings(report=compared_scores.report(compare_scores(scored, None, baseline)))
+    compared = differences.compare(results_of(scored, metric), metric, baseline)
     return Findings(report=difference_tables.report(compared))
 
 
@@ -321,8 +321,8 @@ def sweep(
         ConfigError: If a key, a value or a combination of settings is not valid; nothing is trained then.
         DivergedError: If no run ended.
     """
+    from ecsuite.eval.records.reading import STORE
     from ecsuite.eval.reports.console import Reporter
-    from ecsuite.eval.sweeps.records import STORE
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.study import load_study
     from ecsuite.jobs.engines import place_of
@@ -352,9 +352,10 @@ def results(*paths: str | Path) -> Any:
     Raises:
         ConfigError: If a path holds no runs, or pandas is not installed.
     """
-    from ecsuite.eval.sweeps.records import frame_of, read_records
+    from ecsuite.eval.records.reading import read_runs
+    from ecsuite.eval.records.source import run_frame
 
-    return frame_of(read_records(paths))
+    return run_frame(read_runs(paths))
 
 
 def report(
@@ -406,12 +407,14 @@ def list_parts(kind: str) -> dict[str, str]:
     return look_up("kind", kind, _registries()).lines()
 
 
-def _documents(
+def _scored(
     source: Any, metric: str | None, place: str, name: str | None, options: Mapping[str, Any]
-) -> "list[Document]":
+) -> "list[Source]":
     """The scores of a source: its own results if it has them, else new ones, under the name of a place."""
-    from ecsuite.eval.comparison.score_files import documents
-    from ecsuite.eval.reports.scorecard import Scorecard, read_scores
+    from ecsuite.eval.records.documents import sources_of
+    from ecsuite.eval.records.kept_scores import read_scores
+    from ecsuite.eval.records.reading import read_sources
+    from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.games.runs import Run
 
     _require("sources", source, (Run, Corpus, Scorecard, str, Path), "runs, corpora, scorecards or paths")
@@ -420,14 +423,14 @@ def _documents(
     )
     is_run = path is not None and (path / "metadata.json").is_file()
     if path is not None and not is_run and (path.suffix == ".json" or path.is_dir()):
-        return documents([path])
+        return read_sources([path])
     data = read_scores(path / "scores.json") if path is not None and is_run else {}
     known = [score["name"] for score in data.get("scores", [])]
     if not known or metric not in (None, *known):
         data = (source if isinstance(source, Scorecard) else score(source, metric, **options)).to_json()
     if name is not None:
-        return [(Path(place), {**data, "name": name})]
-    return [(path / "scores.json" if path is not None and is_run else Path(place), data)]
+        return sources_of(Path(place), {**data, "name": name})
+    return sources_of(path / "scores.json" if path is not None and is_run else Path(place), data)
 
 
 def _require(name: str, value: object, kinds: tuple[type, ...], expected: str) -> None:

@@ -48,7 +48,7 @@ def sweep_collection(
     from ecsuite.eval.collections.report import FILES, report, write_csv
     from ecsuite.eval.collections.study import read_study
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.sweeps.records import STORE
+    from ecsuite.eval.records.reading import STORE
 
     for option, is_given in unread.items():
         if is_given:

@@ -32,41 +32,43 @@ def compare(
     read_with: CorpusOptions,
 ) -> None:
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
-    from ecsuite.commands.scoring import Scored, document, has_scores, prepare_scores, score_and_keep
+    from ecsuite.commands.scoring import Scored, has_scores, prepare_scores, score_and_keep, scored_sources
     from ecsuite.eval.comparison.all_scores import common_scores
-    from ecsuite.eval.comparison.results import XFERBENCH
-    from ecsuite.eval.comparison.score_files import documents, gather_from
+    from ecsuite.eval.comparison.gathering import results_of
     from ecsuite.eval.metrics.score import Options
+    from ecsuite.eval.records.documents import XFERBENCH
+    from ecsuite.eval.records.reading import read_sources
 
     if metric == "language_similarity":
         return _between(results, read_with, out, as_json)
     if plot is not None:
         check_picture(plot)
-    found, scored = [], Scored(options=read_with)
+    sources, scored = [], Scored(options=read_with)
     prepare_scores(results)
     is_scored = [has_scores(path) for path in results]
     for path, has in zip(results, is_scored, strict=True):
         if has:
-            found += documents([path])
+            sources += read_sources([path])
         else:
             corpus = scored.read(path)
             print(f"{path} has no scores yet: scoring it", file=sys.stderr)
-            found.append(document(path, score_and_keep(path, corpus, None, Options(), keeps=scored.is_whole)))
-    if metric == XFERBENCH or (metric is None and common_scores(found) == [XFERBENCH]):
+            card = score_and_keep(path, corpus, None, Options(), keeps=scored.is_whole)
+            sources += scored_sources(path, card)
+    if metric == XFERBENCH or (metric is None and common_scores(sources) == [XFERBENCH]):
         from ecsuite.eval.xferbench.comparison.comparison import compare as compare_xferbench
         from ecsuite.eval.xferbench.comparison.comparison_report import report as xferbench_report
 
-        shown = xferbench_report(compare_xferbench(gather_from(found, XFERBENCH), baseline))
+        shown = xferbench_report(compare_xferbench(results_of(sources, XFERBENCH), baseline))
     elif metric is None:
         from ecsuite.eval.comparison.all_scores import compare_scores
         from ecsuite.eval.reports.compared_scores import report as report_all
 
-        shown = report_all(compare_scores(found, None, baseline))
+        shown = report_all(compare_scores(sources, None, baseline))
     else:
         from ecsuite.eval.comparison.differences import compare as compare_one
         from ecsuite.eval.reports.difference_tables import report
 
-        shown = report(compare_one(gather_from(found, metric), metric, baseline))
+        shown = report(compare_one(results_of(sources, metric), metric, baseline))
     if plot is not None:
         prepare_picture(plot)
     if out is not None:

@@ -48,12 +48,12 @@ def plot(
         draw_curves(runs, out, measure=measure)
         print(f"{measure} of {len(runs)} {'run' if len(runs) == 1 else 'runs'} in {out}")
         return
-    from ecsuite.eval.html_report.sources import read_sources
     from ecsuite.eval.metrics import SCORES
+    from ecsuite.eval.records.reading import read_runs
     from ecsuite.eval.sweeps.pictures import draw_heat_map, draw_parallel, draw_sweep_curves
     from ecsuite.eval.sweeps.tables import DIRECTIONS
 
-    records = [source.record for source in read_sources(runs) if source.is_run]
+    records = [source for source in read_runs(runs) if source.is_run]
     settings = None if by is None else names_in(by)
     prepare_picture(out)
     if kind == "curves":

@@ -227,12 +227,13 @@ def _publish_several(
     as_json: bool,
 ) -> None:
     """One table of several corpora; JSON has their scorecards beside the comparison."""
-    from ecsuite.commands.scoring import document
+    from ecsuite.commands.scoring import scored_sources
     from ecsuite.eval.comparison.all_scores import compare_scores
     from ecsuite.eval.reports.compared_scores import report
 
     pairs = zip(corpora, scorecards, strict=True)
-    found = report(compare_scores([document(path, card) for path, card in pairs], distinct=True))
+    sources = [source for path, card in pairs for source in scored_sources(path, card)]
+    found = report(compare_scores(sources, distinct=True))
     data = {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
     picture = plot if found.draw is not None else None
     replace(found, data=data).publish(out=out, picture=picture, as_json=as_json)

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 from ecsuite.commands.corpus_options import CorpusOptions
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.selection import Selection
-from ecsuite.eval.comparison.score_files import FILES, Document
 from ecsuite.eval.metrics import asks_agents, load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.side_by_side import num_threads
-from ecsuite.eval.reports.scorecard import Scorecard, read_scores, save_scores, score_corpus
+from ecsuite.eval.records.documents import FILES, sources_of
+from ecsuite.eval.records.kept_scores import read_scores, save_scores
+from ecsuite.eval.records.reading import SWEEP
+from ecsuite.eval.records.source import Source
+from ecsuite.eval.reports.scorecard import Scorecard, score_corpus
 from ecsuite.parts.error_messages import NO_ACCESS
 from ecsuite.runtime.errors import ConfigError
 
@@ -123,9 +126,9 @@ def keep_scores(path: Path, card: Scorecard, note: Callable[[str], None]) -> Non
         note(f"{file.parent}: {os.strerror(error.errno).lower()}: the scores are not kept; --out keeps them")
 
 
-def document(path: Path, card: Scorecard) -> Document:
-    """Scores as those of a file."""
-    return scores_file(path) or path, card.to_json()
+def scored_sources(path: Path, card: Scorecard) -> list[Source]:
+    """A corpus with its scores, as if they were read from a file."""
+    return sources_of(scores_file(path) or path, card.to_json())
 
 
 def has_scores(path: Path) -> bool:
@@ -137,5 +140,5 @@ def has_scores(path: Path) -> bool:
     if not path.exists():
         raise ConfigError(f"{path}: no such file or folder of results")
     if path.is_dir():
-        return any(next(path.rglob(name), None) for name in FILES)
+        return any(next(path.rglob(name), None) for name in (*FILES, SWEEP))
     return path.suffix == ".json"

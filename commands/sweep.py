@@ -45,9 +45,9 @@ def sweep(
     as_json: Json = False,
 ) -> None:
     """Train a game with many settings and seeds, score every corpus, and show the means over seeds."""
+    from ecsuite.eval.records.reading import STORE, SWEEP
     from ecsuite.eval.sweeps.estimate import measured_seconds
     from ecsuite.eval.sweeps.jobs import plan as plan_jobs
-    from ecsuite.eval.sweeps.records import STORE, SWEEP
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.search import Search
     from ecsuite.eval.sweeps.search_report import search_lines, trials_table

@@ -34,14 +34,14 @@ def table(
     as_json: Json = False,
 ) -> None:
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
-    from ecsuite.eval.sweeps.records import read_records
+    from ecsuite.eval.records.reading import read_runs
     from ecsuite.eval.sweeps.tables import FORMS, make_table
 
     chosen = [form for form, is_asked in (("markdown", markdown), ("latex", latex), ("csv", csv)) if is_asked]
     if len(chosen) + as_json > 1:
         raise ConfigError("--markdown, --latex, --csv, --json: expected one of these")
     found = make_table(
-        read_records(runs),
+        read_runs(runs),
         by=None if by is None else names_in(by),
         figures=None if metrics is None else names_in(metrics),
         with_incomplete=incomplete,

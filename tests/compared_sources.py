@@ -1,8 +1,11 @@
 """Sources with scores, for tests of comparisons."""
 
+from pathlib import Path
+
 import numpy as np
 
 from ecsuite.eval.comparison.results import Result
+from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CROSS_ENTROPIES
 
 TARGETS = tuple("abcdefgh")
@@ -22,6 +25,15 @@ def source(name, *rows, targets=TARGETS, signature=MINI, seeds=None, ci95=None, 
         ci95=ci95,
         passes=passes,
     )
+
+
+def run(name, settings, seed, measures, scores, **more):
+    """A run with its figures."""
+    records = [Record(score=key, value=value, is_measure=True) for key, value in measures.items()]
+    records += [Record(score=key, value=value) for key, value in scores.items()]
+    folder = Path(name)
+    return Source(name=folder.name, file=folder / "config.yaml", folder=folder, is_run=True, settings=settings,
+                  seed=seed, records=tuple(records), **more)  # fmt: skip
 
 
 def paper_results():

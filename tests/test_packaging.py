@@ -92,6 +92,7 @@ FLOORS = [
     "grammars games.worlds games",
     "eval.learning",
     "eval.metrics",
+    "eval.records",
     "eval.comparison",
     "eval.reports",
     "eval.run_metrics",

@@ -5,15 +5,13 @@ Beside it is `metadata.json`, and `system.json` is two folders above. Run folder
 seeds have the same `settings`.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.comparison.results import source_name
-from ecsuite.eval.comparison.score_files import FILES, run_of
+from ecsuite.eval.records.documents import group_digest, run_seed_and_group, source_name
 from ecsuite.formats.strict_json import read_json
 from ecsuite.runtime.errors import ConfigError
 
@@ -83,13 +81,12 @@ def _member(path: Path) -> Member:
         folder = folder.resolve()
         system = folder.parent.parent.name
         return Member(path=path, name=f"{system}/{folder.name}", system=system)
-    run = run_of(folder / FILES[0]) if _is_in_folder(path) else None
+    run = run_seed_and_group(folder) if _is_in_folder(path) else None
     name = source_name(str(folder.resolve() / CORPUS if path.is_dir() else path.resolve()))
     if run is None:
         return Member(path=path, name=name)
     game, seed, settings = run
-    digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
-    return Member(path=path, name=name, game=game, seed=seed, settings=digest)
+    return Member(path=path, name=name, game=game, seed=seed, settings=group_digest(settings))
 
 
 def _is_in_folder(path: Path) -> bool:

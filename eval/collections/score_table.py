@@ -4,36 +4,30 @@ Runs of one game that differ only in their seeds are one source, with the means 
 name with the same scores counts once.
 """
 
-import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.comparison.results import source_name
-from ecsuite.eval.comparison.score_files import documents, run_of
 from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.records.documents import is_number
+from ecsuite.eval.records.reading import read_sources
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.files.format_numbers import without_format
 from ecsuite.runtime.errors import ConfigError, look_up
 
 SIZES = ("Token Count", "Line Count", "Unique Lines", "Unique Tokens", "EoS Token Present", "EoS Padding")
 """Scores that count what a corpus has: correlated only if they are named."""
-OTHER_SIZES = ("min_length", "max_length", "vocab_size")
-"""Sizes of a corpus whose names do not begin with num_."""
-ACCURACY = "accuracy"
-"""The column with the accuracy at the end of the training of a run."""
 FEWEST = 5
 """Least number of sources of a collection."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class GroupedSource:
     """A corpus, or the corpora of runs that differ only in their seeds."""
 
     name: str
@@ -55,7 +49,7 @@ class Source:
 class ScoreTable:
     """The scores of a collection."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[GroupedSource, ...]
     """The sources, in the order in which they were given."""
     metrics: tuple[str, ...]
     """Names of all scores, in the order of tables."""
@@ -90,34 +84,32 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     """Read a collection.
 
     Args:
-        paths: JSON of `ecsuite score --out`, of one or several corpora, or folders with `scores.json`.
+        paths: See `ecsuite.eval.records.reading.read_sources`.
 
     Raises:
         ConfigError: If a path cannot be read, has no scores, or there are fewer than `FEWEST` sources.
     """
-    merged: dict[str, list[tuple[str, str | None, Mapping[str, Any]]]] = {}
-    read: set[tuple[str, str]] = set()  # names with scores: a corpus that was read twice counts once
-    for path in paths:
-        for file, data in documents([path]):
-            for identity, name, system, scored in _corpora(file, data):
-                if (
-                    found := (name, json.dumps([_sizes(scored), _scores(scored)], sort_keys=True))
-                ) not in read:
-                    read.add(found)
-                    merged.setdefault(identity, []).append((name, system, scored))
+    groups: dict[str, list[Source]] = {}
+    known: set[tuple[str, str]] = set()  # names with scores: a corpus that was read twice counts once
+    for place, source in enumerate(read_sources(paths)):
+        if (source.is_run or not source.group) and all(record.is_measure for record in source.records):
+            raise ConfigError(
+                f"{source.file}: expected the JSON of `ecsuite score CORPORA --out FILE.json`, with `scores`"
+            )
+        content = (source.name, json.dumps(_values(source), sort_keys=True))
+        if content not in known:
+            known.add(content)
+            groups.setdefault(source.group or f"{source.file} {place}", []).append(source)
     signatures: dict[str, set[str]] = {}
-    sources = []
-    for corpora in merged.values():
-        for _, _, scored in corpora:
-            for score in scored["scores"]:
-                settings = "|".join(
-                    p for p in str(score.get("signature")).split("|") if not p.startswith("seed")
-                )
-                if score.get("value") is not None:
-                    signatures.setdefault(str(score.get("name")), set()).add(settings)
-        name, system, _ = corpora[0]
-        values = tuple({**_sizes(scored), **_scores(scored)} for _, _, scored in corpora)
-        sources.append(Source(name=name, system=system, corpora=values))
+    for record in (record for group in groups.values() for source in group for record in source.records):
+        if record.value is not None and not record.is_measure:
+            parts = str(record.signature).split("|")
+            settings = "|".join(part for part in parts if not part.startswith("seed"))
+            signatures.setdefault(record.score, set()).add(settings)
+    sources = [
+        GroupedSource(name=group[0].name, system=group[0].system, corpora=tuple(map(_values, group)))
+        for group in groups.values()
+    ]
     if len(sources) < FEWEST:
         raise ConfigError(
             f"correlations need at least {FEWEST} corpora that are not of one game, got {len(sources)}"
@@ -133,62 +125,8 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     )
 
 
-def _corpora(file: Path, data: Any) -> Sequence[tuple[str, str, str | None, Mapping[str, Any]]]:
-    """Of each corpus of a file: its identity, its name, its system, and its scores."""
-    several = data.get("corpora") if isinstance(data, dict) else None
-    if isinstance(several, list):
-        without_format("result", data, file)
-        return [_named(file, each, index) for index, each in enumerate(several)]
-    if isinstance(data, dict):
-        data = without_format("scores", data, file)
-    return [_named(file, data, 0)]
-
-
-def _named(file: Path, data: Any, index: int) -> tuple[str, str, str | None, Mapping[str, Any]]:
-    """What identifies a corpus, or all runs of one game with other seeds; its name, system and scores."""
-    if not isinstance(data, dict) or not isinstance(data.get("scores"), list):
-        raise ConfigError(
-            f"{file}: expected the JSON of `ecsuite score CORPORA --out FILE.json`, with `scores`"
-        )
-    corpus, member = data.get("corpus"), data.get("member")
-    if not isinstance(corpus, dict) or not all(isinstance(score, dict) for score in data["scores"]):
-        raise ConfigError(f"{file}: expected a `corpus` and its `scores`")
-    if isinstance(member, dict):
-        settings, name, system = member.get("settings"), str(member.get("name")), member.get("system")
-        return settings or f"{file} {index}", name, None if system is None else str(system), data
-    place = file.resolve().parent
-    system = place.parent.parent.name if place.parent.name == "data" else None
-    known = run_of(file)
-    if known is not None:
-        return hashlib.sha256(known[2].encode()).hexdigest()[:16], place.name, None, data
-    if system is not None:
-        return f"{file} {index}", f"{system}/{place.name}", system, data
-    name = source_name(str(corpus.get("source_path") or file))
-    return f"{file} {index}", name, None, data
-
-
-def _scores(data: Mapping[str, Any]) -> dict[str, float]:
-    """The scores that are numbers; of several of one name the last."""
-    return {
-        str(score.get("name")): float(score["value"])
-        for score in data["scores"]
-        if _is_number(score.get("value"))
-    }
-
-
-def _sizes(data: Mapping[str, Any]) -> dict[str, float]:
-    """What is known of a corpus beside its scores."""
-    corpus = data["corpus"]
-    found = {
-        name: float(value)
-        for name, value in corpus.items()
-        if (name.startswith("num_") or name in OTHER_SIZES) and _is_number(value)
-    }
-    training = corpus.get("training")
-    if isinstance(training, dict) and _is_number(training.get(ACCURACY)):
-        found[ACCURACY] = float(training[ACCURACY])
-    return found
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+def _values(source: Source) -> dict[str, float]:
+    """Sizes of a corpus, the accuracy of its run, and its scores that are numbers; of several of one name the last."""
+    scores = {record.score: record.value for record in source.records if not record.is_measure}
+    numbers = {name: float(value) for name, value in scores.items() if is_number(value)}  # type: ignore[arg-type]
+    return {**source.sizes, **numbers}

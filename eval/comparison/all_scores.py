@@ -1,9 +1,8 @@
 """Several sources side by side in every score that two of them have, corrected for all pairs and scores."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.comparison.differences import (
@@ -13,10 +12,11 @@ from ecsuite.eval.comparison.differences import (
     corrected,
     require_comparable,
 )
-from ecsuite.eval.comparison.results import XFERBENCH, Result
-from ecsuite.eval.comparison.score_files import Document, documents, gather_from
+from ecsuite.eval.comparison.gathering import results_of
+from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.metrics.score import Direction
+from ecsuite.eval.records.source import Source
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -76,7 +76,7 @@ class ComparedScores:
 
 
 def compare_scores(
-    sources: Iterable[Path | str | Document],
+    sources: Sequence[Source],
     metrics: Sequence[str] | None = None,
     baseline: str | None = None,
     *,
@@ -87,8 +87,7 @@ def compare_scores(
     Runs of one game that differ only in their seed are one source, unless there would be no other source.
 
     Args:
-        sources: Folders or files of scores, or files with their contents (`(Path("runs/x/scores.json"),
-            card.to_json())`).
+        sources: See `ecsuite.eval.records.reading.read_sources`.
         metrics: Names of scores; None: all but sizes and entropies.
         baseline: Name of the source that the others are compared with; None: all pairs are compared.
         distinct: Whether runs that differ only in their seed are sources of their own.
@@ -96,19 +95,14 @@ def compare_scores(
     Raises:
         ConfigError: If a source has no scores, or there is no score that all have.
     """
-    found = [
-        document
-        for source in sources
-        for document in ([source] if isinstance(source, tuple) else documents([source]))
-    ]
-    names, left_out = _common(found) if metrics is None else (list(metrics), {})
+    names, left_out = _common(sources) if metrics is None else (list(metrics), {})
     if not names:
         why = "; ".join(f"{name}: {reason}" for name, reason in islice(left_out.items(), 3))
         raise ConfigError(
             f"no score that two of them have{': ' if why else ''}{why}; run `ecsuite score` on each"
         )
-    merges_seeds = not distinct and _num_sources(found, names[0]) > 1
-    compared = [_compared(found, name, baseline, merges_seeds=merges_seeds) for name in names]
+    merges_seeds = not distinct and _num_sources(sources, names[0]) > 1
+    compared = [_compared(sources, name, baseline, merges_seeds=merges_seeds) for name in names]
     flat = iter(corrected([each for score in compared for each in score.differences]))
     scores = tuple(
         ComparedScore(
@@ -128,21 +122,21 @@ def compare_scores(
     )
 
 
-def _num_sources(found: Sequence[Document], name: str) -> int:
+def _num_sources(sources: Sequence[Source], name: str) -> int:
     """The number of sources where runs that differ only in their seed are one."""
-    return len({result.name for result in gather_from(_having(found, name), name)})
+    return len({result.name for result in results_of(_having(sources, name), name)})
 
 
-def _having(found: Sequence[Document], name: str) -> list[Document]:
-    """The documents with a value of a score; all if none has one, so that reading them says so."""
-    return [each for each in found if _reasons(each[1]).get(name, "") is None] or list(found)
+def _having(sources: Sequence[Source], name: str) -> list[Source]:
+    """The sources with a value of a score; all if none has one, so that reading them says so."""
+    return [source for source in sources if _reasons(source).get(name, "") is None] or list(sources)
 
 
 def _compared(
-    found: Sequence[Document], name: str, baseline: str | None, *, merges_seeds: bool
+    sources: Sequence[Source], name: str, baseline: str | None, *, merges_seeds: bool
 ) -> ComparedScore:
     """One score of the sources that have it, before the correction."""
-    results = gather_from(_having(found, name), name, merges_seeds=merges_seeds)
+    results = results_of(_having(sources, name), name, merges_seeds=merges_seeds)
     choose_baseline(results, baseline)  # an unknown name is refused
     reason: str | None = None
     differences: tuple[Difference, ...] = ()
@@ -158,32 +152,28 @@ def _compared(
     )
 
 
-def common_scores(found: Sequence[Document]) -> list[str]:
-    """Names of the scores that at least two documents have (or the only one), without sizes and entropies."""
-    return _common(found)[0]
+def common_scores(sources: Sequence[Source]) -> list[str]:
+    """Names of the scores that at least two sources have (or the only one), without sizes and entropies."""
+    return _common(sources)[0]
 
 
-def _common(found: Sequence[Document]) -> tuple[list[str], dict[str, str]]:
+def _common(sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
     """Names of the scores that can be compared, in the order of tables, and why others are left out."""
-    per_file = [_reasons(data) for _, data in found]
-    every = dict.fromkeys(name for names in per_file for name in names)
+    per_source = [_reasons(source) for source in sources]
+    every = dict.fromkeys(name for names in per_source for name in names)
     order = {name: place for place, name in enumerate(SCORES)}
     common, left_out = [], {}
     for name in sorted(every, key=lambda name: order.get(name, -1)):
         if SCORES.get(name, ("other", None))[0] == "sizes":
             continue
-        if sum(name in names and names[name] is None for names in per_file) >= min(2, len(found)):
+        if sum(name in names and names[name] is None for names in per_source) >= min(2, len(sources)):
             common.append(name)
         else:
-            reasons = [names[name] or "only in one" for names in per_file if name in names]
+            reasons = [names[name] or "only in one" for names in per_source if name in names]
             left_out[name] = reasons[0]
     return common, left_out
 
 
-def _reasons(data: Any) -> dict[str, str | None]:
-    """By the name of each score of a document, why it is undefined; None for a score with a value."""
-    scores = data.get("scores") if isinstance(data, dict) else None
-    if not isinstance(scores, list):
-        return {XFERBENCH: None}
-    named = [each for each in scores if isinstance(each, dict) and isinstance(each.get("name"), str)]
-    return {each["name"]: each.get("reason") for each in named}
+def _reasons(source: Source) -> dict[str, str | None]:
+    """By the name of each score of a source, why it is undefined; None for a score with a value."""
+    return {record.score: record.reason for record in source.records if not record.is_measure}

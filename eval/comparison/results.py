@@ -1,24 +1,21 @@
 """Scores of one metric for one source, such as a corpus, a game or a language, for one or several seeds."""
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from ecsuite.eval.metrics.preset_limits import are_read_alike
+from ecsuite.eval.records.documents import plain
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import Interval
 from ecsuite.runtime.errors import ConfigError
 
 UNSIGNED = "unsigned (another program)"
 """Signature of results without one: their settings are unknown."""
-XFERBENCH = "xferbench"
-"""The metric that is compared unless another is named."""
 OF_A_SOURCE = ("seed", "seeds", "passes")
 """Parts of a signature in which sources of one table may differ; passes that do allow no conclusion on a pair."""
 EQUAL_SIZES = (
@@ -129,17 +126,6 @@ def require_same_targets(expected: Iterable[str], found: Iterable[str], who: str
     for lacking, one, another in ((expected - found, who, other), (found - expected, other, who)):
         if lacking:
             raise ConfigError(f"{one}: no score for {', '.join(sorted(lacking))}, which {another} has")
-
-
-def source_name(path: str) -> str:
-    """The name in tables of what is at a path: that of its file, or of the folder of a `corpus.jsonl`."""
-    parts = PurePath(path)
-    return (parts.parent.name if parts.stem == "corpus" else parts.name.split(".")[0]) or parts.stem
-
-
-def plain(name: str) -> str:
-    """A name in lower case without punctuation: `no_pretrain` for "No pretrain"."""
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def as_matrix(results: Sequence[Result], targets: Sequence[str]) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ecsuite.eval.html_report.comparing import ScoreAbout, label
 from ecsuite.eval.html_report.overview import shown
-from ecsuite.eval.html_report.sources import Source
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.canvas import COLOURS
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
 from ecsuite.eval.sweeps.tables import Table
@@ -31,13 +31,10 @@ def chart_data(table: Table, sources: Sequence[Source], about: Sequence[ScoreAbo
     layout = layout_of(table.keys, [row.settings for row in table.rows])
     rows = [dict(zip(table.keys, row.settings, strict=True)) for row in table.rows]
     runs = [
-        [source for source in sources if all(source.record.settings.get(k) == v for k, v in row.items())]
+        [source for source in sources if all(source.settings.get(k) == v for k, v in row.items())]
         for row in rows
     ]
-    ended = [
-        [source for source in group if source.record.failure is None and source.record.is_whole]
-        for group in runs
-    ]
+    ended = [[source for source in group if source.failure is None and source.is_whole] for group in runs]
     return {
         "keys": list(table.keys),
         "figures": [{"name": each.name, "direction": each.direction} for each in about],
@@ -49,8 +46,8 @@ def chart_data(table: Table, sources: Sequence[Source], about: Sequence[ScoreAbo
         "runs": [
             {
                 "row": place,
-                "seed": source.record.seed,
-                "values": [source.record.figures.get(name) for name in table.figures],
+                "seed": source.seed,
+                "values": [source.figures.get(name) for name in table.figures],
             }
             for place, group in enumerate(ended)
             for source in group

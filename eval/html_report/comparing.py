@@ -8,8 +8,8 @@ from typing import Any
 from ecsuite.eval.comparison.differences import Difference, compare, corrected
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.html_report.overview import shown
-from ecsuite.eval.html_report.sources import Source
 from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.sweeps.tables import DIRECTIONS, Table
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -53,9 +53,9 @@ def about_scores(sources: Sequence[Source], names: Sequence[str]) -> list[ScoreA
     """What is known of these scores."""
     found = []
     for name in names:
-        scores = [score for source in sources for score in source.scores if score["name"] == name]
-        signatures = dict.fromkeys(str(score["signature"]) for score in scores if score.get("signature"))
-        about = next((str(score["about"]) for score in scores if score.get("about")), "")
+        records = [record for source in sources for record in source.records_of(name)]
+        signatures = dict.fromkeys(record.signature for record in records if record.signature)
+        about = next((record.about for record in records if record.about), "")
         direction = SCORES[name][1] if name in SCORES else DIRECTIONS.get(name)
         found.append(ScoreAbout(name=name, about=about, direction=direction, signatures=tuple(signatures)))
     return found
@@ -147,7 +147,7 @@ def _base_of_run(base: str, keys: Sequence[str], sources: Sequence[Source]) -> t
     for source in sources:
         folder = source.folder
         if folder is not None and (folder.name == base or folder.resolve() == Path(base).resolve()):
-            settings = {key: source.record.settings.get(key) for key in keys}
+            settings = {key: source.settings.get(key) for key in keys}
             return settings, label(settings)
     raise ConfigError(
         f"--base {base}: none of the runs: expected settings such as channel.kind=gumbel, or the path of a run"
@@ -159,17 +159,16 @@ def _result(row: Settings, name: str, sources: Sequence[Source]) -> Result | Non
     values: dict[int, float] = {}
     signatures = set()
     for source in sources:
-        record = source.record
-        value = record.figures.get(name)
+        value = source.figures.get(name)
         if (
             value is None
-            or not record.is_whole
-            or any(record.settings.get(key) != wanted for key, wanted in row.items())
+            or not source.is_whole
+            or any(source.settings.get(key) != wanted for key, wanted in row.items())
         ):
             continue
-        seed = record.seed if record.seed is not None and record.seed not in values else len(values)
+        seed = source.seed if source.seed is not None and source.seed not in values else len(values)
         values[seed] = float(value)
-        signatures |= {str(score.get("signature")) for score in source.scores if score["name"] == name}
+        signatures |= {str(record.signature) for record in source.records_of(name)}
     if not values:
         return None
     seeds = tuple(sorted(values))

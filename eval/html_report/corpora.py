@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.html_report.sources import Source
 from ecsuite.eval.html_report.thumbnails import BUDGET as PICTURES
 from ecsuite.eval.html_report.thumbnails import add_thumbnails, has_pictures
 from ecsuite.eval.metrics.translation_graph import translate
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.languages import Language, heading
 from ecsuite.eval.reports.samples import MOST_SYMBOLS, meaning_text
 from ecsuite.eval.reports.tiles import MARKERS, NAMED_COLOURS, PALE, ink, symbol_colours
+from ecsuite.formats.corpora import Reading
+from ecsuite.formats.reading import read_as
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 BUDGET = 3_000_000
@@ -29,16 +31,20 @@ MAX_TEXT = 200
 """Most characters of a meaning."""
 
 
-def corpora_data(sources: Sequence[Source]) -> tuple[list[dict[str, Any]], list[str]]:
+def corpora_data(sources: Sequence[Source], reading: Reading) -> tuple[list[dict[str, Any]], list[str]]:
     """The messages of the sources, JSON-ready, and notes on what was left out.
 
     Of runs that differ in their seed only, the first come first, so that every setting has a corpus.
+
+    Args:
+        sources: The sources.
+        reading: How corpora of other tools are read.
     """
-    with_corpus = [source for source in sources if source.path is not None]
+    with_corpus = [source for source in sources if source.corpus is not None and source.corpus.exists()]
     seen: Counter[str] = Counter()
     order = []
     for source in with_corpus:
-        key = repr(source.record.settings) if source.is_run else source.title
+        key = repr(source.settings) if source.is_run else source.title
         order.append(seen[key])
         seen[key] += 1
     chosen = sorted(sorted(range(len(with_corpus)), key=lambda place: order[place])[:MAX_CORPORA])
@@ -52,7 +58,8 @@ def corpora_data(sources: Sequence[Source]) -> tuple[list[dict[str, Any]], list[
     for place in chosen:
         source = with_corpus[place]
         try:
-            corpus = source.corpus()
+            assert source.corpus is not None
+            corpus = read_as(source.corpus, Reading() if source.is_run else reading)
         except (CorpusError, ConfigError, OSError) as error:
             notes.append(f"{source.title}: {error}")
             continue
@@ -70,8 +77,8 @@ def corpus_data(corpus: Corpus, source: Source, budget: int) -> tuple[dict[str, 
         JSON-ready data; and for each of its rows, the first message of the corpus that it is of.
     """
     language = Language(corpus)
-    assert source.path is not None
-    _, lines = heading(language, source.folder or source.path)
+    assert source.corpus is not None
+    _, lines = heading(language, source.folder or source.corpus)
     texts: dict[str, int] = {}
     meanings: list[list[str]] = []
     ids: dict[Any, int] = {}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ecsuite.eval.html_report.sources import Source
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.inventory_table import MAX_ROWS
 
 MAX_SOURCES = 12
@@ -33,10 +33,10 @@ class Inventory:
 def inventories(sources: Sequence[Source]) -> tuple[list[Inventory], int]:
     """The inventories of the sources that were scored with `morphemes`, and how many were left out."""
     found = [
-        _inventory(source.title, score["value"], score["details"])
+        _inventory(source.title, float(record.value), record.details)
         for source in sources
-        for score in source.scores
-        if score.get("name") == "morphemes" and "inventory" in (score.get("details") or {})
+        for record in source.records_of("morphemes")
+        if record.value is not None and "inventory" in record.details
     ]
     return found[:MAX_SOURCES], max(0, len(found) - MAX_SOURCES)
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ecsuite.eval.html_report.sources import Source
-from ecsuite.eval.sweeps.records import SEED
+from ecsuite.eval.records.reading import SEED
+from ecsuite.eval.records.source import Source
 
 FACTS = ("ecsuite", "commit", "python", "torch", "numpy", "device", "hardware", "num_threads")
 """What a run's metadata may say of the program and the machine, by their keys in `versions`."""
@@ -51,7 +51,7 @@ class Overview:
 def overview(sources: Sequence[Source]) -> Overview:
     """What the sources say about how they were made."""
     runs = [source for source in sources if source.is_run]
-    keys = list(dict.fromkeys(key for run in runs for key in run.record.settings))
+    keys = list(dict.fromkeys(key for run in runs for key in run.settings))
     known = [run for run in runs if run.config]
     common = known[0].config if known else {}
     fixed = {
@@ -60,19 +60,15 @@ def overview(sources: Sequence[Source]) -> Overview:
         if key not in (*keys, SEED) and all(run.config.get(key, ...) == value for run in known)
     }
     return Overview(
-        varied=tuple(_varied(key, [run.record.settings.get(key) for run in runs]) for key in keys),
+        varied=tuple(_varied(key, [run.settings.get(key) for run in runs]) for key in keys),
         facts=_facts([source for source in sources if source.metadata]) if sources else (),
         fixed=tuple(Fact(name=key, value=shown(value)) for key, value in fixed.items()),
         num_runs=len(runs),
-        num_failed=sum(run.record.failure is not None for run in runs),
-        num_seeds=len({run.record.seed for run in runs}),
-        failures=tuple(
-            Fact(name=run.title, value=run.record.failure) for run in runs if run.record.failure is not None
-        ),
+        num_failed=sum(run.failure is not None for run in runs),
+        num_seeds=len({run.seed for run in runs}),
+        failures=tuple(Fact(name=run.title, value=run.failure) for run in runs if run.failure is not None),
         stopped=tuple(
-            Fact(name=run.title, value=f"ended by {run.record.stopped}")
-            for run in runs
-            if not run.record.is_whole
+            Fact(name=run.title, value=f"ended by {run.stopped}") for run in runs if not run.is_whole
         ),
         num_others=len(sources) - len(runs),
     )

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from ecsuite.eval.html_report.comparing import about_scores, differences
 from ecsuite.eval.html_report.corpora import corpora_data, object_data
 from ecsuite.eval.html_report.inventories import inventories
 from ecsuite.eval.html_report.overview import overview
-from ecsuite.eval.html_report.sources import Source, read_sources
+from ecsuite.eval.records.reading import read_sources
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.citations import bibliography, names_in_run
 from ecsuite.eval.reports.console import prepare_output_file
 from ecsuite.eval.sweeps.tables import make_table
@@ -90,16 +91,13 @@ def write_report(
     """
     check_out(out)
     places = [Path(path) for path in paths]
-    sources = [
-        source if source.is_run else replace(source, reading=reading or Reading())
-        for source in read_sources(places)
-    ]
+    sources = read_sources(places)
     runs = [source for source in sources if source.is_run]
     others = [source for source in sources if not source.is_run]
-    table = make_table([run.record for run in runs], by=by, figures=metrics) if runs else None
+    table = make_table(runs, by=by, figures=metrics) if runs else None
     if base is not None and table is None:
         raise ConfigError(f"--base {base}: no runs to compare")
-    corpora, notes = corpora_data(sources)
+    corpora, notes = corpora_data(sources, reading or Reading())
     found, num_other = inventories(sources)
     text = (
         _environment()
@@ -110,7 +108,7 @@ def write_report(
             overview=overview(sources),
             table=table,
             about=about_scores(runs, table.figures) if table else [],
-            has_scores=any(run.record.scores for run in runs),
+            has_scores=any(run.scores for run in runs),
             differences=differences(table, runs, base) if table else None,
             others=others,
             other_about=about_scores(others, _names(others)),
@@ -145,7 +143,7 @@ def _title(paths: Sequence[Path]) -> str:
 
 
 def _names(sources: Sequence[Source]) -> list[str]:
-    return list(dict.fromkeys(str(score["name"]) for source in sources for score in source.scores))
+    return list(dict.fromkeys(record.score for source in sources for record in source.records))
 
 
 def _cited(sources: Sequence[Source]) -> Iterable[str]:
@@ -153,7 +151,7 @@ def _cited(sources: Sequence[Source]) -> Iterable[str]:
     for source in sources:
         if source.folder is not None and (source.is_run or source.metadata):
             yield from names_in_run(source.folder)
-        yield from source.record.scores
+        yield from source.scores
 
 
 def _environment() -> Any:

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from ecsuite.eval.comparison.all_scores import ComparedScore, ComparedScores
 from ecsuite.eval.comparison.differences import Difference
-from ecsuite.eval.comparison.results import EQUAL_SIZES, XFERBENCH, repetition
+from ecsuite.eval.comparison.results import EQUAL_SIZES, repetition
 from ecsuite.eval.metrics.preset_limits import limits_of
+from ecsuite.eval.records.documents import XFERBENCH
 from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.difference_tables import p_value_text

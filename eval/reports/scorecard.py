@@ -1,7 +1,7 @@
 """The scorecard: selected metrics of one corpus, as a table and as JSON."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
@@ -16,8 +16,8 @@ from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.side_by_side import computed
+from ecsuite.eval.records.frames import as_frame
 from ecsuite.eval.reports.console import print_json, write_json
-from ecsuite.eval.reports.frames import as_frame
 from ecsuite.eval.reports.full_table import full_table
 from ecsuite.eval.reports.samples import Sample, samples_of
 from ecsuite.eval.reports.short_table import WIDTH, ShortTable
@@ -32,11 +32,7 @@ from ecsuite.eval.statistics.counting import (
     row_labels,
 )
 from ecsuite.eval.statistics.message_labels import message_labels_kept
-from ecsuite.files.atomic_files import remove_abandoned
-from ecsuite.files.checksums import CHECKSUM, sealed
-from ecsuite.files.format_numbers import with_format, without_format
-from ecsuite.files.locks import Lock
-from ecsuite.formats.strict_json import read_json
+from ecsuite.files.format_numbers import with_format
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -215,43 +211,6 @@ def _asking(name: str, metric: Metric, run: "Run | None") -> Metric:
             f"metric {name} asks the agents of a run: expected a run folder, as of train-game --out"
         )
     return lambda _, options: metric(run, options)  # type: ignore[arg-type]
-
-
-def read_scores(file: Path) -> dict[str, Any]:
-    """The content of the scores file of a run folder; empty if there is none, or it is not a JSON object.
-
-    Raises:
-        ConfigError: If it is not JSON.
-        DamagedError: If it was changed.
-        FormatError: If a newer version of ecsuite wrote it.
-    """
-    if not file.exists():
-        return {}
-    before = read_json(file)
-    if not isinstance(before, dict):
-        return {}
-    return without_format("scores", {key: before[key] for key in before if key != CHECKSUM}, file)
-
-
-def save_scores(file: Path, data: dict[str, Any], note: Callable[[str], None] = lambda _: None) -> None:
-    """Write scores to the file of a run folder; its scores of the same corpus with other signatures are kept.
-
-    The file is locked meanwhile, so that of two processes neither loses the other's scores.
-    """
-    lock = Lock(file.with_name(f".{file.name}.lock"), note)
-    lock.acquire(waits=True)
-    try:
-        remove_abandoned(file.parent, file.name)
-        before = read_scores(file)
-        try:
-            is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]
-            older = {(score["name"], score["signature"]): score for score in before["scores"] if is_same}
-        except (KeyError, TypeError):
-            older = {}  # no file, or not a scores file
-        newer = {(score["name"], score["signature"]): score for score in data["scores"]}
-        write_json(file, sealed({**data, "scores": list((older | newer).values())}))
-    finally:
-        lock.release()
 
 
 def describe(corpus: Corpus) -> dict[str, Any]:

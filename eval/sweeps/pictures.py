@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.canvas import (
     COLOURS,
     FONT_SIZE,
@@ -18,7 +19,6 @@ from ecsuite.eval.reports.canvas import (
 )
 from ecsuite.eval.reports.heat_map import draw_table
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
-from ecsuite.eval.sweeps.records import Record
 from ecsuite.eval.sweeps.tables import Table, make_table
 from ecsuite.runtime.errors import ConfigError
 
@@ -33,7 +33,7 @@ LOGARITHMIC = 30
 
 
 def draw_sweep_curves(
-    records: Sequence[Record], measure: str, *paths: Path, by: Sequence[str] | None = None
+    records: Sequence[Source], measure: str, *paths: Path, by: Sequence[str] | None = None
 ) -> int:
     """Draw a measure against the step: a line for the mean of each combination of settings, a band over its seeds.
 
@@ -54,7 +54,10 @@ def draw_sweep_curves(
     layout = layout_of(table.keys, [row.settings for row in table.rows])
     if len(layout.panel_names) > MAX_PANELS:
         raise ConfigError(f"{len(layout.panel_names)} panels are too many: name fewer settings with --by")
-    curves = [curve_of([Path(each.name) for each in group], measure) for group in _groups(table, records)]
+    curves = [
+        curve_of([each.folder or Path(each.name) for each in group], measure)
+        for group in _groups(table, records)
+    ]
     if not any(curves):
         raise ConfigError(f"--measure {measure}: no log of these runs has it")
     num_columns = min(3, len(layout.panel_names))
@@ -111,7 +114,7 @@ def draw_sweep_curves(
     return sum(curve is not None for curve in curves)
 
 
-def draw_heat_map(records: Sequence[Record], score: str, keys: Sequence[str], *paths: Path) -> None:
+def draw_heat_map(records: Sequence[Source], score: str, keys: Sequence[str], *paths: Path) -> None:
     """Draw the means of a score by two settings, the first downwards and the second across.
 
     Args:
@@ -141,7 +144,7 @@ def draw_heat_map(records: Sequence[Record], score: str, keys: Sequence[str], *p
     )
 
 
-def draw_parallel(records: Sequence[Record], score: str, *paths: Path, direction: str | None = None) -> None:
+def draw_parallel(records: Sequence[Source], score: str, *paths: Path, direction: str | None = None) -> None:
     """Draw all settings and a score as axes side by side, with a line for each combination; the best is thick.
 
     Args:
@@ -188,7 +191,7 @@ def draw_parallel(records: Sequence[Record], score: str, *paths: Path, direction
     save(figure, *paths)
 
 
-def _groups(table: Table, records: Sequence[Record]) -> list[list[Record]]:
+def _groups(table: Table, records: Sequence[Source]) -> list[list[Source]]:
     """The runs of each row that did not fail."""
     return [
         [

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.reports.scorecard import describe, save_scores
+from ecsuite.eval.records.kept_scores import save_scores
+from ecsuite.eval.records.reading import SWEEP, sweep_sources
+from ecsuite.eval.records.source import Source, run_frame
+from ecsuite.eval.reports.scorecard import describe
 from ecsuite.eval.sweeps.grids import Settings
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
-from ecsuite.eval.sweeps.records import SWEEP, frame_of, records_of
 from ecsuite.eval.sweeps.search import Search
 from ecsuite.eval.sweeps.standing import FollowedRun, Standing
 from ecsuite.eval.sweeps.study import Study
@@ -92,9 +94,14 @@ class Sweep(Sequence[SweptRun]):
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
 
+    def sources(self) -> list[Source]:
+        """The runs with their records."""
+        place = self.runs[0].folder.parent.parent if self.runs else Path()
+        return sweep_sources(self.to_json(), place / SWEEP)
+
     def table(self) -> Table:
         """Means over seeds: accuracy and the metrics that were asked for."""
-        return make_table(records_of(self.to_json()))
+        return make_table(self.sources())
 
     def to_frame(self) -> Any:
         """A row a run, as a `pandas.DataFrame`: settings, seed, measures and scores.
@@ -102,7 +109,7 @@ class Sweep(Sequence[SweptRun]):
         Raises:
             ConfigError: If pandas is not installed.
         """
-        return frame_of(records_of(self.to_json()))
+        return run_frame(self.sources())
 
     def to_json(self) -> dict[str, Any]:
         """The sweep as JSON-ready data."""

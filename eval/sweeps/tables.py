@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import unpaired_difference
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
-from ecsuite.eval.sweeps.records import Record
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 SIGNIFICANCE = 0.05
@@ -190,7 +190,7 @@ FORMS: Mapping[str, Callable[[Table], str]] = {
 
 
 def make_table(
-    records: Sequence[Record],
+    records: Sequence[Source],
     *,
     by: Sequence[str] | None = None,
     figures: Sequence[str] | None = None,
@@ -223,7 +223,7 @@ def make_table(
     for name in names:
         if name not in known_figures:
             raise unknown_name("figure", name, known_figures)
-    groups: dict[str, list[Record]] = {}
+    groups: dict[str, list[Source]] = {}
     for record in records:
         groups.setdefault(repr([record.settings.get(key) for key in keys]), []).append(record)
     counted = [
@@ -245,7 +245,7 @@ def make_table(
     return Table(keys=tuple(keys), figures=tuple(names), rows=tuple(rows))
 
 
-def _telling(records: Sequence[Record], keys: Sequence[str]) -> list[str]:
+def _telling(records: Sequence[Source], keys: Sequence[str]) -> list[str]:
     """The settings; if they are many, as in runs of several games, without those that follow from the ones before."""
     if len(keys) <= MANY_SETTINGS:
         return list(keys)
@@ -258,7 +258,7 @@ def _telling(records: Sequence[Record], keys: Sequence[str]) -> list[str]:
     return kept
 
 
-def _column(groups: Sequence[Sequence[Record]], name: str) -> list[Cell]:
+def _column(groups: Sequence[Sequence[Source]], name: str) -> list[Cell]:
     """The cells of a figure, one for each row."""
     values = [
         [value for record in group if (value := record.figures.get(name)) is not None] for group in groups

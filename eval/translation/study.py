@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.comparison.results import source_name
 from ecsuite.eval.learning.bart import require_packages
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
+from ecsuite.eval.records.documents import source_name
 from ecsuite.eval.translation.pairs import PairFile, split_pairs
 from ecsuite.eval.translation.presets import PRESETS, Preset, Tuning
 from ecsuite.eval.translation.scoring import lacks_four_words, sacrebleu_signatures

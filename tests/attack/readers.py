@@ -8,11 +8,10 @@ from typing import Any
 
 from ecsuite.corpus import Corpus
 from ecsuite.downloads.downloads import read_sources as read_downloads
-from ecsuite.eval.comparison.score_files import gather
+from ecsuite.eval.comparison.gathering import gather
 from ecsuite.eval.concept_games.study import load_study as load_cbm_study
-from ecsuite.eval.html_report.sources import read_sources
+from ecsuite.eval.records.reading import read_runs, read_sources
 from ecsuite.eval.reports.learning_curves import read_log
-from ecsuite.eval.sweeps.records import read_records
 from ecsuite.eval.sweeps.study import load_study as load_sweep
 from ecsuite.eval.translation.pairs import read_pairs as read_translation_pairs
 from ecsuite.eval.xferbench.texts import TextFile
@@ -108,12 +107,15 @@ def submissions(folder: Path) -> Any:
 
 def run_folder(folder: Path) -> Any:
     """What tables and pictures of runs read."""
-    return read_records([folder]), read_log(folder)
+    return read_runs([folder]), read_log(folder)
 
 
 def report_sources(folder: Path) -> Any:
     """What a page about a folder with a run and scores is made of."""
-    return [(each.title, each.corpus() if each.path else None) for each in read_sources([folder])]
+    return [
+        (source.title, source.figures, source.config, read_corpus(source.corpus) if source.corpus else None)
+        for source in read_sources([folder])
+    ]
 
 
 ROUNDS = {"meaning": [[0, 1], [1, 1]], "correct": [True, False]}
@@ -158,7 +160,7 @@ READERS = {
     "run_folder": Reader(read=run_folder),
     "report_sources": Reader(read=report_sources),
     "interactions": Reader(read=interactions, kept=ROUNDS),
-    "sweep_file": Reader(read=lambda path: read_records([path])),
+    "sweep_file": Reader(read=lambda path: read_runs([path])),
     "scores": Reader(read=lambda path: gather([path], "topsim") if path.stem == "scores" else gather([path])),
     "checkpoint": Reader(read=checkpoint, kept={"a": [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]}),
     "kept_result": Reader(read=kept_result, kept=KEPT_VALUE.value),

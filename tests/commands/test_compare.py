@@ -90,7 +90,7 @@ MISTAKES = {
     "compare runs/French --plot new/a.jpg": "new/a.jpg: expected the name of a picture, ending in .svg or .png",
     "compare runs/French --out runs": "runs: expected a file name, got a folder",
     "correlate": NO_INPUTS,
-    "correlate runs": "runs/",
+    "correlate runs": "expected two metrics that differ between corpora, got 0",
     "correlate runs --translation runs --metric blue": "unknown metric 'blue'; did you mean 'bleu'",
     "correlate --paper --metric bleu": "--metric: not read by --paper; read by --translation",
     "correlate runs --translation chrf.json --metric bleu": "all sources have the same translation score",

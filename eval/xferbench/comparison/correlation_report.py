@@ -10,8 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from ecsuite.eval.comparison.differences import differing_parts, require_comparable
+from ecsuite.eval.comparison.gathering import gather
 from ecsuite.eval.comparison.results import UNSIGNED
-from ecsuite.eval.comparison.score_files import gather
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.correlation import STATISTICS
 from ecsuite.eval.xferbench.comparison.anchors import PAPER_CHRF, PAPER_CORRELATIONS, PAPER_SCORES

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecsuite.downloads.languages import LANGUAGES
-from ecsuite.eval.comparison.results import Result, as_matrix, plain
+from ecsuite.eval.comparison.results import Result, as_matrix
+from ecsuite.eval.records.documents import plain
 from ecsuite.eval.xferbench.comparison.normalising import normalise
 
 TYPES_OF_SCRIPTS = {

@@ -211,7 +211,7 @@ def test_folders_of_scored_corpora_are_read_too(tmp_path):
     [
         (
             {"corpora": [{"corpus": {}}]},
-            "expected the JSON of `ecsuite score CORPORA --out FILE.json`, with `scores`",
+            "corpora[0]: expected a `corpus` and its `scores`",
         ),
         ([], "expected the JSON of `ecsuite score CORPORA --out FILE.json`, with `scores`"),
         ({"corpora": [{"corpus": 3, "scores": []}]}, "expected a `corpus` and its `scores`"),

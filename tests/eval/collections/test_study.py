@@ -86,9 +86,9 @@ def test_mistakes(ecsuite, content, options, message):
 
 
 def test_a_table_of_a_damaged_file(ecsuite):
-    Path("scores.json").write_text('{"format": 1, "corpora": [{"member": {}, "scores": []}]}')
+    Path("scores.json").write_text('{"format": 1, "corpora": [{"corpus": {}, "scores": 1}]}')
     code, out, err = ecsuite("table", "scores.json")
-    assert (code, out) == (2, "") and err.startswith("scores.json: not the scores of a collection: "), err
+    assert (code, out) == (2, "") and err.startswith("scores.json: corpora[0]: expected a `corpus` and"), err
 
 
 def test_the_shipped_study_is_of_metrics_without_meanings():

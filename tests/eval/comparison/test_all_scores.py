@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from ecsuite.eval.comparison.all_scores import common_scores, compare_scores
+from ecsuite.eval.records.documents import sources_of
+from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.reports.compared_scores import report
 from ecsuite.runtime.errors import ConfigError
 
@@ -26,13 +28,23 @@ def document(name, **values):
     return Path(f"runs/{name}/scores.json"), {"corpus": corpus, "scores": scores}
 
 
+def sources(documents):
+    return [source for file, data in documents for source in sources_of(file, data)]
+
+
+def compared(documents, **options):
+    return compare_scores(sources(documents), **options)
+
+
 FIRST = document("a", topsim=(0.5, 0.4, 0.6), cbm=(0.3, 0.2, 0.4), ami="no meaning occurs twice")
 SECOND = document("b", cbm=(0.8, 0.7, 0.9), topsim=(0.52, 0.42, 0.62), ami=(0.1, 0.0, 0.2))
 
 
 def test_scores_that_two_have_are_compared_and_corrected_together():
-    found = compare_scores([FIRST, SECOND])
-    assert [score.name for score in found.scores] == ["topsim", "cbm"] == common_scores([FIRST, SECOND])
+    found = compared([FIRST, SECOND])
+    assert (
+        [score.name for score in found.scores] == ["topsim", "cbm"] == common_scores(sources([FIRST, SECOND]))
+    )
     assert found.sources == ("a", "b")
     assert found.left_out == {"ami": "no meaning occurs twice"}
     similar, different = (score.differences[0] for score in found.scores)
@@ -44,7 +56,7 @@ def test_scores_that_two_have_are_compared_and_corrected_together():
 
 def test_a_score_of_two_among_three_is_compared():
     third = document("c", topsim=(0.9, 0.8, 0.95))
-    found = compare_scores([FIRST, SECOND, third])
+    found = compared([FIRST, SECOND, third])
     assert [len(score.results) for score in found.scores] == [3, 2]
     assert [len(score.differences) for score in found.scores] == [3, 1]
     lines = report(found).notes
@@ -55,7 +67,7 @@ def test_a_score_of_two_among_three_is_compared():
 def test_other_settings_are_shown_and_not_compared():
     other = document("b", topsim=(0.52, 0.42, 0.62))
     other[1]["scores"][0]["signature"] = "topsim|n:3|v:1"
-    [score] = compare_scores([FIRST, other]).scores
+    [score] = compared([FIRST, other]).scores
     assert not score.differences and "n 3, not none" in score.reason
     assert {name: result.score for name, result in score.results.items()} == {"a": 0.5, "b": 0.52}
 
@@ -71,23 +83,23 @@ def test_runs_that_differ_only_in_their_seed_are_one_source_if_there_is_another(
         return folder
 
     runs = [run("a1", 1, 0.2), run("a2", 2, 0.3)]
-    assert compare_scores(runs).sources == ("a1", "a2")
+    assert compare_scores(read_sources(runs)).sources == ("a1", "a2")
     runs += [run("b1", 1, 0.6, "soft"), run("b2", 2, 0.8, "soft")]
-    found = compare_scores(runs)
+    found = compare_scores(read_sources(runs))
     assert len(found.sources) == 2
     assert found.scores[0].differences[0].basis == "paired by 2 seeds"
-    assert len(compare_scores(runs, distinct=True).sources) == 4
+    assert len(compare_scores(read_sources(runs), distinct=True).sources) == 4
 
 
 def test_nothing_in_common_is_told():
     with pytest.raises(ConfigError, match="no score that two of them have: ami: no meaning occurs twice"):
-        compare_scores([document("a", ami="no meaning occurs twice"), document("b", ami="the same")])
+        compared([document("a", ami="no meaning occurs twice"), document("b", ami="the same")])
     with pytest.raises(ConfigError, match="unknown baseline 'x'"):
-        compare_scores([FIRST, SECOND], baseline="x")
+        compared([FIRST, SECOND], baseline="x")
 
 
 def test_the_table_names_the_better_one():
-    [table] = report(compare_scores([FIRST, SECOND])).tables
+    [table] = report(compared([FIRST, SECOND])).tables
     conclusions = [str(cell) for cell in table.columns[-1].cells]
     assert conclusions == ["inside the noise", "b better"]
     arrows = [str(cell) for cell in table.columns[1].cells]
@@ -99,11 +111,11 @@ def test_games_are_not_ranked_by_mini():
     for _, data in found:
         data["scores"][0]["details"] = {"by_target": {"one": 5.0, "two": 5.1}}
         data["scores"][0]["signature"] = "xferbench|preset:mini|protocol:strict|seeds:0|v:3"
-    shown = report(compare_scores(found))
+    shown = report(compared(found))
     [line] = [line for line in shown.notes if "mini" in line]
     assert line == "xferbench: mini ranks classes of corpora; for games: mini-3m, danish (39 PFLOP, GPU)."
     assert line in shown.data["notes"]
-    assert not any("mini" in line for line in report(compare_scores([FIRST, SECOND])).notes)
+    assert not any("mini" in line for line in report(compared([FIRST, SECOND])).notes)
 
 
 def test_corpora_that_mini_reads_unequally_often_are_not_ranked():
@@ -111,7 +123,7 @@ def test_corpora_that_mini_reads_unequally_often_are_not_ranked():
     for (_, data), passes in zip(found, ("2.27", "1"), strict=True):
         data["scores"][0]["details"] = {"by_target": {"one": 5.0, "two": 5.1}}
         data["scores"][0]["signature"] = f"xferbench|preset:mini|passes:{passes}|seeds:0|v:4"
-    shown = report(compare_scores(found))
+    shown = report(compared(found))
     [line] = [line for line in shown.notes if "passes" in line]
     assert line.startswith(
         "xferbench: passes per epoch differ: a 2.27, b 1; compare corpora of equally many symbols"

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from compared_sources import source
 
-from ecsuite.eval.comparison.results import UNSIGNED, Result, as_matrix, plain
-from ecsuite.eval.comparison.score_files import gather
+from ecsuite.eval.comparison.gathering import gather
+from ecsuite.eval.comparison.results import UNSIGNED, Result, as_matrix
+from ecsuite.eval.records.documents import plain
 from ecsuite.runtime.errors import ConfigError
 
 SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
@@ -207,7 +208,11 @@ def test_each_mistake_in_a_file_gets_a_line_with_its_name(tmp_path, data, messag
     ("name", "message"),
     [
         ("none", "no such file or folder of results"),
-        (".", "no scores.json or results.json found; create one with `ecsuite score CORPUS --out FILE`"),
+        (
+            ".",
+            "no run, corpus or scores in it: expected a folder of `ecsuite sweep`, `train-game` or `grammar`, a "
+            "corpus, or a file of `ecsuite score --out`",
+        ),
     ],
 )
 def test_nothing_to_read(tmp_path, name, message):
@@ -311,7 +316,7 @@ OTHERS = "compute it with `ecsuite score --metrics xferbench`, or choose one wit
         ("topsin", None, "no score topsin in it; it has topsim, ami"),
         ("xferbench", None, f"no XferBench score in it; {OTHERS}"),
         ("ami", None, "the score ami is undefined: few"),
-        ("chrf", {"name": "a", "chrf": "x"}, "chrf: expected a number, got 'x'"),
+        ("chrf", {"name": "a", "chrf": "x"}, "no score chrf in it"),
         ("chrf", {"name": "a"}, "no score chrf in it"),
         ("chrf", [1], "no score chrf in it"),
         ("topsim", BAD_INTERVAL, "ci95 of topsim: expected two numbers, got [1]"),

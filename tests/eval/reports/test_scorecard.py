@@ -17,7 +17,8 @@ from rich.console import Console
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import ASKED_FOR, METRICS, load_metric, topsim, tre
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.reports.scorecard import save_scores, score_corpus
+from ecsuite.eval.records.kept_scores import save_scores
+from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.jobs.graph import Runner
 
@@ -275,7 +276,7 @@ def test_two_processes_lose_no_scores_of_each_other(tmp_path):
     program = """
 import sys
 from pathlib import Path
-from ecsuite.eval.reports.scorecard import save_scores
+from ecsuite.eval.records.kept_scores import save_scores
 own = sys.argv[1]
 Path(own).touch()
 while not (Path("a").exists() and Path("b").exists()):

@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
+from compared_sources import run
 
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
-from ecsuite.eval.sweeps.records import Record
 
 pytest.importorskip("matplotlib")
 
@@ -69,7 +69,7 @@ def test_no_text_overlaps_another_or_the_edge(study, tmp_path, monkeypatch):
     from ecsuite.eval.sweeps import pictures
 
     monkeypatch.setattr(pictures, "save", lambda figure, *_: assert_readable(figure))
-    records = [Record(name=str(study / "gumbel-5-1"), settings={"a.rather_long_setting": value, "optimizer.lr": lr},
+    records = [run(name=str(study / "gumbel-5-1"), settings={"a.rather_long_setting": value, "optimizer.lr": lr},
                       seed=1, measures={"accuracy": value / 10}, scores={})
                for value in range(5) for lr in (1e-4, 3e-4, 1e-3, 1e-2)]  # fmt: skip
     pictures.draw_sweep_curves(records, "accuracy", tmp_path / "a.svg")

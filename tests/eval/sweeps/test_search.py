@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 import ecsuite as ec
+from ecsuite.eval.records.reading import STORE, read_runs
 from ecsuite.eval.sweeps import jobs, pruning
 from ecsuite.eval.sweeps.grids import Range
 from ecsuite.eval.sweeps.pruning import MedianPruning, Rule, medians
-from ecsuite.eval.sweeps.records import STORE, read_records
 from ecsuite.eval.sweeps.result import measure
 from ecsuite.eval.sweeps.search_report import search_lines
 from ecsuite.eval.sweeps.study import load_study
@@ -60,7 +60,7 @@ def test_a_search_asks_the_same_again_and_computes_nothing_twice(searched, small
     for key, value in best["settings"].items():
         assert f"--set {key}={value}" in line
     saved = json.loads((tmp_path / "sweep" / "sweep.json").read_text())
-    assert saved["search"] == sweep.search and len(read_records([tmp_path / "sweep"])) == len(sweep)
+    assert saved["search"] == sweep.search and len(read_runs([tmp_path / "sweep"])) == len(sweep)
     # A wider search goes on from the narrower one, and a killed one from what it had.
     calls = []
     monkeypatch.setattr(jobs, "train_in_job", lambda *given: calls.append(1) or train(*given))

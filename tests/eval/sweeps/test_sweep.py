@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 import ecsuite as ec
+from ecsuite.eval.records.reading import STORE, read_runs
 from ecsuite.eval.sweeps import jobs
 from ecsuite.eval.sweeps.jobs import plan
-from ecsuite.eval.sweeps.records import STORE, read_records
 from ecsuite.eval.sweeps.result import measure
 from ecsuite.eval.sweeps.study import load_study
 from ecsuite.jobs.graph import Runner
@@ -136,10 +136,10 @@ def test_a_metric_of_a_users_file_is_in_tables_and_results(ecsuite, small, tmp_p
     for options in ((), ("--metrics", "zipratio"), ("--latex",), ("--csv",)):
         code, out, err = ecsuite("table", "runs/mine", *options)
         assert code == 0 and "zipratio" in out, err
-    record, _ = read_records(["runs/mine"])
+    record, _ = read_runs(["runs/mine"])
     assert record.scores.keys() == {"topsim", "ami", "zipratio"}  # ami_arithmetic is for the page of a run
     assert "zipratio" in ec.results("runs/mine").columns
-    assert "zipratio" in read_records([record.name])[0].scores
+    assert "zipratio" in read_runs([record.folder])[0].scores
 
 
 def test_nothing_is_written_where_the_place_is_unknown(tmp_path, small):

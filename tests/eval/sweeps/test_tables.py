@@ -5,8 +5,9 @@ import io
 import json
 
 import pytest
+from compared_sources import run
 
-from ecsuite.eval.sweeps.records import Record, read_records
+from ecsuite.eval.records.reading import read_runs
 from ecsuite.eval.sweeps.tables import best_of, make_table
 from ecsuite.files.checksums import sealed_text
 from ecsuite.runtime.errors import ConfigError, DamagedError
@@ -14,7 +15,7 @@ from ecsuite.runtime.errors import ConfigError, DamagedError
 
 def record(kind, size, seed, topsim, **more):
     settings = {"channel.kind": kind, "channel.vocab_size": size}
-    return Record(
+    return run(
         name=f"{kind}-{size}-{seed}", settings=settings, seed=seed, measures={"accuracy": 0.5, "loss": 1.0},
         scores={"topsim": topsim}, **more,
     )  # fmt: skip
@@ -96,7 +97,7 @@ def test_run_folders_of_any_origin(tmp_path):
         (folder / "config.yaml").write_text(config)
         training = {"step": 3, "stopped": "epochs", "accuracy": 0.25}
         (folder / "metadata.json").write_text(json.dumps({"training": training}))
-    records = read_records([tmp_path])
+    records = read_runs([tmp_path])
     assert [(dict(each.settings), each.seed) for each in records] == [
         ({"channel.vocab_size": 5}, 1), ({"channel.vocab_size": 5}, 2), ({"channel.vocab_size": 20}, 1),
     ]  # fmt: skip
@@ -107,7 +108,7 @@ def test_run_folders_of_any_origin(tmp_path):
 def test_of_many_settings_those_have_a_column_from_which_the_others_follow():
     def records(num_others):
         return [
-            Record(
+            run(
                 name=name, seed=1, measures={"accuracy": 0.5}, scores={},
                 settings={"name": name, "channel.max_len": size, "channel.vocab_size": size + vocab}
                 | {f"world.other{number}": size for number in range(num_others)},
@@ -124,7 +125,7 @@ def test_an_edited_config_is_not_used(tmp_path):
     config = tmp_path / "config.yaml"
     config.write_bytes(sealed_text(b"name: mine\n").replace(b"mine", b"ours"))
     with pytest.raises(DamagedError, match="damaged or edited"):
-        read_records([tmp_path])
+        read_runs([tmp_path])
 
 
 @pytest.mark.parametrize(
@@ -135,18 +136,18 @@ def test_an_edited_config_is_not_used(tmp_path):
         ("sweep.json", "[]", "not the file of a sweep"),
         ("config.yaml", "a: [", "not YAML"),
         ("config.yaml", "- 1", "can't be read as a run folder"),
-        ("other.txt", "", "expected a run folder"),
+        ("other.txt", "", "no run, corpus or scores in it"),
     ],
 )
 def test_damaged_files_are_one_line(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(ConfigError, match=message):
-        read_records([tmp_path])
-    with pytest.raises(ConfigError, match="expected a run folder"):
-        read_records([tmp_path / "nowhere"])
+        read_runs([tmp_path])
+    with pytest.raises(ConfigError, match="no such file or folder"):
+        read_runs([tmp_path / "nowhere"])
 
 
 def test_latex_escapes_its_own_characters():
-    row = Record(name="a", settings={"a_b": r"100%~{x}^2\y"}, seed=1, measures={"accuracy": 1.0}, scores={})
+    row = run(name="a", settings={"a_b": r"100%~{x}^2\y"}, seed=1, measures={"accuracy": 1.0}, scores={})
     latex = make_table([row], by=["a_b"]).latex()
     assert r"a\_b" in latex and r"100\%\textasciitilde{}\{x\}\textasciicircum{}2\textbackslash{}y" in latex

@@ -1,0 +1,218 @@
+"""Files of scores as sources: of one corpus, of a collection, or of a command that scores one thing."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from ecsuite.eval.records.source import CONFIG, METADATA, Record, Source, read_config
+from ecsuite.files.format_numbers import without_format
+from ecsuite.formats.strict_json import read_json
+from ecsuite.runtime.errors import ConfigError, shown
+
+FILES = ("scores.json", "results.json")
+"""File names that are searched for in a folder and its subfolders."""
+XFERBENCH = "xferbench"
+"""The score of a `results.json` with the keys of its authors' program, `score` and `by_target`."""
+OTHER_SIZES = ("min_length", "max_length", "vocab_size")
+"""Sizes of a corpus whose names do not begin with num_."""
+NOT_SCORES = ("seed", "format")
+"""Numbers beside the score in the JSON of a command."""
+NOT_MEASURES = ("step", "num_steps", "epoch")
+"""What the metadata of a training have beside its measures."""
+
+
+def sources_of(file: Path, data: Any) -> list[Source]:
+    """The sources of a file of scores.
+
+    Args:
+        file: Where it is or would be; errors name it.
+        data: Its content: of `ecsuite score` for one corpus or several, or with `name` and numbers, as of `ecsuite
+            translate`, or with the keys of the authors' program for XferBench, `by_target`.
+
+    Raises:
+        ConfigError: If a score of it is none, with its place.
+        FormatError: If a newer version wrote it.
+    """
+    if not isinstance(data, dict):
+        return [Source(name=name_of_file(file), file=file)]
+    if isinstance(data.get("corpora"), list):
+        content = without_format("result", data, file)
+        return [_of_member(file, member, index) for index, member in enumerate(content["corpora"])]
+    return [_of_scores(file, without_format("scores", data, file))]
+
+
+def run_seed_and_group(folder: Path) -> tuple[str, int, str] | None:
+    """The name of the game of a run folder, its seed, and what is equal of runs that differ only in it."""
+    file = folder / METADATA
+    metadata = read_json(file) if file.is_file() else None
+    config = metadata.get("config") if isinstance(metadata, dict) else None
+    if config is None and (folder / CONFIG).is_file():
+        config = read_config(folder / CONFIG)
+    training = config.get("training") if isinstance(config, dict) else None
+    seed = training.get("seed") if isinstance(training, dict) else None
+    if not isinstance(config, dict) or not isinstance(training, dict) or type(seed) is not int:
+        return None
+    rest = config | {"training": {key: value for key, value in training.items() if key != "seed"}}
+    return str(config.get("name", folder.name)), seed, json.dumps(rest, sort_keys=True)
+
+
+def _of_scores(file: Path, data: Mapping[str, Any]) -> Source:
+    """The source of a file with the scores of one corpus."""
+    corpus = data["corpus"] if isinstance(data.get("corpus"), dict) else {}
+    scores = data.get("scores")
+    records = records_of(file, scores) if isinstance(scores, list) else _other_records(data)
+    folder = file.resolve().parent if file.name == FILES[0] else None
+    run = None if folder is None else run_seed_and_group(folder)
+    path, own_seed = corpus.get("source_path"), data.get("seed")
+    system = folder.parent.parent.name if folder is not None and folder.parent.name == "data" else None
+    game, seed, group = run or (None, own_seed if type(own_seed) is int else None, "")
+    name = _name(file, data.get("name"), corpus)
+    return Source(
+        name=f"{system}/{folder.name}" if system and folder else name,
+        file=file,
+        records=tuple(records),
+        is_run=run is not None,
+        folder=folder,
+        corpus=Path(path) if isinstance(path, str) and path else None,
+        system=system,
+        game=game,
+        seed=seed,
+        group=group,
+        digest=json.dumps(corpus["sha256"], sort_keys=True) if corpus.get("sha256") else "",
+        sizes=sizes_of(corpus),
+    )
+
+
+def _of_member(file: Path, data: Any, index: int) -> Source:
+    """The source of a corpus of a collection."""
+    corpus = data.get("corpus") if isinstance(data, dict) else None
+    if not isinstance(corpus, dict) or not isinstance(data.get("scores"), list):
+        raise ConfigError(f"{file}: corpora[{index}]: expected a `corpus` and its `scores`")
+    member = data["member"] if isinstance(data.get("member"), dict) else {}
+    path, seed, system, game = (
+        corpus.get("source_path"), member.get("seed"), member.get("system"), member.get("game")
+    )  # fmt: skip
+    name = member.get("name")
+    return Source(
+        name=name if isinstance(name, str) else _name(file, None, corpus),
+        file=file,
+        records=tuple(records_of(file, data["scores"])),
+        corpus=Path(path) if isinstance(path, str) and path else None,
+        system=system if isinstance(system, str) else None,
+        game=game if isinstance(game, str) else None,
+        seed=seed if type(seed) is int else None,
+        group=str(member.get("settings") or f"{file} {index}"),
+        digest=json.dumps(corpus["sha256"], sort_keys=True) if corpus.get("sha256") else "",
+        sizes=sizes_of(corpus),
+    )
+
+
+def records_of(file: Path, scores: Iterable[Any]) -> list[Record]:
+    """The records of the scores of a file.
+
+    Raises:
+        ConfigError: If a value or an interval is none, with its place.
+    """
+    return [_record(file, score) for score in scores if isinstance(score, Mapping) and "name" in score]
+
+
+def _record(file: Path, score: Mapping[str, Any]) -> Record:
+    name, value, bounds = str(score["name"]), score.get("value"), score.get("ci95")
+    if value is not None and not (is_number(value) or isinstance(value, bool)):
+        raise ConfigError(f"{file}: {name}: expected a number, got {shown(value)}")
+    if bounds is not None and not (
+        isinstance(bounds, list) and len(bounds) == 2 and all(map(is_number, bounds))
+    ):
+        raise ConfigError(f"{file}: ci95 of {name}: expected two numbers, got {shown(bounds)}")
+    chance, details, signature = score.get("chance"), score.get("details"), score.get("signature")
+    reason, about = score.get("reason"), score.get("about")
+    return Record(
+        score=name,
+        value=value,
+        ci95=None if bounds is None else (float(bounds[0]), float(bounds[1])),
+        chance=chance if isinstance(chance, Mapping) else None,
+        reason=reason if isinstance(reason, str) else None,
+        about=about if isinstance(about, str) else "",
+        signature=signature if isinstance(signature, str) and signature else None,
+        details=details if isinstance(details, Mapping) else {},
+    )
+
+
+def _other_records(data: Mapping[str, Any]) -> list[Record]:
+    """The numbers of a command's JSON, or the score of another program's XferBench."""
+    text = data.get("signature")
+    signature = text if isinstance(text, str) and text else None
+    if "by_target" in data:
+        value = data.get("score")
+        value = float(value) if is_number(value) else None
+        return [Record(score=XFERBENCH, value=value, signature=signature, details=data)]
+    numbers = {key: value for key, value in data.items() if is_number(value) and key not in NOT_SCORES}
+    return [Record(score=key, value=value, signature=signature) for key, value in numbers.items()]
+
+
+def measure_records(training: Mapping[str, Any]) -> list[Record]:
+    """The measures of the last evaluation of a training, and those of other rounds: `held out accuracy`.
+
+    Args:
+        training: Has `measures`, and `extra_evaluations` by rounds.
+    """
+    by_rounds = {"": training.get("measures", {}), **training.get("extra_evaluations", {})}
+    return [
+        Record(score=name, value=value, unit={"rounds": rounds} if rounds else {}, is_measure=True)
+        for rounds, measures in by_rounds.items()
+        for name, value in measures.items()
+        if is_number(value) and name not in NOT_MEASURES
+    ]
+
+
+def sizes_of(corpus: Mapping[str, Any]) -> dict[str, float]:
+    """What is known of a corpus beside its scores, with the accuracy of its training."""
+    sizes = {
+        name: float(value)
+        for name, value in corpus.items()
+        if (name.startswith("num_") or name in OTHER_SIZES) and is_number(value)
+    }
+    training = corpus.get("training")
+    if isinstance(training, Mapping) and is_number(training.get("accuracy")):
+        sizes["accuracy"] = float(training["accuracy"])
+    return sizes
+
+
+def source_name(path: str) -> str:
+    """The name in tables of what is at a path: that of its file, or of the folder of a `corpus.jsonl`."""
+    parts = PurePath(path)
+    return (parts.parent.name if parts.stem == "corpus" else parts.name.split(".")[0]) or parts.stem
+
+
+def name_of_file(file: Path) -> str:
+    """The name of a file of scores in tables: that of its folder, or its own if it has one."""
+    folder = file.resolve().parent.name
+    return folder.removeprefix("xferbench-") if file.name in FILES and folder else file.stem
+
+
+def plain(name: str) -> str:
+    """A name in lower case without punctuation: `no_pretrain` for "No pretrain"."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def group_digest(group: str) -> str:
+    """A short name of a group of runs that differ only in their seeds."""
+    return hashlib.sha256(group.encode()).hexdigest()[:16]
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a finite number, and no truth value."""
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _name(file: Path, own: Any, corpus: Mapping[str, Any]) -> str:
+    """The name of a source in tables: its own name, or that of its folder or file."""
+    for name in (own, corpus.get("name")):
+        if isinstance(name, str) and name:
+            return name
+    path = corpus.get("source_path")
+    return source_name(path) if isinstance(path, str) and path else name_of_file(file)

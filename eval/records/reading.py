@@ -1,0 +1,255 @@
+"""The sources at paths: run folders, sweeps, collections, corpora and files of scores; imports no code."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ecsuite.eval.records.documents import FILES, measure_records, records_of, run_seed_and_group, sources_of
+from ecsuite.eval.records.kept_scores import read_scores
+from ecsuite.eval.records.source import CAPPED, CONFIG, Record, Source, Status
+from ecsuite.files.format_numbers import without_format
+from ecsuite.formats.strict_json import read_json
+from ecsuite.runtime.errors import ConfigError
+
+SWEEP = "sweep.json"
+"""The file of a sweep's folder with its runs."""
+STORE = "jobs"
+"""The folder, in that of a sweep, with the kept results of its jobs."""
+CORPUS = "corpus.jsonl"
+"""The file of a folder with its messages."""
+SEED = "training.seed"
+"""The setting that does not tell settings apart: rows are means over it."""
+NOT_FINITE = "is not finite"
+"""How the reason of a training that diverged ends or goes on."""
+
+
+class _Run(msgspec.Struct):
+    settings: dict[str, Any]
+    seed: int
+    folder: str
+    training: dict[str, Any]
+    scores: list[dict[str, Any]]
+    failure: str | None = None
+
+
+class _Sweep(msgspec.Struct):
+    runs: list[_Run]
+    metrics: list[str] = []
+
+
+def read_sources(paths: Iterable[str | Path]) -> list[Source]:
+    """The sources at paths, each once.
+
+    The settings of the runs of one sweep are those that it varies; of other runs, those that all have and that differ
+    between them, and the runs are in the order of these.
+
+    Args:
+        paths: Run folders, folders of sweeps, corpora, files of scores, and folders that hold these.
+
+    Raises:
+        ConfigError: If there is nothing at a path, or a file can't be read.
+        DamagedError: If a kept file was changed.
+        FormatError: If a newer version wrote a file.
+    """
+    places = list(dict.fromkeys(map(Path, paths)))
+    sources = [source for place in places for source in _at(place)]
+    is_one_sweep = len(places) == 1 and _sweep_file(places[0]) is not None
+    return sources if is_one_sweep else with_varying_settings(sources)
+
+
+def read_runs(paths: Iterable[str | Path]) -> list[Source]:
+    """The runs at paths, and the corpora of scored collections, whose system and name are their settings.
+
+    Raises:
+        ConfigError: If a path holds neither, or a file can't be read.
+    """
+    runs: list[Source] = []
+    sources = read_sources(paths)
+    of_systems = any(source.system for source in sources)
+    for source in sources:
+        if source.is_run:
+            runs.append(source)
+        elif source.records:
+            named = {"system": source.system} if of_systems else {}
+            runs.append(replace(source, settings={**named, "corpus": source.name}))
+    if not runs:
+        where = ", ".join(map(str, paths))
+        raise ConfigError(f"{where}: expected a run folder, a folder of runs, or the scores of a collection")
+    return runs
+
+
+def _at(place: Path) -> list[Source]:
+    """The sources at a path."""
+    if (sweep := _sweep_file(place)) is not None:
+        return _of_sweep(sweep)
+    if place.is_dir():
+        return _in_folder(place)
+    if not place.exists():
+        raise ConfigError(f"{place}: no such file or folder of results")
+    if place.name == CORPUS and (place.parent / CONFIG).is_file():
+        return [run_source(place.parent)]
+    if place.suffix == ".json":
+        return sources_of(place, read_json(place))
+    return [_corpus_source(place)]
+
+
+def _sweep_file(place: Path) -> Path | None:
+    """The file of a sweep, given as such or by its folder."""
+    file = place if place.name == SWEEP else place / SWEEP
+    return file if file.is_file() else None
+
+
+def _in_folder(folder: Path) -> list[Source]:
+    """The runs, sweeps and scores of a folder and its subfolders; where there are none, its corpora."""
+    sources: list[Source] = []
+    for top, folders, files in os.walk(folder):
+        place = Path(top)
+        folders.sort()
+        if SWEEP in files:
+            sources += _of_sweep(place / SWEEP)
+        elif CONFIG in files:
+            sources.append(run_source(place))
+        else:
+            scored = [name for name in FILES if name in files]
+            read = [source for name in scored for source in sources_of(place / name, _read(place / name))]
+            if CORPUS in files and len(read) == 1:
+                read = [replace(read[0], folder=place, corpus=place)]
+            elif CORPUS in files and place == folder:
+                read = [_corpus_source(place)]
+            sources += read
+            continue
+        folders.clear()
+    if sources:
+        return sources
+    corpora = sorted({file.parent for file in folder.glob(f"*/{CORPUS}")})
+    scores = [
+        source for file in sorted(folder.glob("*.json")) for source in sources_of(file, read_json(file))
+    ]
+    if not corpora and not any(source.records for source in scores):
+        raise ConfigError(
+            f"{folder}: no run, corpus or scores in it: expected a folder of `ecsuite sweep`, `train-game` or "
+            "`grammar`, a corpus, or a file of `ecsuite score --out`"
+        )
+    return [*map(_corpus_source, corpora), *scores]
+
+
+def _read(file: Path) -> Any:
+    """The content of a file of scores, without its checksum."""
+    return read_scores(file) if file.name == FILES[0] else read_json(file)
+
+
+def run_source(folder: Path) -> Source:
+    """A run folder as a source; all its settings are its settings.
+
+    Raises:
+        ConfigError: If a file of it can't be read.
+        DamagedError: If one was changed.
+    """
+    file = folder / FILES[0]
+    [scored] = sources_of(file, _read(file))
+    source = replace(scored, name=folder.resolve().name, file=folder / CONFIG, is_run=True, folder=folder)
+    training = source.metadata.get("training")
+    training = training if isinstance(training, Mapping) else {}
+    measures = {"measures": training, "extra_evaluations": source.metadata.get("extra_evaluations", {})}
+    known = run_seed_and_group(folder)
+    game, seed, group = (
+        known if known is not None else (source.config.get("name"), source.config.get(SEED), "")
+    )
+    stopped = training.get("stopped")
+    return replace(
+        source,
+        records=(*_measures(folder, measures), *source.records),
+        corpus=folder if (folder / CORPUS).is_file() else None,
+        settings=source.config,
+        game=game,
+        seed=seed,
+        group=group,
+        status="diverged" if stopped == "diverged" else "capped" if stopped in CAPPED else "done",
+        stopped=stopped,
+    )
+
+
+def _measures(folder: Path, training: Mapping[str, Any]) -> list[Record]:
+    try:
+        return measure_records(training)
+    except (AttributeError, TypeError) as error:
+        raise ConfigError(f"{folder}: can't be read as a run folder: {error}") from None
+
+
+def _of_sweep(file: Path) -> list[Source]:
+    """The runs of a sweep; a run folder that was moved with that of its sweep is found there."""
+    tree = read_json(file)
+    try:
+        return sweep_sources(without_format("result", tree, file), file)
+    except (msgspec.ValidationError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{file}: not the file of a sweep: {error}") from None
+
+
+def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
+    """The runs of a sweep, from its JSON; scores that their folders got later are among theirs.
+
+    Args:
+        sweep: As of `Sweep.to_json`.
+        file: Where it is or would be.
+    """
+    content = msgspec.convert(sweep, _Sweep)
+    sources = []
+    for run in content.runs:
+        places = (Path(run.folder), file.parent / "runs" / Path(run.folder).name)
+        folder = next((place for place in places if place.is_dir()), None)
+        later = _read(folder / FILES[0]).get("scores", []) if folder is not None else []
+        scores = {(score.get("name"), score.get("signature")): score for score in [*later, *run.scores]}
+        stopped = run.training.get("stopped")
+        sources.append(
+            Source(
+                name=Path(run.folder).name,
+                file=file,
+                records=(*measure_records(run.training), *records_of(file, scores.values())),
+                is_run=True,
+                folder=folder or Path(run.folder),
+                corpus=folder if folder is not None and (folder / CORPUS).is_file() else None,
+                game=str(sweep.get("name", "")) or None,
+                settings=run.settings,
+                seed=run.seed,
+                group=f"{file} {sorted(map(str, run.settings.items()))}",
+                sizes={},
+                status=_status(run.failure, stopped),
+                stopped=stopped,
+                failure=run.failure,
+                asked=tuple(content.metrics),
+            )
+        )
+    return sources
+
+
+def _status(failure: str | None, stopped: str | None) -> Status:
+    if failure is not None:
+        return "diverged" if NOT_FINITE in failure else "failed"
+    return "capped" if stopped in CAPPED else "done"
+
+
+def _corpus_source(place: Path) -> Source:
+    """A corpus without scores."""
+    folder = place if place.is_dir() else place.parent if place.name == CORPUS else None
+    name = place.resolve().name if folder is None else folder.resolve().name
+    return Source(name=name, file=place, folder=folder, corpus=place)
+
+
+def with_varying_settings(sources: Sequence[Source]) -> list[Source]:
+    """The sources, runs first, with the settings that all runs have and that differ between them; the seed is none."""
+    runs = [source for source in sources if source.is_run]
+    keys = dict.fromkeys(key for run in runs for key in run.settings if key != SEED)
+    common = [key for key in keys if all(key in run.settings for run in runs)]
+    varying = [key for key in common if len({repr(run.settings[key]) for run in runs}) > 1]
+    ordered = sorted(runs, key=lambda run: [_order(run.settings[key]) for key in varying])
+    varied = [replace(run, settings={key: run.settings[key] for key in varying}) for run in ordered]
+    return [*varied, *(source for source in sources if not source.is_run)]
+
+
+def _order(value: Any) -> tuple[str, float, str]:
+    """A key for sorting: numbers by size, all else by its text."""
+    return ("", value, "") if isinstance(value, int | float) else ("other", 0.0, str(value))

@@ -1,0 +1,276 @@
+"""A source of scores, such as a run or a corpus, with its records: one for each value, interval and chance level."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.records.frames import as_frame
+from ecsuite.files.checksums import require_unchanged_text
+from ecsuite.formats.strict_json import read_json
+from ecsuite.parts.config import decoded, parse_yaml
+from ecsuite.runtime.errors import ConfigError
+
+Status = Literal["done", "failed", "capped", "diverged"]
+"""How a run ended: as its settings say; with an error; by the clock, a stop or pruning; with values that are not
+finite."""
+CONFIG = "config.yaml"
+METADATA = "metadata.json"
+PROVENANCE = ("about", "data", "code", "format")
+"""Keys of a config that are no settings."""
+MOST_SETTINGS = 4
+"""Most varying settings in a title."""
+CAPPED = ("minutes", "interrupt", "preempted", "pruned")
+"""Why the training of a run ended that is not taken for a whole one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Record:
+    """One value of a source."""
+
+    score: str
+    """Name of the score, or of the measure of a training."""
+    value: float | int | bool | None
+    """The value; None where it is undefined."""
+    unit: Mapping[str, Any] = field(default_factory=dict)
+    """What of the source it is of, such as `{"rounds": "held out"}`; empty: the whole."""
+    is_measure: bool = False
+    """Whether it is a measure of the training, such as accuracy."""
+    ci95: tuple[float, float] | None = None
+    """Its 95 % interval, over messages, speakers or agents, as the metric says: never over seeds of a training."""
+    chance: Mapping[str, Any] | None = None
+    """Its chance level as in JSON, see `Chance.to_json`."""
+    reason: str | None = None
+    """Why it is undefined."""
+    about: str = ""
+    """What it means, in a line."""
+    signature: str | None = None
+    """All that can change the value; None of a measure, or of another program."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """Further figures and tables, as in JSON: of XferBench by seed and target, of a society by speaker."""
+
+    @property
+    def name(self) -> str:
+        """The score with what it is of: `held out accuracy`."""
+        return " ".join([*map(str, self.unit.values()), self.score])
+
+    @property
+    def version(self) -> str | None:
+        """The version of the metric, from the signature."""
+        fields = (self.signature or "").split("|")
+        return next((part[2:] for part in reversed(fields) if part.startswith("v:")), None)
+
+    def parts(self) -> Iterator[tuple[dict[str, Any], float]]:
+        """The values of parts of what it is of, each with its unit: seed and target, speaker, pair."""
+        seeds = self.details.get("by_seed")
+        for row in seeds if isinstance(seeds, list) else ():
+            if isinstance(row, Mapping):
+                yield from _values({"seed": row.get("seed")}, "target", row.get("by_target"))
+        if not isinstance(seeds, list):
+            yield from _values({}, "target", self.details.get("by_target"))
+        for unit in ("speaker", "pair"):
+            yield from _values({}, unit, self.details.get(f"by_{unit}"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A run, a corpus, or a file of scores."""
+
+    name: str
+    """What tables call it."""
+    file: Path
+    """The file that says what is known of it; errors name it."""
+    records: tuple[Record, ...] = ()
+    """Its values."""
+    is_run: bool = False
+    """Whether a game was trained."""
+    folder: Path | None = None
+    """Its folder; None of a file alone."""
+    corpus: Path | None = None
+    """Where its messages are, as its file says; they may have moved."""
+    system: str | None = None
+    """The system that made it, in the layout of ELCC, `SYSTEM/data/VARIANT`."""
+    game: str | None = None
+    """The name of the game, of a run."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Values by `section.key`: of runs that were read together, those that differ between them."""
+    seed: int | None = None
+    """The seed of the run."""
+    group: str = ""
+    """Equal of runs that differ only in their seeds; empty where that is not known."""
+    digest: str = ""
+    """Identity of the corpus, the checksums of its files; empty where that is not known."""
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    """Sizes of the corpus by name, such as `num_messages`."""
+    status: Status = "done"
+    """How its training ended."""
+    stopped: str | None = None
+    """Why its training ended: epochs, accuracy, minutes, …; None if that is not known, or it failed."""
+    failure: str | None = None
+    """Why it failed; None if it did not."""
+    asked: tuple[str, ...] = ()
+    """Metrics that were asked for by name; tables leave others of the same runs out."""
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """All settings of its run folder by `section.key`, with the name of the game; empty without one.
+
+        Raises:
+            ConfigError: If the file can't be read.
+            DamagedError: If it was changed.
+        """
+        file = None if self.folder is None else self.folder / CONFIG
+        return flat(read_config(file)) if file is not None and file.is_file() else {}
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """The content of its `metadata.json`; empty without one."""
+        file = None if self.folder is None else self.folder / METADATA
+        content = read_json(file) if file is not None and file.is_file() else None
+        return content if isinstance(content, dict) else {}
+
+    @property
+    def machine(self) -> str | None:
+        """What it was computed on, where its metadata say so."""
+        versions = self.metadata.get("versions")
+        hardware = versions.get("hardware") if isinstance(versions, Mapping) else None
+        return hardware if isinstance(hardware, str) else None
+
+    @property
+    def title(self) -> str:
+        """What it is called: its varying settings and its seed if they are few, else its name."""
+        settings = [f"{key}={value}" for key, value in self.settings.items()]
+        if self.is_run and 0 < len(settings) <= MOST_SETTINGS:
+            return ", ".join([*settings, f"seed {self.seed}"])
+        return self.name
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its training ended as its settings say: not by the clock, a stop, or pruning."""
+        return self.stopped not in CAPPED
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Measures of the training by name: `accuracy`, `held out accuracy`, `length` and more."""
+        return {record.name: float(record.value) for record in self.records if record.is_measure}  # type: ignore[arg-type]
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """Scores by name, for tables: those that were asked for, and users' own; all of them if these are none."""
+        values = {record.score: record.value for record in self.records if not record.is_measure}
+        wanted = {name: value for name, value in values.items() if name in self.asked or name not in SCORES}
+        return wanted or values
+
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """Measures and scores by name."""
+        return {**self.measures, **self.scores}
+
+    def records_of(self, score: str) -> list[Record]:
+        """The records of a score, of each signature one."""
+        return [record for record in self.records if record.score == score and not record.is_measure]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row of the record table for each value, and for each value of a part."""
+        about_source = {
+            "source": self.name,
+            "system": self.system,
+            "game": self.game,
+            **self.settings,
+            "seed": self.seed,
+            "status": self.status,
+            "why": self.failure or self.stopped,
+            "num_messages": self.sizes.get("num_messages"),
+            "num_symbols": self.sizes.get("num_symbols"),
+        }
+        for record in self.records:
+            low, high = record.ci95 or (None, None)
+            chance = record.chance or {}
+            about_score = {
+                "score": record.score,
+                "value": record.value,
+                "low": low,
+                "high": high,
+                "chance": chance.get("level"),
+                "chance_low": chance.get("low"),
+                "chance_high": chance.get("high"),
+                "reason": record.reason,
+                "signature": record.signature,
+                "version": record.version,
+                "machine": self.machine,
+            }
+            yield {**about_source, "unit": unit_text(record.unit), **about_score}
+            no_interval = dict.fromkeys(("low", "high", "chance", "chance_low", "chance_high", "reason"))
+            for unit, value in record.parts():
+                of_part = {**about_source, "unit": unit_text({**record.unit, **unit})}
+                yield {**of_part, **about_score, **no_interval, "value": value}
+
+
+def _values(unit: Mapping[str, Any], key: str, values: Any) -> Iterator[tuple[dict[str, Any], float]]:
+    """The numbers of a mapping, each with its unit."""
+    for name, value in values.items() if isinstance(values, Mapping) else ():
+        if type(value) in (int, float):
+            yield {**unit, key: name}, value
+
+
+def read_config(file: Path) -> dict[str, Any]:
+    """The settings of a `config.yaml` by section, without what says nothing about what is played.
+
+    Raises:
+        ConfigError: If it is not YAML, or no mapping.
+        DamagedError: If it was changed.
+    """
+    try:
+        content = file.read_bytes()
+        require_unchanged_text(content, file)
+        tree = parse_yaml(decoded(content, file), str(file))
+        return {key: value for key, value in tree.items() if key not in PROVENANCE}
+    except (OSError, ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
+        raise ConfigError(f"{file.parent}: can't be read as a run folder: {error}") from None
+
+
+def flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """The values of a tree by their dotted paths."""
+    values: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            values |= flat(value, f"{path}{key}.")
+        else:
+            values[f"{path}{key}"] = value
+    return values
+
+
+def unit_text(unit: Mapping[str, Any]) -> str:
+    """A unit in a cell: `seed=0, target=da`; `whole` of all."""
+    return ", ".join(f"{key}={value}" for key, value in unit.items()) or "whole"
+
+
+def record_frame(sources: Sequence[Source]) -> Any:
+    """The record table, a row a value, as a `pandas.DataFrame`.
+
+    Raises:
+        ConfigError: If pandas is not installed.
+    """
+    return as_frame([row for source in sources for row in source.rows()])
+
+
+def run_frame(sources: Sequence[Source]) -> Any:
+    """A row a run, as a `pandas.DataFrame`: run, settings, seed, status, measures and scores.
+
+    Raises:
+        ConfigError: If pandas is not installed.
+    """
+    return as_frame(
+        [
+            {
+                "run": str(source.folder or source.name),
+                **source.settings,
+                "seed": source.seed,
+                "status": source.status,
+                **source.figures,
+            }
+            for source in sources
+        ]
+    )
