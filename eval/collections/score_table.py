@@ -128,5 +128,5 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
 def _values(source: Source) -> dict[str, float]:
     """Sizes of a corpus, the accuracy of its run, and its scores that are numbers; of several of one name the last."""
     scores = {record.score: record.value for record in source.records if not record.is_measure}
-    numbers = {name: float(value) for name, value in scores.items() if is_number(value)}  # type: ignore[arg-type]
+    numbers = {name: float(value) for name, value in scores.items() if is_number(value)}
     return {**source.sizes, **numbers}

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeGuard
 
 from ecsuite.eval.records.source import CONFIG, METADATA, Record, Source, read_config
 from ecsuite.files.format_numbers import without_format
@@ -204,7 +204,7 @@ def group_digest(group: str) -> str:
     return hashlib.sha256(group.encode()).hexdigest()[:16]
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[float]:
     """Whether it is a finite number, and no truth value."""
     return type(value) in (int, float) and math.isfinite(value)
 
