@@ -8,7 +8,7 @@ import typer
 
 from ecsuite.commands.options import Json, Out, Plot
 from ecsuite.eval.reports.canvas import prepare_picture
-from ecsuite.eval.reports.console import prepare_output_file
+from ecsuite.files.atomic_files import prepare_output_file
 
 
 def cross_play(

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Device, Quiet, Seed, require_read
-from ecsuite.eval.reports.console import Reporter, prepare_output_file
+from ecsuite.eval.reports.console import Reporter
+from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.runtime.errors import ConfigError
 
 READS = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ecsuite.commands.given_together import Command, given_together
 from ecsuite.commands.options import Cache, Device, Json, On, Out, Plan, Quiet, Slurm, Workers
 from ecsuite.commands.running import print_plan, run_study
-from ecsuite.eval.reports.console import prepare_output_file
+from ecsuite.files.atomic_files import prepare_output_file
 
 if TYPE_CHECKING:
     from ecsuite.jobs.graph import Runner

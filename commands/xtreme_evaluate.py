@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Json, Out
-from ecsuite.eval.reports.console import prepare_output_file
+from ecsuite.files.atomic_files import prepare_output_file
 
 
 def xtreme_evaluate(

@@ -12,6 +12,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from ecsuite.runtime.errors import ConfigError
+
 SECONDS_UNTIL_ABANDONED = 3600
 """Time without a write after which a temporary file is taken to be of a killed process."""
 _TEMPORARY = re.compile(r"\..+?(?:\.(\d+)\.(\d+))?\.\d+\.tmp")
@@ -70,6 +72,20 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
 
 
 @cache
+def prepare_output_file(file: Path) -> None:
+    """Create the folder of an output file before the work starts, and remove what killed processes left of the file.
+
+    Raises:
+        ConfigError: If the file is a folder, or its folder may not be changed.
+    """
+    if file.is_dir():
+        raise ConfigError(f"{file}: expected a file name, got a folder")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(file.parent, os.W_OK):
+        raise ConfigError(f"{file}: nothing can be written into its folder; choose another (--out, --plot)")
+    remove_abandoned(file.parent, file.name)
+
+
 def _machine() -> int:
     """A number of this machine since it was started; containers with process numbers of their own have their own."""
     known = [socket.gethostname()]

@@ -91,6 +91,7 @@ FLOORS = [
     "agents formats eval.statistics jobs",
     "grammars games.worlds games",
     "eval.learning",
+    "eval.figures",
     "eval.metrics",
     "eval.records",
     "eval.comparison",

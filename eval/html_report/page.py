@@ -17,9 +17,8 @@ from ecsuite.eval.html_report.overview import overview
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.citations import bibliography, names_in_run
-from ecsuite.eval.reports.console import prepare_output_file
 from ecsuite.eval.sweeps.tables import make_table
-from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.atomic_files import prepare_output_file, write_atomically
 from ecsuite.formats.corpora import Reading
 from ecsuite.runtime.errors import ConfigError, missing_extra
 from ecsuite.version import __version__

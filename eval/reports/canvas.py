@@ -4,8 +4,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ecsuite.eval.reports.console import prepare_output_file
-from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.atomic_files import prepare_output_file, write_atomically
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """Output of commands: progress and notes on standard error, results as tables or JSON on standard output."""
 
 import json
-import os
 import sys
 import time
 from collections import deque
@@ -10,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecsuite.files.atomic_files import remove_abandoned, write_atomically
+from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.format_numbers import with_format
-from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Table
 
@@ -170,20 +168,6 @@ class Reporter:
         self.bar.update(self.task, description=first, completed=done, left=left)
         below = Text(others, no_wrap=True, overflow="ellipsis")
         self.live.update(Group(self.bar, below) if others else self.bar)
-
-
-def prepare_output_file(file: Path) -> None:
-    """Create the folder of an output file before the work starts, and remove what killed processes left of the file.
-
-    Raises:
-        ConfigError: If the file is a folder, or its folder may not be changed.
-    """
-    if file.is_dir():
-        raise ConfigError(f"{file}: expected a file name, got a folder")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    if not os.access(file.parent, os.W_OK):
-        raise ConfigError(f"{file}: nothing can be written into its folder; choose another (--out, --plot)")
-    remove_abandoned(file.parent, file.name)
 
 
 def print_json(data: Any) -> None:

@@ -1,0 +1,188 @@
+"""Lines over a numeric axis with bands of intervals, in one or several panels."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ecsuite.eval.figures.canvas import (
+    COLOURS,
+    INK,
+    MARKERS,
+    MAX_LISTED,
+    SOFT,
+    STYLES,
+    finite,
+    fit,
+    label,
+    look,
+    new_figure,
+    plain,
+    write_title,
+)
+from ecsuite.eval.statistics.counting import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HEIGHT = 1.6
+"""Height of a panel in inches."""
+MOST_IN_A_ROW = 3
+"""Most panels side by side."""
+FEW_POINTS = 30
+"""Most points of a line that all have a mark."""
+FEW_VALUES = 6
+"""Most values across that have ticks of their own."""
+LEVEL: dict[str, Any] = {"color": SOFT, "linestyle": (0, (1, 1)), "linewidth": 1}
+"""Look of horizontal lines."""
+LOGARITHMIC = 30
+"""A numeric axis is logarithmic if its largest value is so many times its smallest one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Curve:
+    """One line."""
+
+    x: Sequence[float]
+    y: Sequence[float | None]
+    """As many; None is a gap."""
+    low: Sequence[float | None] | None = None
+    """The ends of the interval at each point; None: there are none."""
+    high: Sequence[float | None] | None = None
+    name: str = ""
+    """What is told apart by colour and marker."""
+    kind: str = ""
+    """What is told apart by line style, such as training and validation; empty: names have styles, too."""
+    panel: str = ""
+    """The panel that it is in."""
+    is_points: bool = False
+    """Whether its points are not connected."""
+
+
+@look()
+def curves(
+    lines: Sequence[Curve],
+    *,
+    x: str,
+    y: str | Mapping[str, str],
+    is_logarithmic: bool = False,
+    levels: Mapping[str, float] | None = None,
+    limits: tuple[float | None, float | None] = (None, None),
+    heading: str = "",
+    title: str = "",
+    notes: Sequence[str] = (),
+) -> "Figure":
+    """Draw lines over a numeric axis.
+
+    Args:
+        lines: The lines.
+        x: What the axis across is.
+        y: What the axis upwards is; by panel, if panels have axes of their own.
+        is_logarithmic: Whether the axis across is logarithmic.
+        levels: Horizontal lines by name, such as chance.
+        limits: Ends of the axis upwards; None: as the values need.
+        heading: What the names are, before these in the legend.
+        title: Above the figure.
+        notes: Lines below the title.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    panels, names, kinds = (
+        list(dict.fromkeys(getattr(line, key) for line in lines)) or [""] for key in ("panel", "name", "kind")
+    )
+    figure = new_figure()
+    across = min(MOST_IN_A_ROW, len(panels))
+    down = math.ceil(len(panels) / across)
+    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=isinstance(y, str))
+    every_x = finite([value for line in lines for value in line.x])
+    are_listed = len(names) <= MAX_LISTED
+    looks = {
+        (name, kind): _look(place, number if len(kinds) > 1 else place, are_listed)
+        for place, name in enumerate(names)
+        for number, kind in enumerate(kinds)
+    }
+    for place, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+        for line in lines:
+            if line.panel == panel:
+                _draw(axes, line, looks[line.name, line.kind], has_band=are_listed)
+        for level in (levels or {}).values():
+            axes.axhline(level, **LEVEL)
+        is_lowest, is_first = place + across >= len(panels), place % across == 0
+        axes.tick_params(labelbottom=is_lowest)
+        axes.set_xlabel(plain(x) if is_lowest else "")
+        if isinstance(y, str):
+            axes.set_title(label(panel) if panel else "")
+            axes.set_ylabel(plain(y) if is_first else "")
+        else:
+            axes.set_ylabel(plain(y[panel]))
+        _scale(axes, every_x, is_logarithmic)
+        axes.set_ylim(*limits)
+    for axes in grid.flat[len(panels) :]:
+        axes.remove()
+    write_title(figure, title, notes)
+    handles = _handles(looks, names if are_listed else [], kinds, levels or {})
+    fit(figure, grid, 1.7 * across, HEIGHT, handles, heading if are_listed else "")
+    return figure
+
+
+def _look(place: int, style: int, is_listed: bool) -> dict[str, Any]:
+    """How a line is drawn; too many to be listed are alike and thin."""
+    if not is_listed:
+        return {"color": COLOURS[0], "linewidth": 0.6, "alpha": 0.6}
+    colour = COLOURS[place % len(COLOURS)]
+    return {
+        "color": INK if colour == "#000000" else colour,
+        "marker": MARKERS[place % len(MARKERS)],
+        "linestyle": STYLES[(style + place // len(COLOURS)) % len(STYLES)],
+        "markersize": 3.5,
+    }
+
+
+def _draw(axes: Any, line: Curve, look_of: dict[str, Any], *, has_band: bool) -> None:
+    """Draw a line and its band; of a single point, a whisker."""
+    x, y = finite(line.x), finite(line.y)
+    points: dict[str, Any] = {"linestyle": ""} if line.is_points else {}
+    axes.plot(x, y, **look_of | points, markevery=max(1, len(x) // FEW_POINTS))
+    if line.low is None or line.high is None or not has_band:
+        return
+    low, high, colour = finite(line.low), finite(line.high), look_of["color"]
+    if np.isfinite(low + high).sum() == 1 or line.is_points:
+        axes.vlines(x, low, high, color=colour, linewidth=1)
+    axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+
+
+def _scale(axes: Any, values: Floats, is_logarithmic: bool) -> None:
+    """Few ticks across: where the values are, if these are few and not close to each other."""
+    from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator
+
+    different = np.unique(values[np.isfinite(values)])
+    scaled = np.log(different) if is_logarithmic else different
+    if len(different) <= FEW_VALUES and (np.diff(scaled) > 0.1 * np.ptp(scaled)).all():
+        locator: Any = FixedLocator(different.tolist())
+    else:
+        locator = LogLocator(numticks=6) if is_logarithmic else MaxNLocator(nbins=4)
+    axes.set_xscale("log" if is_logarithmic else "linear")
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=5))
+
+
+def _handles(
+    looks: Mapping[tuple[str, str], dict[str, Any]],
+    names: Sequence[str],
+    kinds: Sequence[str],
+    levels: Mapping[str, float],
+) -> dict[str, Any]:
+    """What the legend shows: names, what the line styles are, and levels."""
+    from matplotlib.lines import Line2D
+
+    handles = {name: Line2D([], [], **looks[name, kinds[0]]) for name in names if name}
+    for number, kind in enumerate(kinds):
+        if kind:
+            style: Any = STYLES[number % len(STYLES)]
+            handles[kind] = Line2D([], [], color=COLOURS[0] if len(names) == 1 else INK, linestyle=style)
+    return handles | {name: Line2D([], [], **LEVEL) for name in levels}
