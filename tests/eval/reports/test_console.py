@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ecsuite.eval.reports import console as reporting
-from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.eval.reports.console import Report, Reporter, TimeLeft
+from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.runtime.errors import ConfigError
 
 
