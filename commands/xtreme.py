@@ -93,7 +93,7 @@ def xtreme(
     folder_of_tasks = data or data_folder("xtreme")
     test_languages = () if languages is None else names_in(languages)
     if baselines:
-        from ecsuite.eval.xtreme.scoring.baseline_report import baseline_report
+        from ecsuite.eval.xtreme.scoring.baselines import baseline_report
 
         with Reporter(quiet=options.quiet) as reporter:
             baseline = baseline_report(folder_of_tasks, names, test_languages, reporter.progress)

@@ -1,7 +1,7 @@
 """The data of the nine tasks of XTREME from their authors' sites, with the addresses of XTREME's own script.
 
 `origins.yaml` lists the addresses. XTREME's script removes the labels of its test sets; here they are kept. Extracted
-files are not changed, only compressed (`.gz`), and `eval.xtreme.scoring.reading` reads them.
+files are not changed, only compressed (`.gz`), and `eval.xtreme.scoring` reads them.
 """
 
 import errno

@@ -194,7 +194,6 @@ def test_shipped_data_are_in_the_package():
     assert shipped == needed
     assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
         "citations.yaml",
-        "layouts.yaml",
         "presets.yaml",
         "protocols.yaml",
         "published.yaml",

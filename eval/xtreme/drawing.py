@@ -10,8 +10,7 @@ import numpy as np
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, TITLE_SIZE, label, new_figure, save, text_width
 from ecsuite.eval.xtreme.result import TransferResult
-from ecsuite.eval.xtreme.scoring.averaging import main_score
-from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS
+from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS, main_score
 
 GREY = "#777777"
 GROUPINGS = ("family", "script")

@@ -16,7 +16,7 @@ from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD, paired_difference
 from ecsuite.eval.xtreme.result import REFERENCE, TransferResult
-from ecsuite.eval.xtreme.scoring.averaging import SOURCE
+from ecsuite.eval.xtreme.scoring.task import SOURCE
 
 Conclusion = Literal["gain", "loss", "within noise", "no spread", "one seed"]
 

@@ -14,8 +14,7 @@ from ecsuite.eval.learning.machine import Machine, followed, training_resources
 from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.presets import Pretraining, TextTraining, VocabularySizes
-from ecsuite.eval.xtreme.scoring.scoring import MINED
-from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.eval.xtreme.scoring.tasks import MINED, TASKS
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, RANDOM_INIT, SHUFFLED, source
 from ecsuite.eval.xtreme.splits import ENGLISH
 from ecsuite.eval.xtreme.study import Study

@@ -10,8 +10,7 @@ from ecsuite.eval.reports.console import Report
 from ecsuite.eval.xtreme.drawing import draw
 from ecsuite.eval.xtreme.gains import Estimate, Gain, gains_over_controls, gains_over_reference
 from ecsuite.eval.xtreme.result import REFERENCE, TransferResult
-from ecsuite.eval.xtreme.scoring.averaging import ByTask, Sides, gap_metric, main_score, mean, sides
-from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, SHORT_TITLES, TASKS
+from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS, ByTask, Sides, main_score, mean, sides
 
 MOST_WITH_GAINS = 3
 """Most tasks whose scores share a table with gains; with more tasks there are two tables."""
@@ -124,7 +123,7 @@ def _zero_shot(result: TransferResult) -> Table:
         transfer = result.sides(result.corpus, task)
         table.add_row(
             TASKS[task].title,
-            METRIC_TITLES[gap_metric(task)],
+            METRIC_TITLES[TASKS[task].main[0]],
             *_both_sides(transfer),
             _short(transfer.gap),
             *_reference_sides(result, result.chance, task),
@@ -263,7 +262,7 @@ def _reference_sides(result: TransferResult, by_task: ByTask, task: str) -> tupl
 
 
 def _heading(task: str) -> str:
-    return SHORT_TITLES.get(task, TASKS[task].title)
+    return TASKS[task].short_title or TASKS[task].title
 
 
 def _short(value: float | None) -> str:

@@ -9,11 +9,9 @@ import numpy as np
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.xtreme.failures import complete_part
 from ecsuite.eval.xtreme.jobs import plan
-from ecsuite.eval.xtreme.scoring import averaging
-from ecsuite.eval.xtreme.scoring.averaging import ByLanguage, ByTask, Metrics, Sides
-from ecsuite.eval.xtreme.scoring.baselines import fit_baseline
-from ecsuite.eval.xtreme.scoring.scoring import chance, labels_of, score_predictions
-from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.eval.xtreme.scoring import tasks as averaging
+from ecsuite.eval.xtreme.scoring.task import Metrics
+from ecsuite.eval.xtreme.scoring.tasks import TASKS, ByLanguage, ByTask, Sides
 from ecsuite.eval.xtreme.sources import RANDOM_INIT
 from ecsuite.eval.xtreme.splits import ENGLISH
 from ecsuite.eval.xtreme.study import Study
@@ -138,7 +136,7 @@ class TransferResult:
             sides = {task: self.sides(backbone, task) for task in self.splits}
             summary["zero_shot"] = {
                 task: {
-                    "metric": averaging.gap_metric(task),
+                    "metric": TASKS[task].main[0],
                     "english": side.english,
                     "others": side.others,
                     "gap": side.gap,
@@ -208,14 +206,15 @@ def reference_scores(study: Study) -> tuple[ByTask, ByTask]:
     baselines: dict[str, dict[str, Metrics]] = {}
     chance_level: dict[str, dict[str, Metrics]] = {}
     for task, languages in study.tested.items():
-        predict = fit_baseline(study.data, task)
+        predict = TASKS[task].fit_baseline(study.data)
         for language in languages:
             _, examples = study.tests[task, language].read()
             if TASKS[task].kind != "retrieval":
                 examples = examples[: study.preset.max_test]
-            metrics = score_predictions(task, language, predict(examples), examples)
+            labels = TASKS[task].labels(examples)
+            metrics = TASKS[task].score(language, predict(examples), labels)
             baselines.setdefault(task, {})[language] = metrics
-            chance_level.setdefault(task, {})[language] = chance(task, language, labels_of(task, examples))
+            chance_level.setdefault(task, {})[language] = TASKS[task].chance(language, labels)
     return baselines, chance_level
 
 

@@ -16,9 +16,10 @@ from ecsuite.eval.learning.encoders import Backbone
 from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import Rows
+from ecsuite.eval.xtreme.scoring.bitexts import Retrieval
 from ecsuite.eval.xtreme.scoring.examples import Bitext
-from ecsuite.eval.xtreme.scoring.retrieval import Pair, mine_bitext, nearest, pairs_above, tune_threshold
-from ecsuite.eval.xtreme.scoring.scoring import MINED, score_predictions
+from ecsuite.eval.xtreme.scoring.mining import Pair, mine_bitext, nearest, pairs_above, tune_threshold
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet
 
 Floats = NDArray[np.float32]
@@ -46,8 +47,6 @@ POOLINGS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
     "last": last_state,
 }
 """Poolings by name: from states and mask to one vector per sentence."""
-PUBLISHED_POOLING = {"tatoeba": "mean", MINED: "first"}
-"""Pooling by task, as in the benchmark's program."""
 
 
 def embed(
@@ -104,11 +103,13 @@ def run_retrieval(
     Returns:
         `split` and `metrics`.
     """
-    pooling = PUBLISHED_POOLING[test.task]
+    task = TASKS[test.task]
+    assert isinstance(task, Retrieval)
+    pooling = task.pooling
     if pooling == "first" and not backbone.is_bidirectional:
         pooling = "last"
     # Tatoeba's queries are the English sentences; BUCC's are those of the other language.
-    languages = (ENGLISH, test.language) if test.task != MINED else (test.language, ENGLISH)
+    languages = (ENGLISH, test.language) if threshold is None else (test.language, ENGLISH)
 
     def vectors(bitext: Bitext) -> list[Floats]:
         sides = zip(languages, (bitext.sources, bitext.targets), strict=True)
@@ -123,4 +124,4 @@ def run_retrieval(
         scores = mine_bitext(bitext, *vectors(bitext))
         _, known = threshold.read()
         predicted = pairs_above(scores, tune_threshold(mine_bitext(known, *vectors(known)), known.gold))
-    return {"split": split, "metrics": score_predictions(test.task, test.language, predicted, bitext)}
+    return {"split": split, "metrics": task.score(test.language, predicted, task.labels(bitext))}

@@ -7,15 +7,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ecsuite.eval.xtreme.scoring.examples import Bitext, TaggedSentence
-from ecsuite.eval.xtreme.scoring.reading import find_file, read_examples, scored_split
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 
 NUM_PARTS = 5
 """If a language has one labelled split, it is cut into this many parts: the last is the test set, the rest training."""
 ENGLISH = "en"
-SUBSTITUTES = {"xquad": "tydiqa", "mlqa": "tydiqa"}
-"""Tasks whose training data replace SQuAD if it is missing; the output notes this."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +72,7 @@ class ExampleSet:
                 "the language by --languages or the task by --tasks"
             )
         examples = self._examples_of(split)
-        substitute = SUBSTITUTES.get(self.task, self.task)
+        substitute = TASKS[self.task].substitute or self.task
         if self.is_zero_shot or self._training_split(split) is not None or self._has("train", substitute):
             return split, examples
         return f"{split}, last {1 / NUM_PARTS:.0%}", examples[-_num_held_out(examples) :]
@@ -86,9 +83,9 @@ class ExampleSet:
         split = self._training_split(tested_split)
         if split is not None:
             return split, self._examples_of(split)
-        substitute = SUBSTITUTES.get(self.task)
-        if substitute is not None and self._has("train", substitute):
-            return f"train of {substitute}", read_examples(self.data, substitute, self.language, "train")
+        substitute = TASKS[self.task].substitute
+        if substitute and self._has("train", substitute):
+            return f"train of {substitute}", TASKS[substitute].read(self.data, self.language, "train")
         can_divide = tested_split is not None and not self.is_zero_shot
         examples = self._examples_of(tested_split) if can_divide else []
         training = examples[: -_num_held_out(examples)]
@@ -102,19 +99,18 @@ class ExampleSet:
         """The split for training that is not the test split; None if there is none."""
         if self._has("train", self.task):
             return "train"
-        # XQuAD's dev split is SQuAD's, from which its test split was translated.
-        is_apart = tested_split == "test" and self.task != "xquad"
+        is_apart = tested_split == "test" and TASKS[self.task].dev_is_apart
         return "dev" if is_apart and self._has("dev", self.task) else None
 
     def _scored_split(self) -> str | None:
-        return scored_split(self.data, self.task, self.language)
+        return TASKS[self.task].scored_split(self.data, self.language)
 
     def _has(self, split: str, task: str) -> bool:
-        return find_file(self.data, task, self.language, split) is not None
+        return TASKS[task].find(self.data, self.language, split) is not None
 
     def _examples_of(self, split: str | None) -> Any:
         assert split is not None
-        return read_examples(self.data, self.task, self.language, split)
+        return TASKS[self.task].read(self.data, self.language, split)
 
 
 def find_examples(

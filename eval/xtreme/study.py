@@ -14,9 +14,7 @@ from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.presets import PRESETS, Preset
 from ecsuite.eval.xtreme.protocols import PROTOCOLS, PUBLISHED, Protocol
 from ecsuite.eval.xtreme.published_model import PublishedModel, find_model
-from ecsuite.eval.xtreme.scoring.reading import scored_split
-from ecsuite.eval.xtreme.scoring.scoring import MINED
-from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.eval.xtreme.scoring.tasks import MINED, TASKS
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, PARENTHESES, RANDOM_INIT, SHUFFLED
 from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet, find_examples
 from ecsuite.eval.xtreme.texts import LanguageText, find_text
@@ -114,8 +112,7 @@ class Study:
         """Hashes of all examples, by part, task and language."""
         digests = {("train", *name): each.digest for name, each in self.training.items()}
         for (task, language), each in self.tests.items():
-            has_threshold = task == MINED
-            threshold = self.thresholds[language].digest if has_threshold else ""
+            threshold = self.thresholds[language].digest if task == MINED else ""
             digests["test", task, language] = each.digest + threshold
             if TASKS[task].kind == "retrieval":
                 digests["train", task, ENGLISH] = ""
@@ -237,9 +234,7 @@ def _test_languages(
     candidates: Iterable[str] = (ENGLISH, *asked) if adds_english else asked
     if not asked:
         candidates = (code for code in info.languages if protocol.is_zero_shot or code != ENGLISH)
-    available = tuple(
-        code for code in dict.fromkeys(candidates) if scored_split(data, task, code) is not None
-    )
+    available = tuple(code for code in dict.fromkeys(candidates) if info.scored_split(data, code) is not None)
     expected = asked or tuple(code for code in info.languages if code != ENGLISH)
     if set(available).intersection(expected):
         return available

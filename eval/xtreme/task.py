@@ -13,7 +13,6 @@ from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme import pairs, questions, tagging
 from ecsuite.eval.xtreme.heads import Head, LabelHead, SpanHead
 from ecsuite.eval.xtreme.presets import Scope, Tuning
-from ecsuite.eval.xtreme.scoring.scoring import score_predictions
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.splits import ExampleSet, labels_in
 from ecsuite.eval.xtreme.tuning import finetune, logits_of
@@ -105,7 +104,8 @@ def run_task(
         examples = examples[: setting.max_test]
         prepared = kind.prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
         predicted = kind.predictions(logits_of(backbone, head, prepared.rows), prepared)
-        metrics = score_predictions(setting.task, test.language, predicted, examples)
+        task = TASKS[setting.task]
+        metrics = task.score(test.language, predicted, task.labels(examples))
         by_language[test.language] = {"split": split, "metrics": metrics}
         context.report_progress(f"{setting.task} in {test.language}", 0.8 + 0.2 * number / len(tests))
     return {"learnt_from": name, "by_language": by_language}

@@ -7,7 +7,7 @@ from typing import Any
 
 from ecsuite.eval.xferbench.strict import shuffled
 from ecsuite.eval.xferbench.texts import read_texts
-from ecsuite.eval.xtreme.scoring.reading import find_file, read_examples, scored_split
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -84,12 +84,12 @@ def _untested_sentences(language: str, data: Path) -> list[str]:
     """Sentences of tagging tasks that are in no test set."""
     lines: list[str] = []
     tested_split: set[str] = set()
-    for task in ("udpos", "panx"):
-        split = scored_split(data, task, language)
+    for task in (TASKS["udpos"], TASKS["panx"]):
+        split = task.scored_split(data, language)
         for part in ("train", "dev", "test"):
-            if find_file(data, task, language, part) is None:
+            if task.find(data, language, part) is None:
                 continue
-            sentences: Any = read_examples(data, task, language, part)
+            sentences: Any = task.read(data, language, part)
             sentence_texts = [" ".join(sentence.words) for sentence in sentences]
             if part == "test" or part == split:
                 tested_split.update(sentence_texts)

@@ -15,11 +15,11 @@ from ecsuite.eval.reports.learning_curves import read_log
 from ecsuite.eval.sweeps.study import load_study as load_sweep
 from ecsuite.eval.translation.pairs import read_pairs as read_translation_pairs
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xtreme.scoring.bitext_files import read_bucc, read_tatoeba
-from ecsuite.eval.xtreme.scoring.pair_files import read_named_pairs, read_pairs
-from ecsuite.eval.xtreme.scoring.question_files import read_questions
-from ecsuite.eval.xtreme.scoring.submissions import read_submission
-from ecsuite.eval.xtreme.scoring.tagged_files import read_conllu, read_tagged
+from ecsuite.eval.xtreme.scoring.bitexts import read_bucc, read_tatoeba
+from ecsuite.eval.xtreme.scoring.pairs import read_named_pairs, read_pairs
+from ecsuite.eval.xtreme.scoring.questions import read_questions
+from ecsuite.eval.xtreme.scoring.tagging import read_conllu, read_tagged
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import newest_weights
 from ecsuite.games.experiment import load_experiment
@@ -100,8 +100,8 @@ def submissions(folder: Path) -> Any:
     found = []
     for task in ("xnli", "panx", "tatoeba", "bucc2018"):
         file = folder / task / "test-de.tsv"
-        found.append(read_submission(task, file, file))
-    found.append(read_submission("xquad", folder / "xquad" / "test-de.json", folder / "labels.json"))
+        found.append(TASKS[task].read_submission(file, file))
+    found.append(TASKS["xquad"].read_submission(folder / "xquad" / "test-de.json", folder / "labels.json"))
     return found
 
 

@@ -48,7 +48,7 @@ def test_the_table(run, write_submission, tmp_path):
     assert cells(out, "XNLI") == ["XNLI", "15", "accuracy", "76.7", "100.0", "75.0", "25.0", "50.0"]
     assert cells(out, "POS") == ["POS", "33", "F1", "35.4", "100.0", "33.3", "66.7", "0.0"]
     assert cells(out, "MLQA") == ["MLQA", "7", "EM,", "F1", "48.6", "100.0", "0.0", "100.0", "0.0"]
-    assert cells(out, "Tatoeba") == ["Tatoeba", "36", "accuracy", "50.0", "50.0", "25.0"]
+    assert cells(out, "Tatoeba") == ["Tatoeba", "36", "accuracy", "50.0", "-", "50.0", "-", "25.0"]
     assert cells(out, "retrieval") == ["retrieval", "45.0"]
     assert "all nine tasks" in out and "question answering" in out
     assert "POS: F1 of tag spans (seqeval 0.0.12); tag accuracy 75.8 %." in out
@@ -61,12 +61,12 @@ def test_the_table(run, write_submission, tmp_path):
 def test_the_table_of_languages(run, write_submission, tmp_path):
     write_submission(tmp_path)
     out = run("--by-language")
-    assert cells(out, "en ") == ["en", "IE:", "Germanic", "Latin", "100"] + ["100"] * 6
-    assert cells(out, "he ") == ["he", "Afro-Asiatic", "Hebrew", "33.3", "66.7", "50.0"]
+    assert cells(out, "en ") == ["en", "English", "IE:", "Germanic", "Latin", *["100.0"] * 7, "-", "-"]
+    assert cells(out, "he ")[4:] == ["-", "-", "33.3", "66.7", "-", "-", "-", "-", "50.0"]
     codes = [line[:2] for line in out.splitlines() if line[:3].strip().islower() and line[2:3] == " "]
     assert len(codes) == 40
     assert codes[:3] == ["ar", "he", "vi"]
-    assert_fits(out)
+    assert "…" not in out
 
 
 def test_few_tasks_are_shown_with_names_of_languages(run, write_submission, tmp_path):

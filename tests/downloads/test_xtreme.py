@@ -15,7 +15,6 @@ import pytest
 
 from ecsuite.downloads import xtreme
 from ecsuite.downloads.xtreme import OFFLINE_ADVICE, ORIGINS, prepare_xtreme
-from ecsuite.eval.xtreme.scoring.reading import available, read_examples
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 
@@ -163,8 +162,8 @@ def test_what_is_downloaded_can_be_read(web, prepare, tmp_path, task):
     folder = tmp_path / "data"
     prepare(task)
     for language, split in EXPECTED[task]:
-        assert language in available(folder, task, split)
-        assert read_examples(folder, task, language, split)
+        assert language in TASKS[task].available(folder, split)
+        assert TASKS[task].read(folder, language, split)
     assert all(path.suffix == ".gz" for path in folder.glob("*/**/*") if path.is_file())
     assert not list(folder.glob(".*"))
 

@@ -1,4 +1,8 @@
-"""Evaluates a folder of predictions against a folder of labels: all languages, tasks and averages of XTREME."""
+"""Evaluates a folder of predictions against a folder of labels, in the format of the benchmark's own program.
+
+A folder has one subfolder per task with one file per language: `test-de.tsv`, for questions `test-de.json`, optionally
+compressed (`.xz`, `.gz`).
+"""
 
 import hashlib
 import json
@@ -8,15 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.metrics.score import signature
-from ecsuite.eval.xtreme.scoring import averaging
-from ecsuite.eval.xtreme.scoring.scoring import chance, score_labels
-from ecsuite.eval.xtreme.scoring.submissions import file_of, read_submission, require_file
-from ecsuite.eval.xtreme.scoring.tasks import TASKS, Task
+from ecsuite.eval.xtreme.scoring.task import Task
+from ecsuite.eval.xtreme.scoring.tasks import (
+    TASKS,
+    ByLanguage,
+    Sides,
+    average,
+    average_gap,
+    group_scores,
+    sides,
+    task_score,
+)
+from ecsuite.formats.stored_text import ENDINGS
 from ecsuite.runtime.errors import ConfigError, look_up
 
 VERSION = 1
 """Incremented whenever the same files would give a different value."""
-
 LANGUAGES = {
     "all": "every language of a task; a missing one is an error",
     "available": "the languages with predictions and labels",
@@ -30,9 +41,9 @@ class TaskResult:
 
     task: Task
     """The task."""
-    by_language: Mapping[str, Mapping[str, float]]
-    """Metrics by language, 0 to 100, in the order of the task."""
-    chance: Mapping[str, Mapping[str, float]]
+    by_language: ByLanguage
+    """Metrics by language, in the order of the task."""
+    chance: ByLanguage
     """The same metrics at chance level: of the best constant prediction."""
     unanswered: Mapping[str, int]
     """Number of questions without a predicted answer, which count as wrong, by language; only if above 0."""
@@ -40,17 +51,17 @@ class TaskResult:
     @property
     def score(self) -> float:
         """The mean over languages, in the metric of the task."""
-        return averaging.task_score(self.task.name, self.by_language)
+        return task_score(self.task.name, self.by_language)
 
     @property
     def chance_score(self) -> float:
         """The same at chance level."""
-        return averaging.task_score(self.task.name, self.chance)
+        return task_score(self.task.name, self.chance)
 
     @property
-    def sides(self) -> averaging.Sides:
+    def sides(self) -> Sides:
         """Scores in English and in the other languages, and their gap."""
-        return averaging.sides(self.task.name, self.by_language)
+        return sides(self.task.name, self.by_language)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -59,14 +70,12 @@ class TaskResult:
 
     def to_json(self) -> dict[str, Any]:
         """The entry of the task in the results of the benchmark's program."""
-        data: dict[str, Any] = {
+        by_metric: dict[str, Any] = {
             metric: {language: metrics[metric] for language, metrics in self.by_language.items()}
             for metric in self.task.metrics
         }
-        averages = {
-            f"avg_{metric}": averaging.average(self.by_language, metric) for metric in self.task.metrics
-        }
-        return {**data, **averages, "avg_metric": self.score}
+        averages = {f"avg_{metric}": average(self.by_language, metric) for metric in self.task.metrics}
+        return {**by_metric, **averages, "avg_metric": self.score}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,12 +92,12 @@ class Evaluation:
     @property
     def groups(self) -> dict[str, float]:
         """Scores of groups of tasks, and the overall score; only groups with all their tasks."""
-        return averaging.group_scores({name: result.score for name, result in self.tasks.items()})
+        return group_scores({name: result.score for name, result in self.tasks.items()})
 
     @property
-    def gaps(self) -> dict[str, float | None]:
-        """The transfer gap by task."""
-        return {name: result.sides.gap for name, result in self.tasks.items()}
+    def average_gap(self) -> float | None:
+        """The mean transfer gap of the paper's five tasks; None if one is missing."""
+        return average_gap({name: result.sides.gap for name, result in self.tasks.items()})
 
     @property
     def signature(self) -> str:
@@ -104,12 +113,12 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """The results with the keys of the benchmark's program, and additional ones under `ecsuite`."""
-        tasks, gaps = self.tasks.items(), self.gaps
+        tasks = self.tasks.items()
         additional = {
             "signature": self.signature,
-            "gap": gaps,
-            "average_gap": averaging.average_gap(gaps),
-            "gap_metric": {name: averaging.gap_metric(name) for name in gaps},
+            "gap": {name: result.sides.gap for name, result in tasks},
+            "average_gap": self.average_gap,
+            "gap_metric": {name: result.task.main[0] for name, result in tasks},
             "english": {name: result.sides.english for name, result in tasks},
             "others": {name: result.sides.others for name, result in tasks},
             "chance": {name: result.chance_score for name, result in tasks},
@@ -122,18 +131,14 @@ class Evaluation:
             "unanswered": {name: dict(result.unanswered) for name, result in tasks if result.unanswered},
             "left_out": list(self.left_out),
         }
-        return {
-            **self.groups,
-            **{name: result.to_json() for name, result in tasks},
-            "ecsuite": additional,
-        }
+        return {**self.groups, **{name: result.to_json() for name, result in tasks}, "ecsuite": additional}
 
 
 def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluation:
     """Score every task with a folder of predictions and a folder of labels.
 
     Args:
-        predictions: The folder of predictions, see `submissions.py`.
+        predictions: The folder of predictions.
         labels: The folder of labels, with the same layout.
         languages: `all` or `available`.
 
@@ -168,19 +173,34 @@ def _evaluate_task(
     task: Task, predictions: Path, labels: Path, languages: str, digest: "hashlib._Hash"
 ) -> TaskResult:
     """Score a task and add its labels to the digest."""
-    by_language, chance_scores = {}, {}
-    unanswered: dict[str, int] = {}
+    by_language, chance, unanswered = {}, {}, {}
     for language in _languages_of(task, predictions, labels, languages):
-        files = (require_file(folder, task.name, language) for folder in (predictions, labels))
-        predicted, gold = read_submission(task.name, *files)
+        predicted, gold = task.read_submission(
+            *(_require_file(folder, task, language) for folder in (predictions, labels))
+        )
         read = json.dumps([task.name, language, gold], ensure_ascii=False, default=sorted)
         digest.update(read.encode())
-        by_language[language] = score_labels(task.name, language, predicted, gold)
-        chance_scores[language] = chance(task.name, language, gold)
-        if task.kind == "questions":
-            num_unanswered = sum(name not in predicted for name, _ in gold)
-            unanswered |= {language: num_unanswered} if num_unanswered else {}
-    return TaskResult(task=task, by_language=by_language, chance=chance_scores, unanswered=unanswered)
+        by_language[language] = task.score(language, predicted, gold)
+        chance[language] = task.chance(language, gold)
+        if task.kind == "questions" and (number := sum(name not in predicted for name, _ in gold)):
+            unanswered[language] = number
+    return TaskResult(task=task, by_language=by_language, chance=chance, unanswered=unanswered)
+
+
+def _file(folder: Path, task: Task, language: str) -> Path | None:
+    """The file of a language, plain or compressed; None if there is none."""
+    files = (folder / task.name / f"test-{language}.{task.ending}{packed}" for packed in ENDINGS)
+    return next((file for file in files if file.is_file()), None)
+
+
+def _require_file(folder: Path, task: Task, language: str) -> Path:
+    file = _file(folder, task, language)
+    if file is None:
+        raise ConfigError(
+            f"{folder / task.name}/test-{language}.{task.ending}: no such file; "
+            "`--languages available` scores the languages that have files"
+        )
+    return file
 
 
 def _languages_of(task: Task, predictions: Path, labels: Path, languages: str) -> tuple[str, ...]:
@@ -189,7 +209,7 @@ def _languages_of(task: Task, predictions: Path, labels: Path, languages: str) -
     available = tuple(
         language
         for language in task.languages
-        if all(file_of(folder, task.name, language) for folder in (predictions, labels))
+        if all(_file(folder, task, language) for folder in (predictions, labels))
     )
     if not available:
         raise ConfigError(

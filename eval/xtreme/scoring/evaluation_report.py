@@ -1,13 +1,16 @@
 """Tables of scored predictions, by task and group of tasks, and by language."""
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
-from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.xtreme.scoring.averaging import average, average_gap, main_score
-from ecsuite.eval.xtreme.scoring.evaluation import Evaluation, TaskResult
-from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, SHORT_TITLES
+from ecsuite.eval.xtreme.scoring.evaluation import Evaluation
+from ecsuite.eval.xtreme.scoring.tables import (
+    LANGUAGE_COLUMNS,
+    by_family,
+    language_cells,
+    num_languages,
+    points,
+)
+from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, average, main_score
+from ecsuite.tables.table import Column, Table, figure, key, row
 
 GROUPS = {
     "classification": "classification",
@@ -17,8 +20,6 @@ GROUPS = {
     "all_task": "all nine tasks",
 }
 """Titles of groups in tables, in order."""
-MOST_WITH_NAMES = 6
-"""Most columns of tasks in a table that also shows the names of languages."""
 
 
 def report(evaluation: Evaluation, *, by_language: bool) -> Report:
@@ -29,103 +30,67 @@ def report(evaluation: Evaluation, *, by_language: bool) -> Report:
 
 def _summary(evaluation: Evaluation) -> Table:
     """One row per task, then one row per group."""
-    table = _table()
-    table.add_column("task", no_wrap=True)
-    table.add_column("languages", justify="right", no_wrap=True)
-    table.add_column("metric", no_wrap=True)
-    for heading in ("score", "English", "others", "gap", "chance"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    rows = []
     for result in evaluation.tasks.values():
         task, sides = result.task, result.sides
         figures = (result.score, sides.english, sides.others, sides.gap, result.chance_score)
-        table.add_row(
-            task.title,
-            _num_languages(result),
-            ", ".join(METRIC_TITLES[metric] for metric in task.main),
-            *map(_figure, figures),
-        )
-    table.add_section()
+        metrics = ", ".join(METRIC_TITLES[metric] for metric in task.main)
+        is_last = task.name == list(evaluation.tasks)[-1]
+        languages = num_languages(task, result.by_language)
+        rows.append(row(task.title, languages, metrics, *map(points, figures), ends_section=is_last))
     for group, title in GROUPS.items():
         if group in evaluation.groups:
-            table.add_row(title, "", "", _figure(evaluation.groups[group]))
-    return table
+            rows.append(row(title, None, None, points(evaluation.groups[group]), None, None, None, None))
+    columns = (key("task"), Column("languages", align="right"), Column("metric"))
+    names = ("score", "English", "others", "gap", "chance")
+    return Table(columns=(*columns, *map(figure, names)), rows=rows)
 
 
 def _by_language(evaluation: Evaluation) -> Table:
     """One row per language, grouped by family; one column per task."""
-    with_names = len(evaluation.tasks) <= MOST_WITH_NAMES
-    scored = {language for result in evaluation.tasks.values() for language in result.by_language}
-    table = _table(padding=0)
-    for heading in ("", *(["language"] if with_names else []), "family", "script"):
-        table.add_column(heading, no_wrap=True)
-    for result in evaluation.tasks.values():
-        table.add_column(
-            SHORT_TITLES.get(result.task.name, result.task.title), justify="right", no_wrap=True, min_width=4
+    results = evaluation.tasks
+    codes = {code for result in results.values() for code in result.by_language}
+    rows = [
+        row(
+            *language_cells(code),
+            *(
+                points(main_score(task, result.by_language[code]) if code in result.by_language else None)
+                for task, result in results.items()
+            ),
         )
-    for language in sorted(
-        (LANGUAGES[code] for code in scored), key=lambda language: (language.family, language.code)
-    ):
-        scores = [
-            main_score(result.task.name, result.by_language[language.code])
-            if language.code in result.by_language
-            else None
-            for result in evaluation.tasks.values()
-        ]
-        name = [language.name] if with_names else []
-        table.add_row(language.code, *name, language.family, language.script, *map(_short, scores))
-    return table
+        for code in by_family(codes)
+    ]
+    columns = [figure(task, result.task.short_title or result.task.title) for task, result in results.items()]
+    return Table(columns=(*LANGUAGE_COLUMNS, *columns), rows=rows)
 
 
 def _notes(evaluation: Evaluation) -> list[str]:
     """Notes for readers of the tables; the signature is last."""
-    kinds = {result.task.kind for result in evaluation.tasks.values()}
+    results = evaluation.tasks.values()
     lines = ["gap: English minus the mean of the others; it is also about 0 at chance level."]
-    if "questions" in kinds:
+    if any(result.task.kind == "questions" for result in results):
         lines.append("Questions: the score is the mean of EM and F1; English, others and gap are EM only.")
-    if "tagging" in kinds:
-        lines += [
-            _tag_accuracy(result) for result in evaluation.tasks.values() if result.task.kind == "tagging"
-        ]
-    gap = average_gap(evaluation.gaps)
-    if gap is not None:
-        lines.append(f"Average gap of XNLI, PAWS-X and question answering: {gap:.1f}.")
-    lines += [
-        f"{result.task.title}: {_num_languages(result)} languages, so not comparable with published scores; missing: "
-        f"{' '.join(result.missing)}."
-        for result in evaluation.tasks.values()
-        if result.missing
-    ]
-    lines += [
-        f"{result.task.title}: questions without an answer, which count as wrong: "
-        + ", ".join(f"{language} {number:,}" for language, number in result.unanswered.items())
-        + "."
-        for result in evaluation.tasks.values()
-        if result.unanswered
-    ]
+    for result in results:
+        if result.task.kind == "tagging":
+            accuracy = average(result.by_language, "accuracy")
+            lines.append(
+                f"{result.task.title}: F1 of tag spans (seqeval 0.0.12); tag accuracy {accuracy:.1f} %."
+            )
+    if evaluation.average_gap is not None:
+        lines.append(f"Average gap of XNLI, PAWS-X and question answering: {evaluation.average_gap:.1f}.")
+    for result in results:
+        if result.missing:
+            scored = num_languages(result.task, result.by_language)
+            lines.append(
+                f"{result.task.title}: {scored} languages, so not comparable with published scores; missing: "
+                f"{' '.join(result.missing)}."
+            )
+    for result in results:
+        if result.unanswered:
+            numbers = ", ".join(f"{language} {number:,}" for language, number in result.unanswered.items())
+            lines.append(
+                f"{result.task.title}: questions without an answer, which count as wrong: {numbers}."
+            )
     if evaluation.left_out:
         lines.append(f"Left out, as predictions or labels are missing: {', '.join(evaluation.left_out)}.")
     return [*lines, evaluation.signature]
-
-
-def _tag_accuracy(result: TaskResult) -> str:
-    accuracy = average(result.by_language, "accuracy")
-    return f"{result.task.title}: F1 of tag spans (seqeval 0.0.12); tag accuracy {accuracy:.1f} %."
-
-
-def _num_languages(result: TaskResult) -> str:
-    scored, whole = len(result.by_language), len(result.task.languages)
-    return str(whole) if scored == whole else f"{scored}/{whole}"
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
-
-
-def _short(value: float | None) -> str:
-    """Format a score in at most four characters."""
-    text = _figure(value)
-    return "100" if text == "100.0" else text
-
-
-def _table(padding: int = 1) -> Table:
-    return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, padding, 0, 0))

@@ -1,37 +1,106 @@
-"""The nine tasks of XTREME: their languages and metrics (Hu et al. 2020, table 1)."""
+"""The nine tasks of XTREME (Hu et al. 2020, table 1), and averages of their scores: over languages, tasks and groups.
 
+Scores of a task are `by_language[language][metric]`, 0 to 100.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-from ecsuite.parts.config import read_presets
+import msgspec
 
-Kind = Literal["pairs", "tagging", "questions", "retrieval"]
+from ecsuite.eval.xtreme.scoring.bitexts import Bucc, Tatoeba
+from ecsuite.eval.xtreme.scoring.pairs import Pairs
+from ecsuite.eval.xtreme.scoring.questions import Questions
+from ecsuite.eval.xtreme.scoring.tagging import Tagging
+from ecsuite.eval.xtreme.scoring.task import SOURCE, Metrics, Task
+from ecsuite.parts.config import packaged_yaml
+
+KINDS: Mapping[str, type[Task]] = {
+    "pairs": Pairs,
+    "tagging": Tagging,
+    "questions": Questions,
+    "bucc": Bucc,
+    "tatoeba": Tatoeba,
+}
+"""By the name in `tasks.yaml`."""
+TASKS: Mapping[str, Task] = {
+    name: msgspec.convert({"name": name, **entry}, KINDS[entry.pop("kind")])
+    for name, entry in packaged_yaml("ecsuite.eval.xtreme.scoring", "tasks.yaml").items()
+}
+"""By name, in the order of the paper's tables."""
+METRIC_TITLES = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
+"""Names of metrics in tables."""
+MINED = "bucc2018"
+"""The retrieval task in which most sentences have no translation, so pairs are mined."""
+OF_AVERAGE_GAP = ("xnli", "pawsx", "xquad", "mlqa", "tydiqa")
+"""The tasks over which the paper averages the gap (table 3)."""
+
+ByLanguage = Mapping[str, Metrics]
+ByTask = Mapping[str, ByLanguage]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Task:
-    """A task of the benchmark."""
+class Sides:
+    """A task's score in English and in other languages, in the metric of the transfer gap."""
 
-    name: str
-    """Name of its folder in the benchmark."""
-    title: str
-    """Name in tables."""
-    group: str
-    """Group of tasks over which scores are averaged."""
-    kind: Kind
-    """Kind of prediction: a label per pair, a tag per word, a span of a context, or a translation."""
-    languages: tuple[str, ...]
-    """Codes of the test languages; for retrieval those paired with English."""
-    metrics: tuple[str, ...]
-    """Metrics that the benchmark's program reports."""
-    main: tuple[str, ...]
-    """The metrics whose mean is the task's score."""
+    english: float | None
+    """Score in English, the training language; None if it was not tested."""
+    others: float | None
+    """Mean score of the other languages; None if there are none."""
+
+    @property
+    def gap(self) -> float | None:
+        """Transfer gap: English minus the mean of the others (section 4.3, table 3); None if one is missing.
+
+        0 is no loss. It is also about 0 at chance level, so it must be read together with the scores.
+        """
+        return None if self.english is None or self.others is None else self.english - self.others
 
 
-TASKS = read_presets(Task, "ecsuite.eval.xtreme.scoring", "tasks.yaml")
-"""By name, in the order of the paper's tables."""
+def mean(values: Iterable[float]) -> float:
+    """The mean, summed in the given order, as in the benchmark's program."""
+    values = list(values)
+    return sum(values) / len(values)
 
-METRIC_TITLES = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
-"""Names of metrics in tables."""
-SHORT_TITLES = {"pawsx": "PAWS", "tydiqa": "TyDi", "tatoeba": "Tato."}
-"""Short titles of tasks for narrow columns."""
+
+def average(by_language: ByLanguage, metric: str) -> float:
+    """A metric's mean over languages, English included."""
+    return mean(metrics[metric] for metrics in by_language.values())
+
+
+def task_score(task: str, by_language: ByLanguage) -> float:
+    """The score of a task: the mean over its languages; for questions also over exact match and F1 (table 2)."""
+    return mean(average(by_language, metric) for metric in TASKS[task].main)
+
+
+def group_scores(scores: Mapping[str, float]) -> dict[str, float]:
+    """The means over all nine tasks, as `all_task`, and over those of each group; only groups with all their scores."""
+    groups: dict[str, list[str]] = {"all_task": list(TASKS)}
+    for task in TASKS.values():
+        groups.setdefault(task.group, []).append(task.name)
+    return {
+        group: mean(scores[task] for task in tasks)
+        for group, tasks in groups.items()
+        if all(task in scores for task in tasks)
+    }
+
+
+def main_score(task: str, metrics: Metrics) -> float:
+    """The score of one language; the score of a task is their mean."""
+    return mean(metrics[metric] for metric in TASKS[task].main)
+
+
+def sides(task: str, by_language: ByLanguage) -> Sides:
+    """Scores in English and in the other languages, in the metric of the gap: exact match for questions."""
+    metric = TASKS[task].main[0]
+    others = [metrics[metric] for language, metrics in by_language.items() if language != SOURCE]
+    return Sides(
+        english=by_language[SOURCE][metric] if SOURCE in by_language else None,
+        others=mean(others) if others else None,
+    )
+
+
+def average_gap(gaps: Mapping[str, float | None]) -> float | None:
+    """The mean gap over the paper's five tasks (table 3); None if one is missing."""
+    available = [gap for task in OF_AVERAGE_GAP if (gap := gaps.get(task)) is not None]
+    return mean(available) if len(available) == len(OF_AVERAGE_GAP) else None

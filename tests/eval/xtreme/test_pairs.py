@@ -9,7 +9,7 @@ from xtreme_data import BETWEEN, FIRST, LAST, PADDING, word_level
 from ecsuite.eval.xtreme.pairs import predictions, prepare
 from ecsuite.eval.xtreme.rows import IGNORED
 from ecsuite.eval.xtreme.scoring.examples import TextPair
-from ecsuite.eval.xtreme.scoring.scoring import score_predictions
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 LABELS = ("no", "yes")
 
@@ -82,4 +82,4 @@ def test_perfect_logits_give_the_labels(digits, context, is_bidirectional):
     ]
     found = predictions(scores, prepared)
     assert found == [one.label for one in examples]
-    assert score_predictions("xnli", "en", found, examples) == {"accuracy": 100}
+    assert TASKS["xnli"].score("en", found, TASKS["xnli"].labels(examples)) == {"accuracy": 100}

@@ -11,8 +11,7 @@ from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xtreme import questions
 from ecsuite.eval.xtreme.questions import NO_ANSWER, predictions, prepare
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
-from ecsuite.eval.xtreme.scoring.reading import read_examples
-from ecsuite.eval.xtreme.scoring.scoring import score_predictions
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -221,7 +220,7 @@ REAL = [
 )
 def test_real_answers_are_recovered(data, task, language, byte_subwords):
     split = {"xquad": "test", "mlqa": "dev", "tydiqa": "train"}[task]
-    examples = read_examples(data, task, language, split)[:60]
+    examples = TASKS[task].read(data, language, split)[:60]
     prepared = prepare(examples, byte_subwords, 384)
     windows = zip(prepared.windows, prepared.rows.targets, strict=True)
     inside = [examples[number] for number in {one.question for one, target in windows if target != NO_ANSWER}]
@@ -229,4 +228,4 @@ def test_real_answers_are_recovered(data, task, language, byte_subwords):
     found = predictions(right_scores(prepared), prepared, longest=384)
     answers = {question.id: question.answers[0].text.strip() for question in inside}
     assert {name: found[name] for name in answers} == answers
-    assert score_predictions(task, language, found, inside)["exact_match"] >= 99
+    assert TASKS[task].score(language, found, TASKS[task].labels(inside))["exact_match"] >= 99

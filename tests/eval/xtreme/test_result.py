@@ -5,8 +5,7 @@ import json
 from xtreme_data import constant_results
 
 from ecsuite.eval.xtreme.result import collect
-from ecsuite.eval.xtreme.scoring.averaging import Sides
-from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.eval.xtreme.scoring.tasks import TASKS, Sides
 from ecsuite.eval.xtreme.sources import CONTROLS
 
 POINTS = {"en": 60, "fr": 30, "ja": 20, "kk": 10}

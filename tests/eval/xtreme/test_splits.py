@@ -3,7 +3,7 @@
 import pytest
 
 from ecsuite.eval.xtreme.scoring.examples import Bitext
-from ecsuite.eval.xtreme.scoring.reading import read_examples
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.splits import digest_of, find_examples, labels_in
 from ecsuite.eval.xtreme.texts import find_text
 from ecsuite.runtime.errors import ConfigError
@@ -48,7 +48,7 @@ def test_one_split_is_divided_in_language(write_data, part, number, num_tested):
     data = write_data("udpos", parts={"eu": (part,)}, number=number)
     name, learnt, split, tested = both(data, "udpos", "eu", is_zero_shot=False)
     assert (name, split) == (f"{part}, first 80%", f"{part}, last 20%")
-    assert learnt + tested == read_examples(data, "udpos", "eu", part)
+    assert learnt + tested == TASKS["udpos"].read(data, "eu", part)
     assert len(tested) == num_tested
 
 
@@ -102,7 +102,7 @@ def test_questions_of_squad_or_of_another_task(write_data, tasks, wanted):
     name, learnt = training_examples(data, tasks[0], "en", is_zero_shot=True)
     assert (name, len(learnt)) == (wanted, 12)
     if wanted != "train":
-        assert learnt == read_examples(data, "tydiqa", "en", "train")
+        assert learnt == TASKS["tydiqa"].read(data, "en", "train")
 
 
 def test_the_dev_split_that_xquad_translates_is_not_used(write_data):
@@ -117,7 +117,7 @@ def test_the_dev_split_that_xquad_translates_is_not_used(write_data):
 def test_labels_that_occur(write_data):
     data = write_data("udpos", "xnli", "xquad")
     found = {
-        task: labels_in(task, read_examples(data, task, "en", "test")) for task in ("udpos", "xnli", "xquad")
+        task: labels_in(task, TASKS[task].read(data, "en", "test")) for task in ("udpos", "xnli", "xquad")
     }
     assert found == {
         "udpos": ("DET", "NOUN", "VERB"),
@@ -156,7 +156,7 @@ def test_examples_are_known_by_their_content(write_data):
         for folder in ("a", "b")
     )
     assert first.data != moved.data and first.job_key() == moved.job_key() == ["udpos", "en", first.digest]
-    assert first.read() == ("test", read_examples(first.data, "udpos", "en", "test"))
+    assert first.read() == ("test", TASKS["udpos"].read(first.data, "en", "test"))
 
 
 def test_examples_that_have_changed_are_refused(write_data):

@@ -8,7 +8,7 @@ from xtreme_data import FIRST, LAST, PADDING, UNKNOWN, word_level
 
 from ecsuite.eval.xtreme.rows import IGNORED
 from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
-from ecsuite.eval.xtreme.scoring.scoring import score_predictions
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.tagging import predictions, prepare
 
 LETTERS = "abcdefgh"
@@ -104,4 +104,4 @@ def test_perfect_logits_give_the_tags(letters, context, is_bidirectional):
         assert prepared.rows.num_tokens == kept + special
         found = predictions([perfect_logits(row) for row in prepared.rows.targets], prepared)
         assert found == [list(one.tags) for one in examples]
-        assert score_predictions("udpos", "en", found, examples)["accuracy"] == 100
+        assert TASKS["udpos"].score("en", found, TASKS["udpos"].labels(examples))["accuracy"] == 100

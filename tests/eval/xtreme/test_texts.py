@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.reading import read_examples
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.splits import find_examples
 from ecsuite.eval.xtreme.texts import find_text
 from ecsuite.runtime.errors import ConfigError
@@ -16,7 +16,7 @@ def test_texts_exclude_all_test_sets(write_data):
     words = [line.split("\t")[0] for line in tested.splitlines()]
     file.write_text("".join(f"{word}\tO\n" for word in words) + "\n" + file.read_text())
     lines = find_text("en", data, None).lines()
-    read = {part: read_examples(data, "udpos", "en", part) for part in ("train", "dev", "test")}
+    read = {part: TASKS["udpos"].read(data, "en", part) for part in ("train", "dev", "test")}
     # udpos and panx have the same sentences here.
     assert sorted(lines) == sorted(" ".join(one.words) for part in ("train", "dev") for one in read[part])
     assert " ".join(words) not in lines

@@ -1,138 +1,48 @@
-"""Baselines: predictions for hand-made examples, and scores of the lexicon on the full data."""
+"""Baselines as a table and as JSON."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.baselines import BASELINES, fit_baseline
-from ecsuite.eval.xtreme.scoring.reading import read_examples, scored_split
-from ecsuite.eval.xtreme.scoring.scoring import score_predictions
-from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.eval.xtreme.scoring.baselines import baseline_report
+from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError
 
 
 @pytest.fixture
-def run(tmp_path):
-    """Predictions of a baseline and their metrics."""
-
-    def run(task, language, baseline=None):
-        predict = fit_baseline(tmp_path, task, baseline)
-        examples = read_examples(tmp_path, task, language, scored_split(tmp_path, task, language))
-        predicted = predict(examples)
-        return predicted, score_predictions(task, language, predicted, examples)
-
-    return run
-
-
-def columns(text):
-    return "".join("\t".join(word.split("/")) + "\n" if word != "|" else "\n" for word in text.split())
+def folder(tmp_path: Path) -> Path:
+    """English training data; German shares half of its words, and the tag of one of them."""
+    (tmp_path / "udpos").mkdir()
+    files = {
+        "train-en": "the\tDET\ndog\tNOUN\nruns\tVERB\n\ncat\tNOUN\n",
+        "test-en": "the\tDET\ncat\tNOUN\n",
+        "test-de": "the\tDET\nhund\tVERB\n\ndog\tVERB\nthe\tDET\n",
+    }
+    for name, text in files.items():
+        (tmp_path / f"udpos/{name}.tsv").write_text(text)
+    return tmp_path
 
 
-def test_the_lexicon_tags_words_numbers_and_unknown_words(store, run):
-    store(
-        "udpos/train-en.tsv", columns("The/DET dog/NOUN run/NOUN | run/VERB run/VERB 5/NUM cat/NOUN dog/NOUN")
+def test_scores_by_language_and_their_mean(folder, capsys):
+    report = baseline_report(folder, ("udpos", "tatoeba"), (), no_progress)
+    found = report.data["tasks"]["udpos"]
+    assert found["en"]["metrics"]["f1"] == 100 and found["en"]["split"] == "test"
+    # Two of four spans: unknown German words get the most frequent tag.
+    assert found["de"]["metrics"] == {"f1": 50.0, "precision": 50.0, "recall": 50.0, "accuracy": 50.0}
+    assert report.data["baselines"] == {"udpos": "lexicon"}
+    assert report.notes == (
+        "Tatoeba: no labels in any language.",
+        "xtreme-baselines|udpos:lexicon|v:1",
     )
-    store("udpos/test-xx.tsv", columns("THE/DET run/VERB | 12/NUM ٣/NUM hund/NOUN 3a/X"))
-    assert run("udpos", "xx")[0] == [("DET", "VERB"), ("NUM", "NUM", "NOUN", "NOUN")]
+    report.publish(out=None, picture=None, as_json=False)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["de", "German", "IE:", "Germanic", "Latin", "test", "50.0", "50.0", "0.0"] in rows
+    assert ["mean", "75.0"] in rows
+    json.dumps(report.data, allow_nan=False)
 
 
-def test_without_numbers_in_training_they_are_tagged_as_other_words(store, run):
-    store("udpos/dev-en.tsv", columns("a/DET b/NOUN c/NOUN"))
-    store("udpos/test-xx.tsv", columns("7/NUM"))
-    assert run("udpos", "xx")[0] == [("NOUN",)]
-
-
-def test_dev_is_used_if_train_is_missing(store, run):
-    store("udpos/dev-en.tsv", columns("a/DET a/NOUN"))
-    assert run("udpos", "en", "majority")[0] == [("DET", "DET")]
-    store("udpos/train-en.tsv", columns("a/DET b/NOUN c/NOUN"))
-    assert run("udpos", "en", "majority")[0] == [("NOUN", "NOUN")]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "task", "message"),
-    [
-        ("udpos/train-en.tsv", "a\tBAD\n", "udpos", "train-en.tsv:1: tag 'BAD'; expected one of "),
-        (
-            "udpos/train-en.tsv",
-            "One\ntwo\n",
-            "udpos",
-            ": expected labels of udpos in 'en' (train), found none",
-        ),
-        ("pawsx/dev-en.tsv", "a\tb\n", "pawsx", ": expected labels of pawsx in 'en' (dev), found none"),
-    ],
-)
-def test_english_that_cannot_be_learnt_from_is_an_error(store, tmp_path, name, text, task, message):
-    store("udpos/dev-en.tsv", columns("a/DET"))
-    store(name, text)
-    with pytest.raises(ConfigError) as error:
-        fit_baseline(tmp_path, task)
-    assert message in str(error.value)
-
-
-def test_pairs_all_get_the_most_frequent_label(store, run):
-    store("pawsx/train-en.tsv", "a\tb\t1\nc\td\t1\ne\tf\t0\n")
-    store("pawsx/dev-de.tsv", "a\tb\t0\nc\td\t1\n")
-    assert run("pawsx", "de") == (["1", "1"], {"accuracy": 50.0})
-
-
-def test_answers_are_sentences(store, run):
-    questions = [
-        {"id": "q", "question": "Whom did Bob meet?", "answers": [{"text": "Ada", "answer_start": 0}]},
-        {"id": "r", "question": "?", "answers": [{"text": "He is old.", "answer_start": 32}]},
-    ]
-    context = "Ada lives in Oslo. Bob met Ada! He is old."
-    store(
-        "xquad/xquad.es.json",
-        json.dumps({"data": [{"paragraphs": [{"context": context, "qas": questions}]}]}),
-    )
-    assert run("xquad", "es")[0] == {"q": "Bob met Ada!", "r": "Ada lives in Oslo."}
-    assert run("xquad", "es", "first sentence")[0] == {"q": "Ada lives in Oslo.", "r": "Ada lives in Oslo."}
-
-
-def test_translations_share_characters(store, run):
-    store("tatoeba/tatoeba.nld-eng.eng", "Tom is in Boston.\nMary has 3 cats.\nWhy?\n")
-    store("tatoeba/tatoeba.nld-eng.nld", "Tom is in Boston.\nMarie heeft 3 katten.\nWaarom?\n")
-    # English sorted: Mary, Tom, Why
-    assert run("tatoeba", "nl") == ([1, 0, 2], {"accuracy": 100.0})
-    assert run("tatoeba", "nl", "first row")[1] == {"accuracy": pytest.approx(100 / 3)}
-
-
-def test_the_baseline_of_bucc_has_no_pairs(store, run):
-    for ending, text in (("de", "de-1\ta\n"), ("en", "en-1\ta\n"), ("gold", "de-1\ten-1\n")):
-        store(f"bucc2018/de-en.dev.{ending}", text)
-    assert run("bucc2018", "de") == (set(), {"f1": 0.0, "precision": 0.0, "recall": 0.0})
-
-
-def test_unknown_baselines(tmp_path):
-    with pytest.raises(ConfigError, match="unknown baseline 'lexikon'; did you mean 'lexicon'\\?"):
-        fit_baseline(tmp_path, "udpos", "lexikon")
-    with pytest.raises(ConfigError, match="unknown task 'udpso'; did you mean 'udpos'\\?"):
-        fit_baseline(tmp_path, "udpso")
-
-
-def test_every_task_has_a_baseline():
-    assert BASELINES.keys() == TASKS.keys()
-
-
-LEXICON = {
-    "en": 84.8,
-    "kk": 35.4,
-    "he": 30.6,
-    "id": 27.8,
-    "eu": 26.7,
-    "fa": 13.8,
-    "zh": 5.3,
-    "ur": 3.0,
-    "ja": 1.4,
-}
-"""F1 on the available test sets, computed by an independent program (reference/xtreme.md, section 0)."""
-
-
-@pytest.mark.slow
-def test_the_lexicon_against_an_independent_program(data):
-    predict = fit_baseline(data, "udpos")
-    for language, expected in LEXICON.items():
-        examples = read_examples(data, "udpos", language, scored_split(data, "udpos", language))
-        found = score_predictions("udpos", language, predict(examples), examples)["f1"]
-        assert round(found, 1) == expected, language
+def test_languages_can_be_chosen(folder):
+    assert list(baseline_report(folder, ("udpos",), ("de",), no_progress).data["tasks"]["udpos"]) == ["de"]
+    with pytest.raises(ConfigError, match="unknown language 'zz'"):
+        baseline_report(folder, ("udpos",), ("zz",), no_progress)

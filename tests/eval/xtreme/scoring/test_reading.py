@@ -4,16 +4,15 @@ import json
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.reading import (
-    FORMATS,
-    LAYOUTS,
-    available,
-    find_file,
-    read_examples,
-    scored_split,
-)
+from ecsuite.eval.xtreme.scoring.tagging import read_conllu
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
+
+
+def file_of(task, folder, language, split):
+    """The first file that is read; None if there is none."""
+    stored = TASKS[task].find(folder, language, split)
+    return None if stored is None else stored[1][0]
 
 
 def conllu(form, tag):
@@ -66,16 +65,16 @@ PAWSX_HEADER = "id\tsentence1\tsentence2\tlabel\n"
 )  # fmt: skip
 def test_every_layout_is_read(store, tmp_path, task, language, split, name, text, expected):
     path = store(name, text)
-    assert find_file(tmp_path, task, language, split) == path
-    (example,) = read_examples(tmp_path, task, language, split)
+    assert file_of(task, tmp_path, language, split) == path
+    (example,) = TASKS[task].read(tmp_path, language, split)
     first_texts = {
         "tagging": lambda: example.words[0],
         "pairs": lambda: example.first,
         "questions": lambda: example.id,
     }
     assert first_texts[TASKS[task].kind]() == expected
-    assert language in available(tmp_path, task, split)
-    assert scored_split(tmp_path, task, language) == (None if split == "train" else split)
+    assert language in TASKS[task].available(tmp_path, split)
+    assert TASKS[task].scored_split(tmp_path, language) == (None if split == "train" else split)
 
 
 @pytest.mark.parametrize(
@@ -92,27 +91,27 @@ def test_every_layout_of_two_languages_is_read(store, tmp_path, task, language, 
     endings = ("cmn", "eng") if "cmn" in stem else ("zh", "en")
     path, _ = (store(f"{stem}.{ending}.xz", f"{ending}-1\tx\n") for ending in endings)
     is_raw_tatoeba = "cmn" in stem
-    assert find_file(tmp_path, task, language, split) == path
-    assert scored_split(tmp_path, task, language) == ("test" if is_raw_tatoeba else None)
-    bitext = read_examples(tmp_path, task, language, split)
+    assert file_of(task, tmp_path, language, split) == path
+    assert TASKS[task].scored_split(tmp_path, language) == ("test" if is_raw_tatoeba else None)
+    bitext = TASKS[task].read(tmp_path, language, split)
     assert (len(bitext.sources), len(bitext.targets)) == (1, 1)
     assert (bitext.gold is not None) == is_raw_tatoeba
     if task == "bucc2018":
         store(f"{stem}.gold", "zh-1\ten-1\n")
-        assert scored_split(tmp_path, task, language) == split
-        assert read_examples(tmp_path, task, language, split).gold == {("zh-1", "en-1")}
+        assert TASKS[task].scored_split(tmp_path, language) == split
+        assert TASKS[task].read(tmp_path, language, split).gold == {("zh-1", "en-1")}
 
 
 def test_labelled_files_have_priority(store, tmp_path):
     stripped = store("xnli/test-fr.tsv", "a\tb\n")
-    assert find_file(tmp_path, "xnli", "fr", "test") == stripped
-    assert scored_split(tmp_path, "xnli", "fr") is None
-    assert read_examples(tmp_path, "xnli", "fr", "test")[0].label is None
+    assert file_of("xnli", tmp_path, "fr", "test") == stripped
+    assert TASKS["xnli"].scored_split(tmp_path, "fr") is None
+    assert TASKS["xnli"].read(tmp_path, "fr", "test")[0].label is None
     store("xnli/dev-fr.tsv", PAIR)
-    assert scored_split(tmp_path, "xnli", "fr") == "dev"
+    assert TASKS["xnli"].scored_split(tmp_path, "fr") == "dev"
     original = store("xnli/XNLI-1.0/xnli.test.tsv", f"{XNLI_HEADER}fr\tneutral\tc\td\n")
-    assert find_file(tmp_path, "xnli", "fr", "test") == original
-    assert scored_split(tmp_path, "xnli", "fr") == "test"
+    assert file_of("xnli", tmp_path, "fr", "test") == original
+    assert TASKS["xnli"].scored_split(tmp_path, "fr") == "test"
 
 
 @pytest.mark.parametrize(
@@ -126,18 +125,18 @@ def test_labelled_files_have_priority(store, tmp_path):
 )
 def test_unlabelled_files_are_not_scored(store, tmp_path, task, language, name, stripped, labelled):
     store(name, stripped)
-    assert available(tmp_path, task, "test") == (language,)
-    assert scored_split(tmp_path, task, language) is None
+    assert TASKS[task].available(tmp_path, "test") == (language,)
+    assert TASKS[task].scored_split(tmp_path, language) is None
     store(name, labelled)
-    assert scored_split(tmp_path, task, language) == "test"
+    assert TASKS[task].scored_split(tmp_path, language) == "test"
 
 
 def test_plain_files_have_priority(store, tmp_path):
     store("panx/dev-eu.tsv.gz", "c\tO\n")
     store("panx/dev-eu.tsv.xz", "b\tO\n")
-    assert read_examples(tmp_path, "panx", "eu", "dev")[0].words == ("b",)
+    assert TASKS["panx"].read(tmp_path, "eu", "dev")[0].words == ("b",)
     store("panx/dev-eu.tsv", "a\tO\n")
-    assert read_examples(tmp_path, "panx", "eu", "dev")[0].words == ("a",)
+    assert TASKS["panx"].read(tmp_path, "eu", "dev")[0].words == ("a",)
 
 
 def test_treebanks_are_in_the_order_of_file_names(store, tmp_path):
@@ -147,36 +146,36 @@ def test_treebanks_are_in_the_order_of_file_names(store, tmp_path):
     store("udpos/ud-treebanks-v2.5/UD_C/fi_pud-ud-dev.txt", "no treebank")
     store("udpos/ud-treebanks-v2.5/UD_C/fi_tdt-ud-dev.conllu.xz", conllu("once more, packed", "X"))
     store("udpos/ud-treebanks-v2.5/UD_C/fi_pud-ud-test.conllu", conllu("another split", "X"))
-    words = [sentence.words[0] for sentence in read_examples(tmp_path, "udpos", "fi", "dev")]
+    words = [sentence.words[0] for sentence in TASKS["udpos"].read(tmp_path, "fi", "dev")]
     assert words == ["first", "second", "third"]
 
 
 def test_languages_are_in_the_order_of_the_task_then_others(store, tmp_path):
     for language in ("da", "af", "en", "ar", "xx"):
         store(f"panx/dev-{language}.tsv", "a\tO\n")
-    assert available(tmp_path, "panx", "dev") == ("ar", "af", "en", "da")
-    assert available(tmp_path, "panx", "test") == ()
+    assert TASKS["panx"].available(tmp_path, "dev") == ("ar", "af", "en", "da")
+    assert TASKS["panx"].available(tmp_path, "test") == ()
 
 
 def test_one_file_of_all_languages_serves_each_language(store, tmp_path):
     store("xnli/xnli.dev.tsv", f"{XNLI_HEADER}sw\tneutral\tc\td\n")
-    assert available(tmp_path, "xnli", "dev") == TASKS["xnli"].languages
-    assert find_file(tmp_path, "xnli", "da", "dev") is None
+    assert TASKS["xnli"].available(tmp_path, "dev") == TASKS["xnli"].languages
+    assert file_of("xnli", tmp_path, "da", "dev") is None
 
 
 def test_missing_data_are_named_with_available_languages(store, tmp_path):
     with pytest.raises(ConfigError) as error:
-        read_examples(tmp_path, "udpos", "eu", "test")
+        TASKS["udpos"].read(tmp_path, "eu", "test")
     assert str(error.value) == (
         f"{tmp_path}: expected test of udpos in 'eu', such as udpos/test-eu.tsv, found none; available languages: none"
     )
     store("udpos/test-kk.tsv", "a\tX\n")
     store("udpos/test-en.tsv", "a\tX\n")
     with pytest.raises(ConfigError) as error:
-        read_examples(tmp_path, "udpos", "eu", "test")
+        TASKS["udpos"].read(tmp_path, "eu", "test")
     assert str(error.value).endswith("; available languages: en, kk")
     with pytest.raises(ConfigError) as error:
-        read_examples(tmp_path, "xquad", "en", "train")
+        TASKS["xquad"].read(tmp_path, "en", "train")
     assert str(error.value) == (
         f"{tmp_path}: expected train of xquad in 'en', such as squad/train-v1.1.json, found none; "
         "available languages: none"
@@ -185,20 +184,18 @@ def test_missing_data_are_named_with_available_languages(store, tmp_path):
 
 def test_not_every_task_has_every_split(tmp_path):
     with pytest.raises(ConfigError) as error:
-        read_examples(tmp_path, "tatoeba", "eu", "train")
+        TASKS["tatoeba"].read(tmp_path, "eu", "train")
     assert str(error.value) == "tatoeba has no train"
 
 
-@pytest.mark.parametrize("function", [find_file, read_examples])
-def test_unknown_names(tmp_path, function):
-    with pytest.raises(ConfigError, match="unknown task 'udpso'; did you mean 'udpos'\\?"):
-        function(tmp_path, "udpso", "eu", "test")
+@pytest.mark.parametrize("function", ["find", "read"])
+def test_unknown_splits(tmp_path, function):
     with pytest.raises(ConfigError, match="unknown split 'valid'; choices: train, dev, test"):
-        function(tmp_path, "udpos", "eu", "valid")
+        getattr(TASKS["udpos"], function)(tmp_path, "eu", "valid")
 
 
 def test_every_task_has_a_layout():
-    assert LAYOUTS.keys() == TASKS.keys()
+    assert all(task.layouts for task in TASKS.values())
 
 
 SIZES = [
@@ -224,17 +221,17 @@ SIZES = [
 )
 def test_published_sizes(data, task, language, split, number):
     """Hu et al. (2020), table 1, and the tables of the data sets' own papers."""
-    assert len(read_examples(data, task, language, split)) == number
+    assert len(TASKS[task].read(data, language, split)) == number
 
 
 def test_published_sizes_of_tatoeba(data):
     for language, size in (("fi", 1_000), ("kk", 575)):
-        assert len(read_examples(data, "tatoeba", language, "test").sources) == size
+        assert len(TASKS["tatoeba"].read(data, language, "test").sources) == size
 
 
 @pytest.mark.slow
 def test_ids_of_tydiqa_are_unique(data):
-    questions = read_examples(data, "tydiqa", "en", "train")
+    questions = TASKS["tydiqa"].read(data, "en", "train")
     assert len({question.id for question in questions}) == len(questions)
 
 
@@ -242,17 +239,15 @@ def test_ids_of_tydiqa_are_unique(data):
 def test_a_treebank_in_both_forms_has_the_same_words(data):
     """Finnish dev is two treebanks; XTREME's file is version 2.5, the treebanks are later versions."""
     both = [
-        read_examples(data, "udpos", "fi", "dev"),
-        FORMATS["conllu"].read(
-            sorted((data / "udpos" / "conllu").glob("fi_*-ud-dev.conllu.xz")), "udpos", "fi"
-        ),
+        TASKS["udpos"].read(data, "fi", "dev"),
+        read_conllu(sorted((data / "udpos" / "conllu").glob("fi_*-ud-dev.conllu.xz")), "fi"),
     ]
     one, other = ([sentence.words for sentence in sentences] for sentences in both)
     assert one == other
 
 
 def test_scored_splits(data):
-    assert scored_split(data, "udpos", "kk") == "test"
-    assert scored_split(data, "udpos", "de") == "dev"
-    assert scored_split(data, "panx", "kk") == "dev"
-    assert scored_split(data, "panx", "th") is None
+    assert TASKS["udpos"].scored_split(data, "kk") == "test"
+    assert TASKS["udpos"].scored_split(data, "de") == "dev"
+    assert TASKS["panx"].scored_split(data, "kk") == "dev"
+    assert TASKS["panx"].scored_split(data, "th") is None

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.submissions import file_of, read_submission, require_file
+from ecsuite.eval.xtreme.scoring.evaluation import evaluate
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -18,7 +19,7 @@ def read(tmp_path):
     def read(task, predicted, right):
         for name, text in (("predicted", predicted), ("right", right)):
             (tmp_path / name).write_text(text, encoding="utf-8")
-        return read_submission(task, tmp_path / "predicted", tmp_path / "right")
+        return TASKS[task].read_submission(tmp_path / "predicted", tmp_path / "right")
 
     return read
 
@@ -113,17 +114,18 @@ def test_some_predictions_may_be_other_text(read):
 
 @pytest.mark.parametrize(("ending", "pack"), [(".xz", lzma.compress), (".gz", gzip.compress), ("", bytes)])
 def test_files_may_be_compressed(tmp_path, ending, pack):
-    (tmp_path / "pawsx").mkdir()
-    file = tmp_path / "pawsx" / f"test-de.tsv{ending}"
-    assert file_of(tmp_path, "pawsx", "de") is None
-    file.write_bytes(pack(b"1\n"))
-    assert file_of(tmp_path, "pawsx", "de") == file
-    assert read_submission("pawsx", file, file) == (["1"], ["1"])
+    for side in ("predictions", "labels"):
+        (tmp_path / side / "pawsx").mkdir(parents=True)
+        (tmp_path / side / "pawsx" / f"test-de.tsv{ending}").write_bytes(pack(b"1\n"))
+    evaluation = evaluate(tmp_path / "predictions", tmp_path / "labels", "available")
+    assert evaluation.tasks["pawsx"].by_language == {"de": {"accuracy": 100.0}}
 
 
 def test_a_missing_file_is_named(tmp_path):
-    for task, name in (("udpos", "test-de.tsv"), ("mlqa", "test-de.json")):
+    for task, name in (("udpos", "test-af.tsv"), ("mlqa", "test-en.json")):
+        (tmp_path / task).mkdir()
         with pytest.raises(
             ConfigError, match=re.escape(f"{tmp_path / task / name}: no such file; `--languages")
         ):
-            require_file(tmp_path, task, "de")
+            evaluate(tmp_path, tmp_path)
+        (tmp_path / task).rmdir()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ecsuite.eval.xtreme.scoring import retrieval
+from ecsuite.eval.xtreme.scoring import mining
 from ecsuite.eval.xtreme.scoring.examples import Bitext
-from ecsuite.eval.xtreme.scoring.retrieval import (
+from ecsuite.eval.xtreme.scoring.mining import (
     mine_bitext,
     mine_pairs,
     nearest,
@@ -93,8 +93,7 @@ def test_blocks_change_nothing(monkeypatch):
     rng = np.random.default_rng(1)
     sources, targets = rng.normal(size=(23, 5)) + 1, rng.normal(size=(31, 5)) + 1
     whole, near = mine_pairs(sources, targets), nearest(sources, targets)
-    monkeypatch.setattr(retrieval, "_ROWS", 4)
-    monkeypatch.setattr(retrieval, "_COLUMNS", 3)
+    monkeypatch.setattr(mining, "_ROWS", 4)
     assert nearest(sources, targets).tolist() == near.tolist()
     for one, other in zip(mine_pairs(sources, targets), whole, strict=True):
         assert one == pytest.approx(other, abs=1e-6)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.averaging import (
+from ecsuite.eval.xtreme.scoring.tasks import (
     Sides,
     average,
     average_gap,

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsuite.eval.xtreme.scoring.pair_files import LABELS, has_labels, read_named_pairs, read_pairs
+from ecsuite.eval.xtreme.scoring.pairs import has_labels, read_named_pairs, read_pairs
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 
-XNLI = LABELS["xnli"]
+XNLI = TASKS["xnli"].choices
 HEADER = "language\tgold_label\tsentence1_binary_parse\tsentence1\tsentence2\n"
 SENTENCES = st.text(st.sampled_from('ab "'), max_size=12).map(str.strip)
 
@@ -45,7 +46,7 @@ def test_csv_quoting_is_undone(tmp_path_factory, rows):
     csv.writer(file, delimiter="\t").writerows(rows)
     path = tmp_path_factory.mktemp("pairs") / "dev.tsv"
     path.write_text(file.getvalue(), encoding="utf-8", newline="")
-    assert plain(read_pairs(path, LABELS["pawsx"])) == rows
+    assert plain(read_pairs(path, TASKS["pawsx"].choices)) == rows
 
 
 @pytest.mark.parametrize("field", ['"a" is not "b"', '"', 'a "b" c', '"a', '5"'])
@@ -70,7 +71,7 @@ def test_marks_without_csv_quoting_are_text(stored, field):
 def test_bad_lines_are_named(stored, text, message):
     path = stored(text)
     with pytest.raises(ConfigError) as error:
-        read_pairs(path, LABELS["pawsx"])
+        read_pairs(path, TASKS["pawsx"].choices)
     assert str(error.value) == f"{path}{message}"
 
 
@@ -93,7 +94,7 @@ def test_columns_have_other_names_elsewhere(stored, header):
         ("", ":1: expected a column named sentence1 or premise, found "),
         ("premise\ttext\tlabel\n",
          ":1: expected a column named sentence2 or hypo or hypothesis, found premise, text, label"),
-        (f"{HEADER}fr\tneutral\tUn\tDeux\n", ":2: expected 5 columns, found 4"),
+        (f"{HEADER}fr\tneutral\tUn\tDeux\n", ":2: expected 5 columns, found 4 columns"),
         (f"{HEADER}de\tneutral\tx\tUn\tDeux\n", ": expected rows in 'fr', found no pair"),
         (f"{HEADER}fr\t-\tx\tUn\tDeux\n",
          ":2: label '-'; expected one of contradiction, entailment, neutral"),

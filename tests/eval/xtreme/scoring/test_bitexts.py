@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsuite.eval.xtreme.scoring.bitext_files import partner, read_bucc, read_tatoeba
+from ecsuite.eval.xtreme.scoring.bitexts import partner, read_bucc, read_tatoeba
 from ecsuite.runtime.errors import ConfigError
 
 

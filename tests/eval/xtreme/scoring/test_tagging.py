@@ -2,14 +2,16 @@
 
 import pytest
 
-from ecsuite.eval.xtreme.scoring.tagged_files import (
-    ENTITY_TAGS,
+from ecsuite.eval.xtreme.scoring.tagging import (
     PARTS_OF_SPEECH,
     has_tags,
     read_conllu,
     read_tagged,
 )
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
+
+ENTITY_TAGS = TASKS["panx"].tags
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ Pair = tuple[str, str]
 
 _ROUNDING = 1e-6
 """Rounding error of a cosine of 0 in single precision."""
-_ROWS, _COLUMNS = 1024, 16384
-"""Size of the block of similarities in memory."""
+_ROWS = 256
+"""Queries whose similarities to all candidates are in memory at a time: 0.5 GB for the largest set of BUCC."""
 
 
 def nearest(queries: Embeddings, candidates: Embeddings) -> Ints:
@@ -133,33 +133,17 @@ def _neighbours(queries: Floats, candidates: Floats, num_neighbours: int) -> tup
     """The highest cosines and their candidates, in decreasing order, shape (num_queries, num_neighbours) each."""
     if queries.shape[1] != candidates.shape[1]:
         raise ValueError(f"expected equal widths, got {queries.shape[1]} and {candidates.shape[1]}")
-    cosines, rows = [], []
+    cosines = np.empty((len(queries), num_neighbours), dtype=np.float32)
+    rows = np.empty((len(queries), num_neighbours), dtype=np.int64)
     for begin in range(0, len(queries), _ROWS):
-        block = queries[begin : begin + _ROWS]
-        best = np.empty((len(block), 0), dtype=np.float32)
-        best_rows = np.empty((len(block), 0), dtype=np.int64)
-        for start in range(0, len(candidates), _COLUMNS):
-            values = block @ candidates[start : start + _COLUMNS].T  # (rows, columns)
-            highest, columns = _highest(values, min(num_neighbours, values.shape[1]))
-            best = np.concatenate((best, highest), axis=1)
-            best_rows = np.concatenate((best_rows, columns + start), axis=1)
-            columns = np.argsort(-best, axis=1, kind="stable")[:, :num_neighbours]
-            best, best_rows = np.take_along_axis(best, columns, 1), np.take_along_axis(best_rows, columns, 1)
-        cosines.append(best)
-        rows.append(best_rows)
-    return np.concatenate(cosines), np.concatenate(rows)
-
-
-def _highest(values: Floats, number: int) -> tuple[Floats, Ints]:
-    """The highest values of each row and their columns, in decreasing order; overwrites them with -inf in `values`."""
-    columns = np.empty((len(values), number), dtype=np.int64)
-    highest = np.empty((len(values), number), dtype=np.float32)
-    rows = np.arange(len(values))
-    for place in range(number):  # faster than a partition for a small number
-        columns[:, place] = values.argmax(1)
-        highest[:, place] = values[rows, columns[:, place]]
-        values[rows, columns[:, place]] = -np.inf
-    return highest, columns
+        block = slice(begin, begin + _ROWS)
+        values = queries[block] @ candidates.T  # (rows, num_candidates)
+        places = np.arange(len(values))
+        for rank in range(num_neighbours):  # faster than a partition for a small number; the first of equals
+            best = values.argmax(1)
+            rows[block, rank], cosines[block, rank] = best, values[places, best]
+            values[places, best] = -np.inf
+    return cosines, rows
 
 
 def _margin(cosine: Floats, level: Floats) -> Floats:

@@ -1,0 +1,211 @@
+"""Questions, answered by a span of a context: the JSON format of SQuAD 1.1 (Rajpurkar et al. 2016).
+
+XQuAD, MLQA and TyDiQA-GoldP use it, too.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ecsuite.eval.xtreme.scoring.answer_f1 import answer_scores, mlqa_words, squad_words
+from ecsuite.eval.xtreme.scoring.examples import Answer, Question
+from ecsuite.eval.xtreme.scoring.task import Format, Predict, Task, english_name
+from ecsuite.formats.stored_text import read_beginning, read_text
+from ecsuite.formats.strict_json import parse_json
+from ecsuite.runtime.errors import ConfigError, shown
+
+_NUM_HEADER_BYTES = 1 << 20
+"""Enough for the contexts before the first answer."""
+_FIRST_ANSWER = re.compile(r'"text"\s*:\s*"(.?)')
+_END_OF_SENTENCE = re.compile("(?<=[.!?\u061f\u0964])\\s+|(?<=[\u3002\uff01\uff1f])")
+
+
+class _Answer(msgspec.Struct):
+    text: str
+    answer_start: int
+
+
+class _Entry(msgspec.Struct):
+    id: str | int
+    question: str
+    answers: list[_Answer] = []  # copied by msgspec
+
+
+class _Paragraph(msgspec.Struct):
+    context: str
+    qas: list[_Entry]
+
+
+class _Article(msgspec.Struct):
+    paragraphs: list[_Paragraph]
+
+
+class _File(msgspec.Struct):
+    data: list[_Article]
+
+
+def has_answers(path: Path) -> bool:
+    """Whether the first answer has a text; in XTREME's test files answers are empty. Fast."""
+    match = _FIRST_ANSWER.search(read_beginning(path, _NUM_HEADER_BYTES))
+    return match is not None and match[1] not in ('"', "")
+
+
+def read_questions(path: Path, *, prefix: str = "") -> list[Question]:
+    """Read the questions in the order of the file.
+
+    An answer that is not at its stated position is replaced by its nearest occurrence. Repeated ids get a number as
+    suffix (`0`, `0-2`), as XTREME's split of TyDiQA truncated the ids.
+
+    Args:
+        path: The file.
+        prefix: Prefix of the ids to read, such as `finnish-`; empty for all.
+
+    Raises:
+        ConfigError: If the file cannot be read, is not in this format, or an answer is not in its context.
+    """
+    try:
+        stored = msgspec.convert(parse_json(read_text(path), path), _File, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: not as SQuAD 1.1: {error}") from None
+    questions: list[Question] = []
+    num_seen: Counter[str] = Counter()
+    for paragraph in (each for article in stored.data for each in article.paragraphs):
+        for entry in paragraph.qas:
+            name = str(entry.id)
+            if not name.startswith(prefix):
+                continue
+            num_seen[name] += 1
+            answers = (
+                _located(answer, paragraph.context, f"{path}: question {name}")
+                for answer in entry.answers
+                if answer.text
+            )
+            questions.append(
+                Question(
+                    id=name if num_seen[name] == 1 else f"{name}-{num_seen[name]}",
+                    question=entry.question,
+                    context=paragraph.context,
+                    answers=tuple(answers),
+                )
+            )
+    if not questions:
+        wanted = f" with ids that begin with '{prefix}'" if prefix else ""
+        raise ConfigError(f"{path}: expected questions{wanted}, found none")
+    return questions
+
+
+def _located(stored: _Answer, context: str, place: str) -> Answer:
+    """An answer at the nearest of its positions in the context."""
+    text, start = stored.text, stored.answer_start
+    if start < 0 or not context.startswith(text, start):
+        starts = [match.start() for match in re.finditer(re.escape(text), context)]
+        if not starts:
+            raise ConfigError(f"{place}: expected the answer {shown(text)} in the context, found none")
+        start = min(starts, key=lambda other: abs(other - start))
+    return Answer(text=text, start=start)
+
+
+def _words(text: str) -> set[str]:
+    """Words in lower case, without punctuation."""
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def _overlap(task: Task, folder: Path) -> Predict:
+    """The sentence of the context that shares most words with the question; the first of equals."""
+
+    def answer(question: Question) -> str:
+        asked = _words(question.question)
+        sentences = _END_OF_SENTENCE.split(question.context)
+        return max(sentences, key=lambda sentence: len(asked & _words(sentence))).strip()
+
+    return lambda questions: {question.id: answer(question) for question in questions}
+
+
+def _first_sentence(task: Task, folder: Path) -> Predict:
+    """The first sentence of the context."""
+    return lambda questions: {
+        question.id: _END_OF_SENTENCE.split(question.context)[0].strip() for question in questions
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Questions(Task):
+    """A span of a context; a question without an answer counts as wrong."""
+
+    kind = "questions"
+    group = "qa"
+    metrics = ("exact_match", "f1")
+    main = ("exact_match", "f1")
+    formats = {  # noqa: RUF012
+        "questions": Format(
+            read=lambda task, paths, language: read_questions(paths[0]), is_labelled=has_answers
+        ),
+        "questions_of_all": Format(
+            read=lambda task, paths, language: read_questions(paths[0], prefix=f"{english_name(language)}-"),
+            is_labelled=has_answers,
+        ),
+    }
+    baselines = {"overlap": _overlap, "first sentence": _first_sentence}  # noqa: RUF012
+    is_aligned = False
+    ending = "json"
+
+    rules: Literal["squad", "mlqa"] = "squad"
+    """How answers are compared, see `answer_f1.py`."""
+
+    def labels(self, examples: Sequence[Question]) -> Any:
+        """Id and correct answers of each question."""
+        return [(question.id, [answer.text for answer in question.answers]) for question in examples]
+
+    def constant(self, labels: Any) -> Any:
+        """There is no constant answer."""
+        return None
+
+    def _metrics(self, language: str, predictions: Any, labels: Any) -> dict[str, float]:
+        return answer_scores(
+            predictions, labels, mlqa_words(language) if self.rules == "mlqa" else squad_words
+        )
+
+    def read_submission(self, predictions: Path, labels: Path) -> tuple[Any, Any]:
+        """Predictions are a JSON object of answers by question id, labels are SQuAD's JSON."""
+        gold = _read_answers(labels)
+        predicted = parse_json(read_text(predictions), predictions)
+        if not isinstance(predicted, dict):
+            raise ConfigError(f"{predictions}: expected a JSON object of answers by question id")
+        for name, answer in predicted.items():
+            if not isinstance(answer, str):
+                raise ConfigError(
+                    f"{predictions}: question {name}: expected a string as answer, got {shown(answer)}"
+                )
+        unknown = predicted.keys() - {name for name, _ in gold}
+        if unknown:
+            raise ConfigError(
+                f"{predictions}: {len(unknown):,} of {len(predicted):,} questions are not in {labels}, "
+                f"such as {min(unknown)}"
+            )
+        return predicted, gold
+
+
+def _read_answers(file: Path) -> list[tuple[str, list[str]]]:
+    """Id and correct answers of each question; contexts are not needed."""
+    content = parse_json(read_text(file), file)
+    place = "data"
+    questions = []
+    try:
+        for number, article in enumerate(content["data"] if isinstance(content, dict) else content):
+            place = f"data[{number}]"
+            for question in (one for paragraph in article["paragraphs"] for one in paragraph["qas"]):
+                place = f"question {question['id']}"
+                answers = [answer["text"] for answer in question["answers"]]
+                if not answers or not all(isinstance(answer, str) for answer in answers):
+                    raise ConfigError(f"{file}: {place}: expected at least one answer with a text")
+                questions.append((str(question["id"]), answers))
+    except (KeyError, TypeError) as error:
+        raise ConfigError(f"{file}: {place}: expected SQuAD's keys: {error}") from None
+    if not questions:
+        raise ConfigError(f"{file}: expected questions, the file has none")
+    return questions

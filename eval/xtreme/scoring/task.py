@@ -1,0 +1,275 @@
+"""A task of XTREME as one object: where its files are, how they are read, and how predictions are scored.
+
+A data folder has one subfolder per task (and `squad`, the training data of xquad and mlqa), with the files of XTREME's
+scripts or those of the tasks' authors, each plain, `.xz` or `.gz`. If there are both, the first with labels is read, as
+XTREME removes the labels from its test files.
+"""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ecsuite.downloads.languages import LANGUAGES
+from ecsuite.formats.stored_text import ENDINGS
+from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
+
+SOURCE = "en"
+"""The training language of tasks, whose labels baselines may use."""
+SPLITS = ("train", "dev", "test")
+
+Metrics = Mapping[str, float]
+"""Metrics of one language, 0 to 100."""
+Predict = Callable[[Any], Any]
+"""From examples to predictions for `Task.score`."""
+Fit = Callable[[Any, Path], Predict]
+"""From a task and the data folder to a baseline."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Format:
+    """A file format of examples."""
+
+    read: Callable[[Any, Sequence[Path], str], Any]
+    """Reader, called with the task, the files and the language."""
+    is_labelled: Callable[[Path], bool]
+    """Whether the files have labels; called with the first file, and fast."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layout:
+    """Where the files of a task are, and their format."""
+
+    pattern: str
+    """Path with placeholders {language}, {iso3}, {name} (English, lower case) and {split}; * matches anything."""
+    format: str
+    """A name in the `formats` of the task."""
+    splits: Mapping[str, str] = field(default_factory=lambda: dict(zip(SPLITS, SPLITS, strict=True)))
+    """Name of each available split in file names."""
+    languages: tuple[str, ...] | None = None
+    """Languages of files without a language in their names; None if the name has it."""
+
+    def relative(self, language: str, split: str) -> str:
+        """Path of the file relative to the folder."""
+        iso3 = LANGUAGES[language].iso3 if language in LANGUAGES else language
+        return self.pattern.format(
+            language=language, iso3=iso3, name=english_name(language), split=self.splits[split]
+        )
+
+    def files(self, folder: Path, language: str, split: str) -> list[Path]:
+        """The files of a split in the order of their names; a plain and a compressed copy count once."""
+        if split not in self.splits or (self.languages is not None and language not in self.languages):
+            return []
+        relative = self.relative(language, split)
+        if "*" not in relative:
+            return [path for ending in ENDINGS if (path := folder / f"{relative}{ending}").is_file()][:1]
+        by_name: dict[str, Path] = {}
+        for path in sorted(folder.glob(f"{relative}*"), key=lambda path: path.name):
+            if path.suffix in (".conllu", *ENDINGS):
+                by_name.setdefault(path.name.removesuffix(".xz").removesuffix(".gz"), path)
+        return list(by_name.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """A task of the benchmark; a subclass is a kind of task."""
+
+    kind: ClassVar[str]
+    """Kind of prediction: a label per pair, a tag per word, a span of a context, or a translation."""
+    group: ClassVar[str]
+    """Group of tasks over which scores are averaged."""
+    metrics: ClassVar[tuple[str, ...]]
+    """Metrics that the benchmark's program reports."""
+    main: ClassVar[tuple[str, ...]]
+    """The metrics whose mean is the task's score; the first is that of the transfer gap."""
+    formats: ClassVar[Mapping[str, Format]]
+    """Formats of files by name."""
+    baselines: ClassVar[Mapping[str, Fit]]
+    """Baselines without a model by name, the strongest first: a score below it shows no learning."""
+    is_aligned: ClassVar[bool] = True
+    """Whether there is one prediction per label, in the same order."""
+    ending: ClassVar[str] = "tsv"
+    """Ending of the files of predictions and labels."""
+
+    name: str
+    """Name of its folder in the benchmark."""
+    title: str
+    """Name in tables."""
+    short_title: str = ""
+    """Name in narrow columns, if the title is too long."""
+    languages: tuple[str, ...]
+    """Codes of the test languages; for retrieval those paired with English."""
+    substitute: str = ""
+    """The task whose training data replace those of this one if they are missing; the output notes this."""
+    dev_is_apart: bool = True
+    """Whether the test split is independent of the dev split."""
+    layouts: tuple[Layout, ...]
+    """Where the files are, XTREME's own layout first, except for Tatoeba's, which have no gold translations."""
+
+    @abstractmethod
+    def labels(self, examples: Any) -> Any:
+        """The labels of examples, for `score`.
+
+        Raises:
+            ValueError: If an example has none.
+        """
+
+    @abstractmethod
+    def constant(self, labels: Any) -> Any:
+        """The best constant prediction; None if there is none."""
+
+    @abstractmethod
+    def read_submission(self, predictions: Path, labels: Path) -> tuple[Any, Any]:
+        """Read predictions and labels of one language from their files, for `score`.
+
+        Raises:
+            ConfigError: With file and line, if a file is malformed or the two do not match.
+        """
+
+    @abstractmethod
+    def _metrics(self, language: str, predictions: Any, labels: Any) -> dict[str, float]:
+        """The metrics of checked predictions."""
+
+    def score(self, language: str, predictions: Any, labels: Any) -> dict[str, float]:
+        """Score predictions of one language.
+
+        Args:
+            language: Code of the language.
+            predictions: A sequence of labels (pairs) or of tag sequences (tagging), answers by question (questions), a
+                sequence with the row of the target for each source (Tatoeba), or a set of pairs of names (BUCC).
+            labels: As from `labels`.
+
+        Returns:
+            The task's metrics, 0 to 100; for tagging also `accuracy`, the share of correct tags.
+
+        Raises:
+            ConfigError: If MLQA has no such language.
+            ValueError: If there are no labels, or the number of predictions differs from that of labels.
+        """
+        if not labels:
+            raise ValueError(f"{self.title}: expected labels, found none")
+        if self.is_aligned and len(predictions) != len(labels):
+            raise ValueError(
+                f"{self.title}: expected a prediction for each of {len(labels)} labels, got {len(predictions)}"
+            )
+        return self._metrics(language, predictions, labels)
+
+    def chance(self, language: str, labels: Any) -> dict[str, float]:
+        """Chance level: the metrics of the best constant prediction, 0 if there is none."""
+        constant = self.constant(labels)
+        return (
+            dict.fromkeys(self.metrics, 0.0) if constant is None else self.score(language, constant, labels)
+        )
+
+    def fit_baseline(self, folder: Path, baseline: str = "") -> Predict:
+        """A function from examples to predictions, without a model.
+
+        Args:
+            folder: The data folder; pairs and tagging need labels in English.
+            baseline: A name in `baselines`; empty for the first.
+
+        Raises:
+            ConfigError: If the baseline is unknown, or data or labels are missing.
+        """
+        return look_up("baseline", baseline or next(iter(self.baselines)), self.baselines)(self, folder)
+
+    def english_examples(self, folder: Path) -> tuple[Any, Any]:
+        """Examples in English, and their labels: train, else dev.
+
+        Raises:
+            ConfigError: If data or labels are missing.
+        """
+        split = "train" if self.find(folder, SOURCE, "train") else "dev"
+        examples = self.read(folder, SOURCE, split)
+        try:
+            return examples, self.labels(examples)
+        except ValueError:
+            raise ConfigError(
+                f"{folder}: expected labels of {self.name} in '{SOURCE}' ({split}), found none"
+            ) from None
+
+    def read(self, folder: Path, language: str, split: str) -> Any:
+        """The examples of a language, in the order of the file.
+
+        Args:
+            folder: The folder with one subfolder per task.
+            language: Code of two letters.
+            split: train, dev or test. As in XTREME, test is the authors' dev split for tydiqa and their training split
+                for bucc2018; train of xquad and mlqa is SQuAD's.
+
+        Returns:
+            Tagged sentences, pairs, questions or a bitext, by the kind of the task; without labels if the file has
+            none.
+
+        Raises:
+            ConfigError: If data are missing or malformed (with file and line).
+        """
+        stored = self.find(folder, language, split)
+        if stored is None:
+            patterns = [layout.relative(language, split) for layout in self.layouts if split in layout.splits]
+            if not patterns:
+                raise ConfigError(f"{self.name} has no {split}")
+            languages = ", ".join(self.available(folder, split)) or "none"
+            raise ConfigError(
+                f"{folder}: expected {split} of {self.name} in '{language}', such as {patterns[0]}, found none; "
+                f"available languages: {languages}"
+            )
+        layout, paths = stored
+        return self.formats[layout.format].read(self, paths, language)
+
+    def find(self, folder: Path, language: str, split: str) -> tuple[Layout, list[Path]] | None:
+        """The first layout with labels, else the first layout, with its files; None if there are none.
+
+        Raises:
+            ConfigError: If there is no such split, or a file cannot be opened.
+        """
+        if split not in SPLITS:
+            raise unknown_name("split", split, SPLITS)
+        stored = [
+            (layout, files) for layout in self.layouts if (files := layout.files(folder, language, split))
+        ]
+        labelled = (each for each in stored if len(stored) == 1 or self._is_labelled(*each))
+        return next(labelled, stored[0] if stored else None)
+
+    def available(self, folder: Path, split: str) -> tuple[str, ...]:
+        """Languages with a split, labelled or not: those of the task in its order, then other known languages."""
+        candidates = dict.fromkeys((*self.languages, *LANGUAGES))
+        return tuple(language for language in candidates if self.find(folder, language, split))
+
+    def scored_split(self, folder: Path, language: str) -> str | None:
+        """The split for scoring: test if it has labels, else dev if it has labels, else None."""
+        for split in ("test", "dev"):
+            stored = self.find(folder, language, split)
+            if stored is not None and self._is_labelled(*stored):
+                return split
+        return None
+
+    def _is_labelled(self, layout: Layout, paths: Sequence[Path]) -> bool:
+        return self.formats[layout.format].is_labelled(paths[0])
+
+    def _given(self, labels: list[Any]) -> list[Any]:
+        """The same labels, none of which may be withheld."""
+        if None in labels:
+            raise ValueError(f"{self.title}: example {labels.index(None)} has no label")
+        return labels
+
+
+def most_frequent(labels: Iterable[str]) -> str:
+    """The most frequent label; the first of equals."""
+    return Counter(labels).most_common(1)[0][0]
+
+
+def set_scores(predicted: "set[Any] | frozenset[Any]", gold: "set[Any] | frozenset[Any]") -> dict[str, float]:
+    """F1, precision and recall of a set of pairs or spans, 0 to 100; 0 if a denominator is 0."""
+    num_right = len(predicted & gold)
+    precision = num_right / len(predicted) if predicted else 0.0
+    recall = num_right / len(gold) if gold else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if num_right else 0.0
+    return {"f1": f1 * 100, "precision": precision * 100, "recall": recall * 100}
+
+
+def english_name(language: str) -> str:
+    """The English name of a language in lower case; the code if it is unknown."""
+    return LANGUAGES[language].name.lower() if language in LANGUAGES else language

@@ -1,0 +1,133 @@
+"""Baselines: predictions for hand-made examples, and scores of the lexicon on the full data."""
+
+import json
+
+import pytest
+
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
+from ecsuite.runtime.errors import ConfigError
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Predictions of a baseline and their metrics."""
+
+    def run(task, language, baseline=""):
+        predict = TASKS[task].fit_baseline(tmp_path, baseline)
+        examples = TASKS[task].read(tmp_path, language, TASKS[task].scored_split(tmp_path, language))
+        predicted = predict(examples)
+        return predicted, TASKS[task].score(language, predicted, TASKS[task].labels(examples))
+
+    return run
+
+
+def columns(text):
+    return "".join("\t".join(word.split("/")) + "\n" if word != "|" else "\n" for word in text.split())
+
+
+def test_the_lexicon_tags_words_numbers_and_unknown_words(store, run):
+    store(
+        "udpos/train-en.tsv", columns("The/DET dog/NOUN run/NOUN | run/VERB run/VERB 5/NUM cat/NOUN dog/NOUN")
+    )
+    store("udpos/test-xx.tsv", columns("THE/DET run/VERB | 12/NUM ٣/NUM hund/NOUN 3a/X"))
+    assert run("udpos", "xx")[0] == [("DET", "VERB"), ("NUM", "NUM", "NOUN", "NOUN")]
+
+
+def test_without_numbers_in_training_they_are_tagged_as_other_words(store, run):
+    store("udpos/dev-en.tsv", columns("a/DET b/NOUN c/NOUN"))
+    store("udpos/test-xx.tsv", columns("7/NUM"))
+    assert run("udpos", "xx")[0] == [("NOUN",)]
+
+
+def test_dev_is_used_if_train_is_missing(store, run):
+    store("udpos/dev-en.tsv", columns("a/DET a/NOUN"))
+    assert run("udpos", "en", "majority")[0] == [("DET", "DET")]
+    store("udpos/train-en.tsv", columns("a/DET b/NOUN c/NOUN"))
+    assert run("udpos", "en", "majority")[0] == [("NOUN", "NOUN")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "task", "message"),
+    [
+        ("udpos/train-en.tsv", "a\tBAD\n", "udpos", "train-en.tsv:1: tag 'BAD'; expected one of "),
+        (
+            "udpos/train-en.tsv",
+            "One\ntwo\n",
+            "udpos",
+            ": expected labels of udpos in 'en' (train), found none",
+        ),
+        ("pawsx/dev-en.tsv", "a\tb\n", "pawsx", ": expected labels of pawsx in 'en' (dev), found none"),
+    ],
+)
+def test_english_that_cannot_be_learnt_from_is_an_error(store, tmp_path, name, text, task, message):
+    store("udpos/dev-en.tsv", columns("a/DET"))
+    store(name, text)
+    with pytest.raises(ConfigError) as error:
+        TASKS[task].fit_baseline(tmp_path)
+    assert message in str(error.value)
+
+
+def test_pairs_all_get_the_most_frequent_label(store, run):
+    store("pawsx/train-en.tsv", "a\tb\t1\nc\td\t1\ne\tf\t0\n")
+    store("pawsx/dev-de.tsv", "a\tb\t0\nc\td\t1\n")
+    assert run("pawsx", "de") == (["1", "1"], {"accuracy": 50.0})
+
+
+def test_answers_are_sentences(store, run):
+    questions = [
+        {"id": "q", "question": "Whom did Bob meet?", "answers": [{"text": "Ada", "answer_start": 0}]},
+        {"id": "r", "question": "?", "answers": [{"text": "He is old.", "answer_start": 32}]},
+    ]
+    context = "Ada lives in Oslo. Bob met Ada! He is old."
+    store(
+        "xquad/xquad.es.json",
+        json.dumps({"data": [{"paragraphs": [{"context": context, "qas": questions}]}]}),
+    )
+    assert run("xquad", "es")[0] == {"q": "Bob met Ada!", "r": "Ada lives in Oslo."}
+    assert run("xquad", "es", "first sentence")[0] == {"q": "Ada lives in Oslo.", "r": "Ada lives in Oslo."}
+
+
+def test_translations_share_characters(store, run):
+    store("tatoeba/tatoeba.nld-eng.eng", "Tom is in Boston.\nMary has 3 cats.\nWhy?\n")
+    store("tatoeba/tatoeba.nld-eng.nld", "Tom is in Boston.\nMarie heeft 3 katten.\nWaarom?\n")
+    # English sorted: Mary, Tom, Why
+    assert run("tatoeba", "nl") == ([1, 0, 2], {"accuracy": 100.0})
+    assert run("tatoeba", "nl", "first row")[1] == {"accuracy": pytest.approx(100 / 3)}
+
+
+def test_the_baseline_of_bucc_has_no_pairs(store, run):
+    for ending, text in (("de", "de-1\ta\n"), ("en", "en-1\ta\n"), ("gold", "de-1\ten-1\n")):
+        store(f"bucc2018/de-en.dev.{ending}", text)
+    assert run("bucc2018", "de") == (set(), {"f1": 0.0, "precision": 0.0, "recall": 0.0})
+
+
+def test_unknown_baselines(tmp_path):
+    with pytest.raises(ConfigError, match="unknown baseline 'lexikon'; did you mean 'lexicon'\\?"):
+        TASKS["udpos"].fit_baseline(tmp_path, "lexikon")
+
+
+def test_every_task_has_a_baseline():
+    assert all(task.baselines for task in TASKS.values())
+
+
+LEXICON = {
+    "en": 84.8,
+    "kk": 35.4,
+    "he": 30.6,
+    "id": 27.8,
+    "eu": 26.7,
+    "fa": 13.8,
+    "zh": 5.3,
+    "ur": 3.0,
+    "ja": 1.4,
+}
+"""F1 on the available test sets, computed by an independent program (reference/xtreme.md, section 0)."""
+
+
+@pytest.mark.slow
+def test_the_lexicon_against_an_independent_program(data):
+    predict = TASKS["udpos"].fit_baseline(data)
+    for language, expected in LEXICON.items():
+        examples = TASKS["udpos"].read(data, language, TASKS["udpos"].scored_split(data, language))
+        found = TASKS["udpos"].score(language, predict(examples), TASKS["udpos"].labels(examples))["f1"]
+        assert round(found, 1) == expected, language
