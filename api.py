@@ -261,10 +261,9 @@ def icy(
     from ecsuite.eval.icy.resolved import resolve
     from ecsuite.eval.icy.result import measure
     from ecsuite.eval.icy.study import FIRST_SEED, load_study
-    from ecsuite.eval.reports.console import Reporter
     from ecsuite.eval.reports.findings import Findings
-    from ecsuite.jobs.graph import Runner
-    from ecsuite.jobs.signals import stop_signals
+    from ecsuite.eval.studies.running import run
+    from ecsuite.jobs.engines import Place
     from ecsuite.runtime.devices import choose_device
 
     _require("study", study, (str, Path, NoneType), "the name of a study or a YAML file")
@@ -281,15 +280,14 @@ def icy(
     config = load_study(None if study is None else str(study), settings)
     own_code.trust([*config.models, *config.receivers])
     chosen = resolve(config, device=choose_device(device).type)
-    with Reporter(cache_dir=Path(cache)) as reporter, stop_signals() as should_stop:
-        runner = Runner(
-            folder=Path(cache),
-            num_workers=workers,
-            progress=progress or reporter.progress,
-            note=note or reporter.note,
-            should_stop=should_stop,
-        )
-        return Findings(report=report(measure(chosen, runner)))
+    result = run(
+        lambda runner: measure(chosen, runner),
+        folder=Path(cache),
+        place=Place(num_workers=workers),
+        progress=progress,
+        note=note,
+    )
+    return Findings(report=report(result))
 
 
 def sweep(
@@ -322,28 +320,23 @@ def sweep(
         DivergedError: If no run ended.
     """
     from ecsuite.eval.records.reading import STORE
-    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.studies.running import run
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.study import load_study
     from ecsuite.jobs.engines import place_of
-    from ecsuite.jobs.graph import Runner
-    from ecsuite.jobs.signals import stop_signals
 
     place = place_of(on, slurm)
     with place.planning():
         chosen = load_study(study, device=device)
     folder = Path(out) if out is not None else Path("runs") / chosen.name
-    with Reporter(folder) as reporter, stop_signals() as should_stop, place.planning():
-        runner = Runner(
-            folder=folder / STORE,
-            num_workers=place.workers_for(chosen.device.type),
-            engine=place.engine,
-            seconds_silent=place.seconds_silent,
-            progress=progress or reporter.progress,
-            note=note or reporter.note,
-            should_stop=should_stop,
-        )
-        return measure(chosen, folder, runner)
+    return run(
+        lambda runner: measure(chosen, folder, runner),
+        folder=folder / STORE,
+        place=place,
+        device=chosen.device.type,
+        progress=progress,
+        note=note,
+    )
 
 
 def results(*paths: str | Path) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ecsuite.commands.collection_jobs import jobs_of, scores_of
 from ecsuite.commands.corpus_options import CorpusOptions
-from ecsuite.commands.running import print_plan, run_study
+from ecsuite.commands.plans import print_plan
 from ecsuite.commands.scoring import Scored
 from ecsuite.jobs.engines import Place
 from ecsuite.runtime.errors import ConfigError
@@ -18,8 +18,6 @@ def sweep_collection(
     source: str,
     *,
     place: Place,
-    on: str | None,
-    slurm: str | None,
     out: Path | None,
     plan: bool,
     retries: bool,
@@ -33,12 +31,10 @@ def sweep_collection(
         tree: The content of the study.
         source: What messages call it.
         place: Where the jobs are computed.
-        on: See `run_study`.
-        slurm: See `run_study`.
         out: The folder; None: `runs/NAME`.
         plan: Whether the jobs are only listed.
-        retries: See `run_study`.
-        quiet: See `run_study`.
+        retries: See `run`.
+        quiet: See `run`.
         as_json: Whether JSON is printed.
         unread: By options that only sweeps of games read, whether they are given.
 
@@ -49,6 +45,7 @@ def sweep_collection(
     from ecsuite.eval.collections.study import read_study
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.records.reading import STORE
+    from ecsuite.eval.studies.running import run
 
     for option, is_given in unread.items():
         if is_given:
@@ -61,12 +58,10 @@ def sweep_collection(
         jobs = jobs_of(study.members, study.metrics, options, whole)
         print_plan(jobs, cache=folder / STORE, as_json=as_json, num_places=places)
         return
-    scored = run_study(
+    scored = run(
         lambda runner: scores_of(study.members, study.metrics, replace(options, runner=runner), whole),
-        cache=folder / STORE,
-        workers=None,
-        on=on,
-        slurm=slurm,
+        folder=folder / STORE,
+        place=place,
         retries=retries,
         quiet=quiet,
         announces=not as_json,

@@ -106,8 +106,9 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
     elif entry.table is not None:
         details |= _entry(found(entry.table)[plain])
     elif kind == "studies":
-        command = {"icy": "icy", "cbm": "cbm"}.get(name.partition("/")[2].partition("_")[0], "sweep")
-        details["use"] = f"ecsuite {command} {name} --plan"
+        from ecsuite.eval.studies.files import command_of
+
+        details["use"] = f"ecsuite {command_of(name)} {name} --plan"
     return details
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import MORE, Device, Json, On, OutFolder, Plan, Quiet, Slurm
-from ecsuite.commands.running import print_plan, run_study
+from ecsuite.commands.plans import print_plan
 from ecsuite.eval.reports.console import print_json
 from ecsuite.files.format_numbers import with_format
 from ecsuite.runtime.errors import ConfigError
@@ -46,12 +46,14 @@ def sweep(
 ) -> None:
     """Train a game with many settings and seeds, score every corpus, and show the means over seeds."""
     from ecsuite.eval.records.reading import STORE, SWEEP
+    from ecsuite.eval.studies.files import SWEEP as SWEEP_FILES
+    from ecsuite.eval.studies.running import run
     from ecsuite.eval.sweeps.estimate import measured_seconds
     from ecsuite.eval.sweeps.jobs import plan as plan_jobs
     from ecsuite.eval.sweeps.result import measure
     from ecsuite.eval.sweeps.search import Search
     from ecsuite.eval.sweeps.search_report import search_lines, trials_table
-    from ecsuite.eval.sweeps.study import COLLECTION_KEY, load_study, read_tree
+    from ecsuite.eval.sweeps.study import COLLECTION_KEY, load_study
     from ecsuite.jobs.engines import place_of
     from ecsuite.jobs.store import Store
 
@@ -60,7 +62,7 @@ def sweep(
     if print_sbatch and place.slurm is None:
         raise ConfigError(f"--print-sbatch: not with --on {on}; options of sbatch are in --slurm")
     ctx.with_resource(place.planning())
-    tree = read_tree(study)
+    tree, _ = SWEEP_FILES.read(study)
     if COLLECTION_KEY in tree:
         from ecsuite.commands.collection_sweep import sweep_collection
 
@@ -68,8 +70,6 @@ def sweep(
             tree,
             study,
             place=place,
-            on=on,
-            slurm=slurm,
             out=out,
             plan=plan,
             retries=retry_failed,
@@ -97,7 +97,9 @@ def sweep(
     if plan:
         notes = []
         if chosen.search is None:
-            jobs = [job for run in plan_jobs(chosen, folder) for job in (run.training, *run.scores.values())]
+            jobs = [
+                job for each in plan_jobs(chosen, folder) for job in (each.training, *each.scores.values())
+            ]
         else:
             search = Search(chosen, folder, Store(store))
             jobs = search.known_jobs()
@@ -110,12 +112,10 @@ def sweep(
             jobs, cache=store, as_json=as_json, num_places=places, notes=notes, measure=measured_seconds
         )
         return
-    found = run_study(
+    found = run(
         lambda runner: measure(chosen, folder, runner, share),
-        cache=store,
-        workers=None,
-        on=on,
-        slurm=slurm,
+        folder=store,
+        place=place,
         retries=retry_failed,
         device=chosen.device.type,
         quiet=quiet,
@@ -133,11 +133,11 @@ def sweep(
             Console().print(trials_table(found.search))
             for line in search_lines(found.search, chosen.base):
                 print(line)
-    for run in found:
-        if run.failure is not None:
-            print(f"failed: {run.folder.name}: {run.failure}")
-        elif run.training["stopped"] == "minutes":
-            print(f"not complete, and not in the means: {run.folder.name} was ended by training.max_minutes")
+    for each in found:
+        if each.failure is not None:
+            print(f"failed: {each.folder.name}: {each.failure}")
+        elif each.training["stopped"] == "minutes":
+            print(f"not complete, and not in the means: {each.folder.name} was ended by training.max_minutes")
     if share is not None:
         print(
             f"part {part}: {len(found)} runs in {folder / 'runs'}; when all parts are done: ecsuite sweep {study}"

@@ -8,7 +8,6 @@ import typer
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import Seed
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.eval.reports.console import print_json, write_json
 from ecsuite.eval.translation.presets import PRESETS
 from ecsuite.runtime.errors import look_up
 
@@ -34,9 +33,7 @@ def translate(
     options: StudyOptions,
 ) -> None:
     """Pretrain on a corpus, fine-tune on translation, and score the translations by chrF and BLEU."""
-    from ecsuite.eval.translation.jobs import plan as plan_jobs
-    from ecsuite.eval.translation.report import summary
-    from ecsuite.eval.translation.result import measure
+    from ecsuite.eval.translation.benchmark import Translation
     from ecsuite.eval.translation.study import make_study
 
     look_up("setting", setting, look_up("preset", preset, PRESETS).settings)  # before the corpus is read
@@ -48,13 +45,4 @@ def translate(
         seed=seed,
         device=options.device,
     )
-    if options.plan:
-        options.print_plan(plan_jobs(study).values())
-        return
-    result = options.run(lambda runner: measure(study, runner), device=study.machine.device)
-    if options.out is not None:
-        write_json(options.out, result.as_dict())
-    if options.as_json:
-        print_json(result.as_dict())
-    else:
-        print(summary(result))
+    options.publish(Translation(), study)

@@ -13,11 +13,9 @@ from ecsuite import __version__
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.cli import COMMANDS, app
 from ecsuite.corpus import Corpus
-from ecsuite.eval.concept_games.study import named_studies as cbm_studies
 from ecsuite.eval.icy.protocols import PROTOCOLS
-from ecsuite.eval.icy.study import named_studies
 from ecsuite.eval.metrics import METRICS
-from ecsuite.eval.sweeps.study import shipped_studies
+from ecsuite.eval.studies.files import CBM, ICY, SWEEP
 from ecsuite.eval.translation.presets import PRESETS as TRANSLATION
 from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
@@ -203,7 +201,7 @@ def test_list_names_everything(ecsuite):
         "noises": NOISES.parts, "plays": PLAYS.parts,
         "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts, "loggers": LOGGERS.parts,
         "grammars": GRAMMARS.parts, "metrics": METRICS.parts, "presets": PRESETS, "protocols": PROTOCOLS,
-        "studies": {*named_studies(), *cbm_studies(), *shipped_studies()},
+        "studies": {f"paper/{name}" for files in (ICY, CBM, SWEEP) for name in files.shipped()},
         "xferbench protocols": RULES, "baselines": SOURCES.parts, "translation presets": TRANSLATION,
         "xtreme tasks": XTREME, "xtreme presets": TRANSFER, "xtreme protocols": WAYS,
     }  # fmt: skip

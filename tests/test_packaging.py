@@ -96,6 +96,7 @@ FLOORS = [
     "eval.records",
     "eval.comparison",
     "eval.reports",
+    "eval.studies",
     "eval.run_metrics",
     "downloads",
     "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "

@@ -1,6 +1,5 @@
 """The job of a study: one game is trained with one seed, and its corpus is scored."""
 
-from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.concept_games.published_topsim import topsim_published
@@ -80,13 +79,13 @@ def play_and_score(*, game: Game, folder: Location, device: str, context: Contex
     }
 
 
-def plan(study: Study, folder: Path) -> dict[tuple[str, int], Job]:
-    """The jobs of a study, by row and seed; `folder` is the parent of the run folders."""
+def plan(study: Study) -> dict[tuple[str, int], Job]:
+    """The jobs of a study, by row and seed."""
     return {
         (row.name, seed): Job(
             play_and_score,
             game=Game.of(row.experiment, seed, study.device),
-            folder=Location(path=folder.resolve()),
+            folder=Location(path=study.folder.resolve()),
             device=study.device.type,
         )
         for row in study.rows

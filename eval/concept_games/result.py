@@ -2,15 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.concept_games.jobs import plan
-from ecsuite.eval.concept_games.study import Row, Study
-from ecsuite.jobs.graph import Runner, require_results
-from ecsuite.jobs.job import Job, Result
+from ecsuite.eval.concept_games.study import Row
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,41 +51,6 @@ class MeasuredRow:
             "runs": list(self.runs),
             "failures": {str(seed): reason for seed, reason in self.failures.items()},
         }
-
-
-def collect(study: Study, results: Mapping[Job, Result], folder: Path) -> list[MeasuredRow]:
-    """The rows of a study from the results of its jobs.
-
-    Args:
-        study: What was asked.
-        results: The results of the jobs of `plan`.
-        folder: Parent of the run folders.
-
-    Raises:
-        DivergedError: If no run of any row ended.
-    """
-    jobs = plan(study, folder)
-    require_results(results)
-
-    rows = []
-    for row in study.rows:
-        runs, failures = [], {}
-        for seed in study.header.seeds:
-            job = jobs[row.name, seed]
-            found = results[job]
-            if found.failure is not None:
-                failures[seed] = found.failure
-                continue
-            run_folder = folder / job.inputs["game"].folder_name
-            runs.append({**found.value, "folder": str(run_folder), "seconds": found.seconds})
-        rows.append(MeasuredRow(row=row, runs=tuple(runs), failures=failures))
-    return rows
-
-
-def measure(study: Study, runner: Runner) -> list[MeasuredRow]:
-    """Train and score every game of a study with every seed; run folders are in the folder of the runner."""
-    folder = runner.folder or Path("runs/cbm")
-    return collect(study, runner.run(list(plan(study, folder).values())), folder)
 
 
 def sensitivity_curves(rows: Sequence[MeasuredRow]) -> dict[str, Any]:

@@ -2,20 +2,23 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from ecsuite.eval.concept_games.published import PUBLISHED, Figures
+from ecsuite.eval.studies.files import CBM
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.sections import Experiment
-from ecsuite.parts.config import build, read_yaml, shipped_configs
+from ecsuite.parts.config import build
 from ecsuite.runtime.devices import choose_device
 from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
 
 FIRST_SEED = 1
 """First seed if only the number of seeds is given."""
+FOLDER = Path("runs/cbm")
+"""Where runs and kept results are, unless another folder is given."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,38 +64,40 @@ class Study:
     rows: tuple[Row, ...]
     device: torch.device
     """Where the games are trained."""
+    folder: Path
+    """Parent of the run folders."""
 
 
 def load_study(
-    name_or_file: str,
+    study: str | Path | Mapping[str, Any],
     *,
     seeds: tuple[int, ...] | None = None,
     rows: Iterable[str] = (),
     assignments: Iterable[str] = (),
     device: str = "cpu",
+    folder: Path = FOLDER,
 ) -> Study:
-    """Read a shipped study (`paper/cbm_table1`, or `cbm_table1`) or a YAML file, and change it.
+    """Read a shipped study (`paper/cbm_table1`, or `cbm_table1`), a YAML file or its content, and change it.
 
     Args:
-        name_or_file: The study.
+        study: The study.
         seeds: Replace the seeds of the study; None keeps them.
         rows: Names of the rows to keep; all if empty.
         assignments: `section.key=value` for every game, applied after the settings of the study.
         device: auto, cpu, cuda or mps.
+        folder: Parent of the run folders.
 
     Raises:
         ConfigError: If there is no such study, or a key, a value or a row's name is wrong.
     """
-    is_file = name_or_file.endswith((".yaml", ".yml"))
-    name = name_or_file if is_file else name_or_file.removeprefix("paper/")
-    tree = read_yaml(name, "study", _shipped())
+    tree, source = CBM.read(study)
     entries = tree.pop("rows", None)
-    header: Header = build(Header, tree, name_or_file)
+    header: Header = build(Header, tree, source)
     header = header if seeds is None else replace(header, seeds=seeds)
     if not header.seeds or len(set(header.seeds)) < len(header.seeds):
-        raise ConfigError(f"{name_or_file}: seeds: expected different numbers, at least one")
+        raise ConfigError(f"{source}: seeds: expected different numbers, at least one")
     if not isinstance(entries, list) or not entries:
-        raise ConfigError(f"{name_or_file}: rows: expected a list of games, each with a name and a base")
+        raise ConfigError(f"{source}: rows: expected a list of games, each with a name and a base")
     given = list(assignments)
     for assignment in given:
         if assignment.startswith("training.seed="):
@@ -100,28 +105,18 @@ def load_study(
     published_rows = {} if header.published is None else look_up("table", header.published, PUBLISHED)
     wanted = list(rows)
     read = [
-        _read_row(entry, f"{name_or_file}: rows[{place}]", wanted, given, published_rows)
+        _read_row(entry, f"{source}: rows[{place}]", wanted, given, published_rows)
         for place, entry in enumerate(entries)
     ]
     names = [row.name for row in read]
     for each in names:
         if names.count(each) > 1:
-            raise ConfigError(f"{name_or_file}: rows: expected unique names, found {each} twice")
+            raise ConfigError(f"{source}: rows: expected unique names, found {each} twice")
     for each in wanted:
         if each not in names:
             raise unknown_name("row", each, names)
     chosen = tuple(row for row in read if not wanted or row.name in wanted)
-    return Study(header=header, rows=chosen, device=choose_device(device))
-
-
-def named_studies() -> dict[str, str]:
-    """The shipped studies by name, with their descriptions."""
-    return {f"paper/{name}": load_study(name).header.about for name in _shipped()}
-
-
-def _shipped() -> dict[str, Traversable]:
-    """The files of the shipped studies by name; `configs/paper/` also has studies of other papers."""
-    return {name: file for name, file in shipped_configs("paper").items() if name.startswith("cbm_")}
+    return Study(header=header, rows=chosen, device=choose_device(device), folder=folder)
 
 
 def _read_row(

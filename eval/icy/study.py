@@ -3,15 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from importlib.resources.abc import Traversable
 from typing import Any, Literal
 
 from ecsuite.eval.icy.channels import parse_channel
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.published import ACQUISITION
+from ecsuite.eval.studies.files import ICY, Source
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import parse as parse_grammar
-from ecsuite.parts.config import build, checked, read_yaml, refuse_unread, shipped_configs, unread
+from ecsuite.parts.config import build, checked, refuse_unread, unread
 from ecsuite.runtime.errors import ConfigError, look_up
 
 ProtocolName = Literal["exact", "paper", "budget", "end-to-end", "metrics"]
@@ -152,27 +152,21 @@ class StudyConfig:
 
 
 def load_study(
-    name_or_file: str | None, changes: Mapping[str, Any], options: Mapping[str, str] | None = None
+    study: Source, changes: Mapping[str, Any], options: Mapping[str, str] | None = None
 ) -> StudyConfig:
     """Read a shipped study (`paper/icy_table3`, or `icy_table3`) or a YAML file, and override some of its settings.
 
     If the changes have another protocol than the file, settings of the file that this one does not read are left out.
 
     Args:
-        name_or_file: Name of a shipped study or path of a YAML file; None: all settings have their defaults.
+        study: Name of a shipped study, YAML file, or content; None: all settings have their defaults.
         changes: Values by key; None leaves a setting unchanged.
         options: How users write the keys of `changes`, such as `--cap`; None: as the keys.
 
     Raises:
         ConfigError: If there is no such study, a key or value is wrong, or the protocol does not read a key.
     """
-    tree: dict[str, Any] = {}
-    if name_or_file is not None:
-        name = (
-            name_or_file if name_or_file.endswith((".yaml", ".yml")) else name_or_file.removeprefix("paper/")
-        )
-        tree = read_yaml(name, "study", _shipped())
-    source = name_or_file or "ecsuite icy"
+    tree, source = ICY.read(study)
     given = {key: value for key, value in changes.items() if value is not None}
     former, protocol = ((tree | layer).get("protocol", "exact") for layer in ({}, given))
     checked(protocol, ProtocolName, f"{source}: protocol")
@@ -184,16 +178,6 @@ def load_study(
     }
     refuse_unread(f"--protocol {protocol}", [protocol], written, READS)
     return build(StudyConfig, tree | given, source)  # type: ignore[no-any-return]
-
-
-def named_studies() -> dict[str, str]:
-    """The shipped studies, each with its description."""
-    return {f"paper/{name}": load_study(name, {}).about for name in _shipped()}
-
-
-def _shipped() -> dict[str, Traversable]:
-    """The files of the shipped ICY studies, by name; `configs/paper/` also has studies of other papers."""
-    return {name: file for name, file in shipped_configs("paper").items() if name.startswith("icy_")}
 
 
 def _refuse_repeats(key: str, names: Sequence[str], parsed: Sequence[object]) -> None:

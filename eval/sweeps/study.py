@@ -12,21 +12,20 @@ or with a search instead of `vary`:
 Every run is checked before the first one starts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.studies.files import SWEEP, Source
 from ecsuite.eval.sweeps.grids import Settings, at, combinations, mapping
 from ecsuite.eval.sweeps.scorable import require_scorable
 from ecsuite.eval.sweeps.search_settings import SearchSettings, read_search
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.sections import Experiment
-from ecsuite.parts.config import Count, Seed, build, read_yaml, shipped_configs
+from ecsuite.parts.config import Count, Seed, build
 from ecsuite.parts.own_code import trust
 from ecsuite.runtime.devices import choose_device
 from ecsuite.runtime.errors import ConfigError, shown
@@ -37,10 +36,6 @@ MAX_RUNS = 100_000
 """Most runs of a sweep."""
 COLLECTION_KEY = "corpora"
 """The key that a study of a collection has, which is no sweep; see `ecsuite.eval.collections.study`."""
-SHIPPED = "paper"
-"""The folder of `configs/` with shipped studies, and the beginning of their names."""
-SHIPPED_NAMES = ("xferbench_search", "zoo_", "society_", "collection_", "elcc")
-"""How the names of those of `ecsuite sweep` begin; the others are of other commands."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,20 +124,17 @@ class Study:
     """Where the games are trained."""
 
 
-def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") -> Study:
+def load_study(study: Source, *, device: str = "auto") -> Study:
     """Read a sweep, and check each of its runs and metrics.
 
     Args:
-        file: A shipped study such as `paper/xferbench_search`, a YAML file, or its content.
+        study: A shipped study such as `paper/xferbench_search`, a YAML file, or its content.
         device: auto, cpu, cuda or mps.
 
     Raises:
         ConfigError: If a key, a value or a combination is not valid; the message names the run.
     """
-    if isinstance(file, Mapping):
-        source, tree = "sweep", {"name": "sweep", **file}
-    else:
-        source, tree = str(file), read_tree(str(file))
+    tree, source = SWEEP.read(study)
     if COLLECTION_KEY in tree:
         raise ConfigError(f"{source}: a study of corpora, not a sweep of a game: `ecsuite sweep` scores them")
     header: Header = build(Header, {"base": "", **tree}, source)
@@ -189,22 +181,6 @@ def load_study(file: str | Path | Mapping[str, Any], *, device: str = "auto") ->
         metrics=metrics,
         device=choose_device(device),
     )
-
-
-def read_tree(file: str) -> dict[str, Any]:
-    """The content of a shipped study or of a YAML file, with its `name`.
-
-    Raises:
-        ConfigError: If there is none, or it cannot be read.
-    """
-    tree = read_yaml(file, "study", shipped_studies())
-    return tree | {"name": str(tree["name"]).removeprefix(f"{SHIPPED}/")}
-
-
-def shipped_studies() -> dict[str, Traversable]:
-    """The files of the shipped studies of `ecsuite sweep`, by name."""
-    files = shipped_configs(SHIPPED)
-    return {f"{SHIPPED}/{name}": file for name, file in files.items() if name.startswith(SHIPPED_NAMES)}
 
 
 def _grids(vary: Any, source: str) -> list[tuple[str, Any]]:

@@ -8,9 +8,7 @@ from typing import Any
 from ecsuite.eval.translation.jobs import plan
 from ecsuite.eval.translation.scoring import BeamScore, sacrebleu_signatures
 from ecsuite.eval.translation.study import Study
-from ecsuite.files.format_numbers import with_format
-from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.job import Job, Result, everything
+from ecsuite.jobs.job import Job, Result
 
 REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
 FULL_NOTE = (
@@ -56,7 +54,7 @@ class TranslationResult:
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data."""
         study = self.study
-        data = {
+        return {
             "name": study.name,
             "chrf": self.chrf,
             "bleu": self.bleu,
@@ -74,7 +72,6 @@ class TranslationResult:
             "sacrebleu": sacrebleu_signatures(),
             "signature": study.signature,
         }
-        return with_format("result", data)
 
 
 def collect(study: Study, results: Mapping[Job, Result]) -> TranslationResult:
@@ -99,8 +96,3 @@ def collect(study: Study, results: Mapping[Job, Result]) -> TranslationResult:
         repeats=None if pretraining_job is None else results[pretraining_job].checked()["repeats"],
         tuned=results[tuning_job].checked(),
     )
-
-
-def measure(study: Study, runner: Runner) -> TranslationResult:
-    """Run a study."""
-    return collect(study, runner.run(everything(plan(study).values())))

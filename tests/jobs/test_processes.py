@@ -61,7 +61,7 @@ def small_jobs(runner, *_):
 
 
 def translation(runner, folder, _):
-    from ecsuite.eval.translation.result import measure
+    from ecsuite.eval.translation.benchmark import Translation
     from ecsuite.eval.translation.study import make_study
     from ecsuite.grammars.baselines import zipf_parentheses
 
@@ -69,11 +69,12 @@ def translation(runner, folder, _):
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"{' '.join(row)}\t{' '.join(row[::-1])}\n" for row in words))
     corpus = zipf_parentheses(1000, np.random.default_rng(0), num_types=20)
-    return measure(make_study(corpus, pairs, preset="nano", device="cpu"), runner).as_dict()
+    study = make_study(corpus, pairs, preset="nano", device="cpu")
+    return Translation().measure(study, runner).as_dict()
 
 
 def concept_games(runner, folder, _):
-    from ecsuite.eval.concept_games.result import measure
+    from ecsuite.eval.concept_games.benchmark import ConceptGames
     from ecsuite.eval.concept_games.study import load_study
 
     (folder / "small.yaml").write_text(
@@ -83,8 +84,8 @@ def concept_games(runner, folder, _):
         "training.num_examples=512", "training.num_epochs=2", "evaluation.num_valid=64", "evaluation.corpus_size=150",
         "world.num_values=4", "task.num_targets=4", "task.num_distractors=4", "training.checkpoint_every=4",
     ]  # fmt: skip
-    study = load_study(str(folder / "small.yaml"), assignments=settings)
-    return [row.to_json() for row in measure(study, runner)]
+    study = load_study(folder / "small.yaml", assignments=settings, folder=runner.folder or folder)
+    return [row.to_json() for row in ConceptGames().measure(study, runner)]
 
 
 def xferbench(runner, folder, _):

@@ -23,4 +23,4 @@ QUICK = (
 def small(tmp_path):
     """Two rows with two seeds."""
     (tmp_path / "small.yaml").write_text(SMALL)
-    return load_study(str(tmp_path / "small.yaml"), assignments=QUICK)
+    return load_study(str(tmp_path / "small.yaml"), assignments=QUICK, folder=tmp_path / "runs")

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from ecsuite.eval.concept_games.benchmark import ConceptGames
 from ecsuite.eval.concept_games.jobs import plan
 from ecsuite.eval.concept_games.report import report
-from ecsuite.eval.concept_games.result import MeasuredRow, measure
+from ecsuite.eval.concept_games.result import MeasuredRow
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
@@ -24,7 +25,7 @@ from ecsuite.runtime.errors import DivergedError
 def test_rows_have_the_scores_of_their_corpora_and_are_not_trained_again(small, tmp_path, monkeypatch):
     threads = torch.get_num_threads()
     runner = Runner(folder=tmp_path / "runs")
-    rows = measure(small, runner)
+    rows = ConceptGames().measure(small, runner)
     assert torch.get_num_threads() == threads
     assert [row.row.name for row in rows] == ["thing_gs", "thing_qt"]
     assert [[run["seed"] for run in row.runs] for row in rows] == [[1, 2], [1, 2]]
@@ -47,7 +48,7 @@ def test_rows_have_the_scores_of_their_corpora_and_are_not_trained_again(small, 
         assert row.mean("cbm") == pytest.approx(np.mean(values))
         assert row.deviation("cbm") == pytest.approx(abs(values[0] - values[1]) / np.sqrt(2))
     monkeypatch.setattr(training_jobs, "train", None)
-    assert measure(small, runner) == rows
+    assert ConceptGames().measure(small, runner) == rows
     assert json.loads(json.dumps(rows[0].to_json()))["mean"]["cbm"] == rows[0].mean("cbm")
 
 
@@ -62,7 +63,7 @@ def test_a_measure_that_a_seed_lacks_has_no_mean(small):
 
 def test_other_settings_are_other_runs(small, tmp_path):
     (one, *_), others = (
-        list(plan(replace(small, rows=(replace(row, experiment=experiment),)), tmp_path).values())
+        list(plan(replace(small, rows=(replace(row, experiment=experiment),))).values())
         for row in small.rows[:1]
         for experiment in (row.experiment, with_training(row.experiment, num_epochs=2))
     )
@@ -78,7 +79,9 @@ def test_a_run_that_was_stopped_goes_on(small, tmp_path, monkeypatch):
     monkeypatch.setattr(training_jobs, "train", lambda *_, **options: given.append(options) or ended)
     asked = iter([None, "preempted"])
     with pytest.raises(SystemExit):
-        measure(small, Runner(folder=tmp_path / "runs", should_stop=lambda: next(asked, "preempted")))
+        ConceptGames().measure(
+            small, Runner(folder=tmp_path / "runs", should_stop=lambda: next(asked, "preempted"))
+        )
     assert [options["resume"] for options in given] == [True]
     assert not list(tmp_path.glob("runs/results/*"))
 
@@ -90,7 +93,7 @@ def test_a_run_that_diverges_is_named_and_the_others_are_shown(small, tmp_path):
         small.rows[1],
     )
     study, runner = replace(small, rows=rows), Runner(folder=tmp_path / "runs")
-    diverged, measured = measure(study, runner)
+    diverged, measured = ConceptGames().measure(study, runner)
     assert diverged.runs == () and measured.mean("cbm") is not None
     assert sorted(diverged.failures) == [1, 2] and "the loss is nan" in diverged.failures[1]
     data = report(study, [diverged, measured]).data
@@ -99,12 +102,12 @@ def test_a_run_that_diverges_is_named_and_the_others_are_shown(small, tmp_path):
         note.startswith("thing_gs, seed 1: left out: ") for note in report(study, [diverged, measured]).notes
     )
     with pytest.raises(DivergedError, match=r"^thing_gs, seed 1: "):
-        measure(replace(study, rows=rows[:1]), runner)
+        ConceptGames().measure(replace(study, rows=rows[:1]), runner)
 
 
 def test_a_tiny_run_has_the_figures_of_its_version(small, tmp_path):
     """Other figures need another version."""
-    job = next(iter(plan(small, tmp_path).values()))
+    job = next(iter(plan(small).values()))
     values = Runner(folder=tmp_path).run([job])[job].value["values"]
     assert job.key["version"] == [3, 2, 2, 2]
     assert [values["accuracy"], values["loss"]] == pytest.approx([0.5195, 0.69228], rel=1e-3)

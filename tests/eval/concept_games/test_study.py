@@ -5,18 +5,19 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.eval.concept_games.published import PUBLISHED
-from ecsuite.eval.concept_games.study import load_study, named_studies
+from ecsuite.eval.concept_games.study import load_study
+from ecsuite.eval.studies.files import CBM
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import CHANNELS
 from ecsuite.runtime.errors import ConfigError
 
 
 def test_the_shipped_studies_are_named_with_or_without_their_folder():
-    found = named_studies()
-    assert set(found) == {"paper/cbm_table1", "paper/cbm_table3", "paper/cbm_figure4"}
-    for name, about in found.items():
-        assert about.startswith("CBM ")
-        assert load_study(name) == load_study(name.removeprefix("paper/"))
+    assert set(CBM.shipped()) == {"cbm_table1", "cbm_table3", "cbm_figure4"}
+    for name in CBM.shipped():
+        study = load_study(name)
+        assert study.header.about.startswith("CBM ")
+        assert study == load_study(f"paper/{name}")
 
 
 def test_table_1_has_the_paper_s_rows_and_channels():

@@ -7,7 +7,8 @@ import pytest
 from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocols import PROTOCOLS
 from ecsuite.eval.icy.published import ACQUISITION
-from ecsuite.eval.icy.study import READS, StudyConfig, load_study, named_studies
+from ecsuite.eval.icy.study import READS, StudyConfig, load_study
+from ecsuite.eval.studies.files import ICY
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.errors import ConfigError
 
@@ -74,13 +75,11 @@ def test_invalid_settings_are_rejected(mistake):
 
 
 def test_every_shipped_study_can_be_read():
-    studies = named_studies()
-    assert {"paper/icy_table3", "paper/icy_table6", "paper/icy_table15", "paper/icy_figure3"} <= set(studies)
-    for name, about in studies.items():
+    assert {"icy_table3", "icy_table6", "icy_table15", "icy_figure3"} <= set(ICY.shipped())
+    for name in ICY.shipped():
         study = load_study(name, {})
-        assert about == study.about and about.startswith("ICY ")
-        assert study == load_study(name.removeprefix("paper/"), {})
-        assert study.name == name.removeprefix("paper/")
+        assert study.about.startswith("ICY ") and study.name == name
+        assert study == load_study(f"paper/{name}", {})
 
 
 @pytest.mark.parametrize("name", ["icy_table3", "icy_table4", "icy_table5", "icy_table15"])

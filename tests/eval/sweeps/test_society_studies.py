@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.sweeps.study import load_study, shipped_studies
+from ecsuite.eval.studies.files import SWEEP
+from ecsuite.eval.sweeps.study import load_study
 from ecsuite.games.optimizers import Optimise
 from ecsuite.games.players.players import make_players
 from ecsuite.games.run_identity import with_data
@@ -74,7 +75,7 @@ def test_the_features_that_a_study_needs_are_asked_for(tmp_path):
 
 
 def test_each_study_of_societies_has_a_reduced_and_a_full_size():
-    names = [name for name in shipped_studies() if name.startswith("paper/society_")]
+    names = [f"paper/{name}" for name in SWEEP.shipped() if name.startswith("society_")]
     assert {f"paper/{name}" for name in SIZES} <= set(names)
     for name in ("ease_of_teaching", "iterated", "size"):
         assert f"paper/society_{name}" in names

@@ -5,7 +5,8 @@ import re
 import pytest
 import yaml
 
-from ecsuite.eval.sweeps.study import load_study, shipped_studies
+from ecsuite.eval.studies.files import SWEEP
+from ecsuite.eval.sweeps.study import load_study
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -43,7 +44,7 @@ def test_random_draws_some_of_the_combinations_always_the_same(small):
 
 
 def test_a_file_of_another_kind_is_told():
-    with pytest.raises(ConfigError, match="unknown study 'disc_tiny'; choices: paper/society"):
+    with pytest.raises(ConfigError, match="unknown study 'disc_tiny'; choices: society_imitation_full"):
         load_study("disc_tiny")
 
 
@@ -55,7 +56,7 @@ def test_the_shipped_search_is_for_xferbench(ecsuite):
 
 
 def test_the_shipped_studies_of_games_have_three_seeds():
-    names = [name for name in shipped_studies() if name.startswith("paper/zoo_")]
+    names = [f"paper/{name}" for name in SWEEP.shipped() if name.startswith("zoo_")]
     assert len(names) >= 3
     for name in names:
         study = load_study(name, device="cpu")

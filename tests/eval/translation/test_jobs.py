@@ -10,10 +10,10 @@ import torch
 from packaging.version import Version
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.translation.benchmark import Translation, summary
 from ecsuite.eval.translation.jobs import plan
 from ecsuite.eval.translation.presets import FULL, MINI, NANO, PRESETS, SETTINGS
-from ecsuite.eval.translation.report import summary
-from ecsuite.eval.translation.result import collect, measure
+from ecsuite.eval.translation.result import collect
 from ecsuite.eval.translation.study import make_study
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.jobs.graph import Runner
@@ -47,7 +47,7 @@ def study_of(corpus, pairs, **choices):
 
 
 def run(corpus, pairs, runner=None, **choices):
-    return measure(study_of(corpus, pairs, **choices), runner or Runner()).as_dict()
+    return Translation().measure(study_of(corpus, pairs, **choices), runner or Runner()).as_dict()
 
 
 def missing(folder, corpus, pairs, **choices):
@@ -71,7 +71,7 @@ def test_the_whole_line(corpus, pairs):
     state, precision = torch.get_rng_state(), torch.get_float32_matmul_precision()
     calls = []
     runner = Runner(progress=lambda *call: calls.append(call))
-    result = measure(study_of(corpus, pairs), runner)
+    result = Translation().measure(study_of(corpus, pairs), runner)
     first = result.as_dict()
     assert run(corpus, pairs) == first == json.loads(json.dumps(first, allow_nan=False))
     assert torch.equal(torch.get_rng_state(), state)

@@ -1,77 +1,13 @@
-"""Running a study for a command: kept results, processes, progress, requests to stop, and the plan."""
+"""The plan of a study for a command: which jobs are kept, which would run, and how long they are likely to take."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from ecsuite.eval.reports.console import Reporter, print_json
-from ecsuite.files.atomic_files import remove_abandoned
-from ecsuite.jobs.signals import stop_signals
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.eval.reports.console import print_json
 
 if TYPE_CHECKING:
-    from ecsuite.jobs.graph import Runner
     from ecsuite.jobs.job import Job
-
-Finding = TypeVar("Finding")
-
-
-def run_study(
-    measure: "Callable[[Runner], Finding]",
-    *,
-    cache: Path,
-    workers: int | None,
-    device: str = "cpu",
-    quiet: bool = False,
-    announces: bool = False,
-    on: str | None = None,
-    slurm: str | None = None,
-    retries: bool = False,
-) -> Finding:
-    """Run a study as a command does: Ctrl-C keeps what is done, and what runs writes its checkpoint.
-
-    Args:
-        measure: Runs the study and returns what it found.
-        cache: Folder of kept results.
-        workers: Most processes; None: one for each core, or for each GPU.
-        device: Type of the device on which the jobs compute.
-        quiet: Whether neither progress nor notes are shown.
-        announces: Whether a note says before the first job how many there are.
-        on: Where the jobs are computed, as `--on` names it; None: in `workers` processes.
-        slurm: Options of sbatch.
-        retries: Whether jobs whose failure is kept are computed again.
-
-    Raises:
-        ConfigError: If there is no such place, or `workers` are asked for as well.
-    """
-    from ecsuite.jobs.engines import Place, place_of
-    from ecsuite.jobs.graph import Runner
-    from ecsuite.jobs.slurm_tasks import remove_ended
-
-    if on is not None and workers is not None:
-        raise ConfigError("--on, --workers: expected one of these; --workers 8 is --on local:8")
-    by_number = on is None and slurm is None
-    place = Place(num_workers=workers) if by_number else place_of(on or "local", slurm)
-    remove_abandoned(cache)
-    remove_ended(cache)
-    with (
-        Reporter(cache_dir=cache, quiet=quiet) as reporter,
-        stop_signals() as should_stop,
-        place.planning(),
-    ):
-        return measure(
-            Runner(
-                folder=cache,
-                num_workers=place.workers_for(device),
-                engine=place.engine,
-                seconds_silent=place.seconds_silent,
-                retries=retries,
-                progress=reporter.progress,
-                note=reporter.note,
-                should_stop=should_stop,
-                announces=announces,
-            )
-        )
 
 
 def print_plan(

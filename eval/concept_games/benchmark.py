@@ -1,0 +1,50 @@
+"""The benchmark: games are trained with several seeds, and their corpora scored."""
+
+from collections.abc import Mapping
+
+from ecsuite.eval.concept_games.jobs import plan
+from ecsuite.eval.concept_games.report import report
+from ecsuite.eval.concept_games.result import MeasuredRow
+from ecsuite.eval.concept_games.study import Study
+from ecsuite.eval.reports.console import Report
+from ecsuite.eval.studies.benchmark import Benchmark
+from ecsuite.jobs.graph import require_results
+from ecsuite.jobs.job import Job, Result
+
+
+class ConceptGames(Benchmark[Study, list[MeasuredRow]]):
+    """The games of the CBM paper, and its tables."""
+
+    def plan(self, study: Study) -> list[Job]:
+        """A job for each game and seed."""
+        return list(plan(study).values())
+
+    def device(self, study: Study) -> str:
+        """Where the games are trained."""
+        return study.device.type
+
+    def collect(self, study: Study, results: Mapping[Job, Result]) -> list[MeasuredRow]:
+        """A row for each game.
+
+        Raises:
+            DivergedError: If no run of any row ended.
+        """
+        jobs = plan(study)
+        require_results(results)
+        rows = []
+        for row in study.rows:
+            runs, failures = [], {}
+            for seed in study.header.seeds:
+                job = jobs[row.name, seed]
+                result = results[job]
+                if result.failure is not None:
+                    failures[seed] = result.failure
+                    continue
+                folder = study.folder / job.inputs["game"].folder_name
+                runs.append({**result.value, "folder": str(folder), "seconds": result.seconds})
+            rows.append(MeasuredRow(row=row, runs=tuple(runs), failures=failures))
+        return rows
+
+    def report(self, study: Study, finding: list[MeasuredRow]) -> Report:
+        """The tables of the paper, the findings, and the curves of figure 4."""
+        return report(study, finding)
