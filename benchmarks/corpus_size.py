@@ -231,10 +231,10 @@ def rows(
 def corrected(groups: Iterable[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
     """The scores of one corpus, with whether each is `found` to differ from chance, as in one table of scores."""
     scores = [score for group in groups for score in group]
-    known = iter(holm([score["p"] for score in scores if score["p"] is not None]))
+    p_values = holm([score["p"] for score in scores])
     return [
-        score | {"found": None if score["chance"] is None else score["p"] is not None and next(known) < ALPHA}
-        for score in scores
+        score | {"found": None if score["chance"] is None else p_value is not None and p_value < ALPHA}
+        for score, p_value in zip(scores, p_values, strict=True)
     ]
 
 

@@ -1,14 +1,14 @@
 """What a study found: means with 95 % intervals, tests between the languages, and learning curves."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from ecsuite.eval.statistics.corrections import holm
+from ecsuite.eval.statistics.differences import Difference, corrected, unpaired_difference, with_effect
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.people.game import ATTENTION, HELD_OUT
 from ecsuite.people.records import RULES, Record
@@ -49,31 +49,21 @@ class Condition:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
-    """A test of two languages: do their participants know equally many held-out codes?"""
-
-    dataset: str
-    first: str
-    second: str
-    difference: float
-    """First mean less second."""
-    p_value: float
-    """Two-sided permutation test of participants."""
-    p_holm: float
-    """Corrected for all tests of the rule."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Findings:
     """All of one rule."""
 
     rule: str
     conditions: Sequence[Condition]
     differences: Sequence[Difference]
+    """Of two languages: the share of held-out codes that participants know, in one dataset."""
 
     def as_json(self) -> dict[str, Any]:
         """JSON-ready."""
-        return asdict(self)
+        return {
+            "rule": self.rule,
+            "conditions": [asdict(condition) for condition in self.conditions],
+            "differences": [difference.to_json() for difference in self.differences],
+        }
 
 
 def find(study: Study, records: Sequence[Record], rule: str) -> Findings:
@@ -147,7 +137,7 @@ def _curve(records: Sequence[Record]) -> list[float | None]:
 def _differences(
     conditions: Sequence[Condition], kept: Mapping[tuple[str, str], Sequence[Record]]
 ) -> list[Difference]:
-    found = []
+    found: list[Difference] = []
     for first, second in combinations(conditions, 2):
         if first.dataset != second.dataset or min(first.participants, second.participants) < FEWEST:
             continue
@@ -155,19 +145,18 @@ def _differences(
             np.array([each.accuracy(HELD_OUT) or 0.0 for each in kept[condition.dataset, condition.grammar]])
             for condition in (first, second)
         ]
-        found.append((first, second, float(samples[0].mean() - samples[1].mean()), permutation_p(*samples)))
-    corrected = holm([p_value for *_, p_value in found])
-    return [
-        Difference(
-            dataset=first.dataset,
-            first=first.grammar,
-            second=second.grammar,
-            difference=difference,
-            p_value=p_value,
-            p_holm=p_holm,
+        welch = with_effect(unpaired_difference(*samples), *samples)
+        found.append(
+            replace(
+                welch,
+                source=first.grammar,
+                baseline=second.grammar,
+                p_value=permutation_p(*samples),
+                basis="permutations of participants",
+                details={"dataset": first.dataset},
+            )
         )
-        for (first, second, difference, p_value), p_holm in zip(found, corrected, strict=True)
-    ]
+    return corrected(found)
 
 
 def permutation_p(first: Any, second: Any) -> float:

@@ -87,8 +87,8 @@ def _tests(found: Findings) -> list[str]:
     ]
     for each in found.differences:
         lines.append(
-            f"  {each.dataset:8}{each.first} - {each.second}".ljust(32)
-            + f"{each.difference:+.2f}   p {each.p_value:.4f}   corrected {each.p_holm:.4f}"
+            f"  {each.details['dataset']:8}{each.source} - {each.baseline}".ljust(32)
+            + f"{each.mean:+.2f}   p {each.p_value:.4f}   corrected {each.p_holm:.4f}"
         )
     return lines
 

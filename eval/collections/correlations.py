@@ -190,8 +190,8 @@ def correlate(
          relation(columns[one], columns[other], controls, groups) if chosen_given else None)
         for one, other in combinations(columns, 2)
     ]  # fmt: skip
-    corrected = _corrected([plain.p_value for _, _, plain, _ in found])
-    corrected_partial = _corrected([None if each is None else each.p_value for _, _, _, each in found])
+    corrected = holm([plain.p_value for _, _, plain, _ in found])
+    corrected_partial = holm([None if each is None else each.p_value for _, _, _, each in found])
     pairs = [
         Pair(first=one, second=other, plain=plain, partial=partial, p_holm=p, partial_p_holm=partial_p)
         for (one, other, plain, partial), p, partial_p in zip(
@@ -208,7 +208,7 @@ def correlate(
         given=tuple(chosen_given),
         pairs=tuple(pairs),
         sizes=sizes,
-        sizes_p_holm=tuple(_corrected([each.p_value for each in sizes.values()])),
+        sizes_p_holm=tuple(holm([each.p_value for each in sizes.values()])),
         between_seeds={name: _between_seeds(table, name, chosen_given) for name in order}
         if has_seeds
         else {},
@@ -232,12 +232,6 @@ def _why_not(column: Floats) -> str | None:
     if len(defined) < FEWEST:
         return f"defined for {len(defined)} of {len(column)} sources, expected at least {FEWEST}"
     return "the same for all sources" if np.ptp(defined) == 0 else None
-
-
-def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's correction of those that there are."""
-    corrected = iter(holm([p for p in p_values if p is not None]))
-    return [None if p is None else next(corrected) for p in p_values]
 
 
 def _clustered(

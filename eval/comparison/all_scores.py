@@ -1,15 +1,13 @@
 """Several sources side by side in every score that two of them have, corrected for all pairs and scores."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from ecsuite.eval.comparison.differences import (
-    Difference,
     choose_baseline,
     compare,
-    corrected,
     require_comparable,
 )
 from ecsuite.eval.comparison.gathering import results_of
@@ -17,6 +15,7 @@ from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.metrics.score import Direction
 from ecsuite.eval.records.source import Source
+from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -44,7 +43,7 @@ class ComparedScore:
                 result.to_json() | {"ci95": None if result.ci95 is None else list(result.ci95)}
                 for result in self.results.values()
             ],
-            "differences": [asdict(each) for each in self.differences],
+            "differences": [each.to_json() for each in self.differences],
             "reason": self.reason,
         }
 
@@ -63,7 +62,7 @@ class ComparedScores:
     @property
     def num_comparisons(self) -> int:
         """Number of differences for which Holm's correction was made."""
-        return sum(each.p_value is not None for score in self.scores for each in score.differences)
+        return sum(num_comparisons(score.differences) for score in self.scores)
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as JSON-ready data."""

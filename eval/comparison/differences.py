@@ -6,49 +6,26 @@ another corpus of the same language, and not with another seed. The p-values of 
 corrected together by Holm's procedure.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from textwrap import shorten
-from typing import Any, Literal
+from typing import Any
 
 from ecsuite.eval.comparison.results import UNSIGNED, Result, repetition, require_same_targets
-from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import (
-    ALPHA,
-    NO_SPREAD,
-    Interval,
-    MeanDifference,
+    Difference,
+    corrected,
     difference_of_estimates,
+    num_comparisons,
     paired_difference,
     unpaired_difference,
+    with_effect,
 )
 from ecsuite.runtime.errors import ConfigError, look_up
 
-Conclusion = Literal["higher", "lower", "inside the noise", "unknown"]
 _WORDS = {"v": "version"}
 """Readable names of signature parts."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
-    """The score of a source minus that of another."""
-
-    source: str
-    """Name of the source."""
-    baseline: str
-    """Name of the other source."""
-    mean: float
-    """Difference of the mean scores."""
-    ci95: Interval | None
-    """Its interval; None if neither has several seeds or an interval."""
-    p_value: float | None
-    """Two-sided p-value of no difference."""
-    p_holm: float | None
-    """p-value with Holm's correction for all differences that are shown."""
-    basis: str
-    """What the interval and the p-value are computed from."""
-    conclusion: Conclusion
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +42,7 @@ class Comparison:
     @property
     def num_comparisons(self) -> int:
         """Number of differences for which Holm's correction was made."""
-        return sum(each.p_value is not None for each in self.differences)
+        return num_comparisons(self.differences)
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as JSON-ready data."""
@@ -77,7 +54,7 @@ class Comparison:
                 result.to_json() | {"ci95": None if result.ci95 is None else list(result.ci95)}
                 for result in self.results
             ],
-            "differences": [asdict(each) for each in self.differences],
+            "differences": [each.to_json() for each in self.differences],
             "correction": {"method": "Holm", "comparisons": self.num_comparisons},
         }
 
@@ -98,80 +75,37 @@ def compare(results: Sequence[Result], metric: str, baseline: str | None = None)
     require_comparable(results)
     sources = sorted(results, key=lambda result: (-result.score, result.name))
     chosen = choose_baseline(sources, baseline)
-    pairs = pairs_of(sources, chosen)
-    found = [_difference(*pair) for pair in pairs]
-    p_values = holm_of_known(each.p_value for each, _ in found)
-    differences = tuple(
-        _with_conclusion(*pair, *each, p_holm)
-        for pair, each, p_holm in zip(pairs, found, p_values, strict=True)
-    )
-    return Comparison(metric=metric, results=tuple(sources), baseline=chosen, differences=differences)
-
-
-def holm_of_known(p_values: Iterable[float | None]) -> list[float | None]:
-    """Holm's correction of the p-values that are not None."""
-    p_values = list(p_values)
-    known = iter(holm([p_value for p_value in p_values if p_value is not None]))
-    return [None if p_value is None else next(known) for p_value in p_values]
+    differences = corrected(difference(*pair) for pair in pairs_of(sources, chosen))
+    return Comparison(metric=metric, results=tuple(sources), baseline=chosen, differences=tuple(differences))
 
 
 UNRELIABLE_INTERVALS = ("has", "ncnpmi")
 """Scores whose 95 % intervals cover more often than they say (docs/error_rates.md): nothing is concluded from them."""
 
 
-def _difference(first: Result, second: Result) -> tuple[MeanDifference, str]:
-    """The difference of two sources, and what it is computed from."""
+def difference(first: Result, second: Result) -> Difference:
+    """The difference of two sources, before the correction."""
     one, other = first.seed_scores, second.seed_scores
+    has_seeds = min(len(one), len(other)) > 1
+    is_paired = has_seeds and first.seeds == second.seeds
+    unclear = Difference(mean=first.score - second.score)
     why = repetition((first, second))
     if why is not None:
-        return MeanDifference(mean=first.score - second.score, ci95=None, p_value=None), why
-    if len(one) > 1 and first.seeds == second.seeds:
-        return paired_difference(one - other), f"paired by {len(one)} seeds"
-    if len(one) > 1 and len(other) > 1:
-        return unpaired_difference(one, other), f"{len(one)} and {len(other)} seeds, unpaired"
-    if first.signature.partition("|")[0] in UNRELIABLE_INTERVALS:
-        mean = first.score - second.score
-        return MeanDifference(
-            mean=mean, ci95=None, p_value=None
-        ), "its intervals are too wide: train several seeds"
-    if first.ci95 is not None and second.ci95 is not None:
-        return (
-            difference_of_estimates(first.score, first.ci95, second.score, second.ci95),
-            "intervals of the scores",
-        )
-    return MeanDifference(mean=first.score - second.score, ci95=None, p_value=None), "no interval"
-
-
-def _with_conclusion(
-    first: Result, second: Result, found: MeanDifference, basis: str, p_holm: float | None
-) -> Difference:
-    """The difference with its conclusion after the correction."""
-    return Difference(
-        source=first.name,
-        baseline=second.name,
-        mean=found.mean,
-        ci95=found.ci95,
-        p_value=found.p_value,
-        p_holm=p_holm,
-        basis=basis,
-        conclusion=_conclusion(found.mean, found.ci95, p_holm),
-    )
-
-
-def _conclusion(mean: float, ci95: Interval | None, p_holm: float | None) -> Conclusion:
-    if p_holm is not None:
-        return "inside the noise" if p_holm >= ALPHA else "higher" if mean > 0 else "lower"
-    # an interval without a p-value has no spread
-    return "inside the noise" if ci95 is not None and abs(mean) < NO_SPREAD else "unknown"
-
-
-def corrected(differences: Sequence[Difference]) -> list[Difference]:
-    """Differences of several metrics with Holm's correction for all of them together."""
-    p_values = holm_of_known(each.p_value for each in differences)
-    return [
-        replace(each, p_holm=p_holm, conclusion=_conclusion(each.mean, each.ci95, p_holm))
-        for each, p_holm in zip(differences, p_values, strict=True)
-    ]
+        measured, basis = unclear, why
+    elif is_paired:
+        measured, basis = paired_difference(one - other), f"paired by {len(one)} seeds"
+    elif has_seeds:
+        measured, basis = unpaired_difference(one, other), f"{len(one)} and {len(other)} seeds, unpaired"
+    elif first.signature.partition("|")[0] in UNRELIABLE_INTERVALS:
+        measured, basis = unclear, "its intervals are too wide: train several seeds"
+    elif first.ci95 is not None and second.ci95 is not None:
+        measured = difference_of_estimates(first.score, first.ci95, second.score, second.ci95)
+        basis = "intervals of the scores"
+    else:
+        measured, basis = unclear, "no interval"
+    if has_seeds and why is None:
+        measured = with_effect(measured, one, other, is_paired=is_paired)
+    return replace(measured, source=first.name, baseline=second.name, basis=basis)
 
 
 def require_comparable(results: Sequence[Result]) -> None:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.comparison.differences import Difference, compare, corrected
+from ecsuite.eval.comparison.differences import compare
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.html_report.overview import shown
 from ecsuite.eval.metrics import SCORES
 from ecsuite.eval.records.source import Source
+from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
 from ecsuite.eval.sweeps.tables import DIRECTIONS, Table
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -46,7 +47,7 @@ class Differences:
     @property
     def num_comparisons(self) -> int:
         """Number of p-values that Holm's correction is made for."""
-        return sum(each.p_value is not None for _, _, each in self.rows)
+        return num_comparisons(each for _, _, each in self.rows)
 
 
 def about_scores(sources: Sequence[Source], names: Sequence[str]) -> list[ScoreAbout]:

@@ -65,9 +65,7 @@ def conclusions(scores: Sequence[Score], num_messages: int | None) -> list[Concl
         scores: All scores of the table, for which Holm's correction is made.
         num_messages: Of the corpus; None without a corpus. Scores of agents do not depend on it.
     """
-    p_values = [p_value(score) for score in scores]
-    known = iter(holm([each for each in p_values if each is not None]))
-    corrected = [None if each is None else next(known) for each in p_values]
+    corrected = holm([p_value(score) for score in scores])
     return [_conclusion(score, p_holm, num_messages) for score, p_holm in zip(scores, corrected, strict=True)]
 
 

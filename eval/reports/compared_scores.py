@@ -8,7 +8,6 @@ from rich.table import Table
 from rich.text import Text
 
 from ecsuite.eval.comparison.all_scores import ComparedScore, ComparedScores
-from ecsuite.eval.comparison.differences import Difference
 from ecsuite.eval.comparison.results import EQUAL_SIZES, repetition
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.records.documents import XFERBENCH
@@ -16,6 +15,7 @@ from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.difference_tables import p_value_text
 from ecsuite.eval.reports.short_table import ARROWS, shown
+from ecsuite.eval.statistics.differences import Difference
 
 NAME_WIDTH = 16
 """Most columns of a source's name."""
@@ -39,7 +39,7 @@ def notes(compared: ComparedScores) -> list[str]:
     differences = [each for score in compared.scores for each in score.differences]
     lines = []
     if len(compared.sources) > 2:
-        clear = [(score, each) for score in compared.scores for each in score.differences if _is_clear(each)]
+        clear = [(score, each) for score in compared.scores for each in score.differences if each.is_clear]
         lines.append(f"{len(clear)} of {len(differences)} differences are outside the noise:")
         lines += [
             f"  {score.name}: {each.source} {each.conclusion} than {each.baseline} ({p_text(each)})"
@@ -98,14 +98,10 @@ def _difference_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[st
     [each] = score.differences
     is_swapped = each.source != sources[0]
     mean = -each.mean if is_swapped else each.mean
-    if not _is_clear(each):
+    if not each.is_clear:
         return [shown(mean), p_value_text(each.p_holm), Text(each.conclusion, "dim")]
     higher = sources[0] if mean > 0 else sources[1]
     lower = sources[1] if mean > 0 else sources[0]
     better = {"higher": higher, "lower": lower}.get(score.direction or "")
     words = f"{higher} higher" if better is None else f"{better} better"
     return [shown(mean), p_value_text(each.p_holm), Text(words, "green")]
-
-
-def _is_clear(each: Difference) -> bool:
-    return each.conclusion in ("higher", "lower")

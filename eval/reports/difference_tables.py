@@ -6,9 +6,10 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.eval.comparison.differences import Comparison, Difference
+from ecsuite.eval.comparison.differences import Comparison
 from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report
+from ecsuite.eval.statistics.differences import Difference
 
 NAME_WIDTH = 24
 """Maximum width of source names."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 
 from ecsuite.eval.statistics.contingency import Floats
 
@@ -20,6 +20,11 @@ def student_quantile(share: float, freedom: float) -> float:
 def student_tail(value: float, freedom: float) -> float:
     """The share of Student's distribution above a value, with so many degrees of freedom."""
     return float(stdtr(freedom, -value))
+
+
+def noncentrality(value: float, freedom: float, share: float) -> float:
+    """The noncentrality of the t distribution, with so many degrees of freedom, of which a share is below a value."""
+    return float(nctdtrinc(freedom, share, value))
 
 
 def normal_quantile(share: float) -> float:

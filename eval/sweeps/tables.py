@@ -288,7 +288,7 @@ def best_of(values: Sequence[Sequence[float]], direction: str | None) -> list[bo
     first = max(defined, key=lambda place: sign * np.mean(values[place]))
     others = [place for place in defined if place != first]
     p_values = holm([_p_value(values[first], values[place]) for place in others])
-    ties = {place for place, p in zip(others, p_values, strict=True) if p >= SIGNIFICANCE}
+    ties = {place for place, p in zip(others, p_values, strict=True) if p is not None and p >= SIGNIFICANCE}
     if len(ties) == len(others):
         return [False] * len(values)
     return [place == first or place in ties for place in range(len(values))]

@@ -8,6 +8,7 @@ from ecsuite.eval.comparison.differences import choose_baseline, pairs_of, requi
 from ecsuite.eval.comparison.results import EQUAL_SIZES, UNSIGNED, Result, repetition
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.statistics.bootstrap import FEWEST, NUM_RESAMPLES, SEED, expanded_level
+from ecsuite.eval.statistics.differences import Difference, num_comparisons
 from ecsuite.eval.xferbench.comparison.anchors import (
     PUBLISHED_NAME,
     RUN_DEGREES,
@@ -15,13 +16,7 @@ from ecsuite.eval.xferbench.comparison.anchors import (
     anchors_for,
     published_baseline,
 )
-from ecsuite.eval.xferbench.comparison.differences import (
-    Difference,
-    SeedNoise,
-    corrected,
-    difference,
-    seed_noise,
-)
+from ecsuite.eval.xferbench.comparison.differences import SeedNoise, difference, seed_noise, with_reasons
 from ecsuite.eval.xferbench.comparison.normalising import Normalised, normalised_scores
 from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix, by_kind, by_script
 from ecsuite.runtime.errors import ConfigError
@@ -64,7 +59,7 @@ class Comparison:
     @property
     def num_comparisons(self) -> int:
         """Number of differences for which Holm's correction was made."""
-        return sum(each.p_value is not None for each in self.differences)
+        return num_comparisons(self.differences)
 
     @property
     def notes(self) -> list[str]:
@@ -72,7 +67,7 @@ class Comparison:
         if not self.differences:
             intervals = "One source only: no comparison."
         elif len(self.targets) < FEWEST:
-            intervals = f"No intervals: {self.differences[0].ci_reason}."
+            intervals = f"No intervals: {self.differences[0].details['ci_reason']}."
         else:
             intervals = (
                 f"95 % CI: paired BCa bootstrap over {len(self.targets)} languages, level "
@@ -119,7 +114,7 @@ class Comparison:
                 }
                 for result in self.results
             ],
-            "differences": [asdict(each) for each in self.differences],
+            "differences": [each.to_json() for each in self.differences],
             "seed_noise": None if self.noise is None else asdict(self.noise),
             "normalised_reason": self.normalised_reason,
             "writing_systems": {
@@ -167,8 +162,8 @@ def compare(results: Sequence[Result], baseline: str | None = None) -> Compariso
     return Comparison(
         results=tuple(sources),
         baseline=chosen,
-        differences=corrected(
-            difference(first, second, noise) for first, second in pairs_of(sources, chosen)
+        differences=with_reasons(
+            [difference(first, second, noise) for first, second in pairs_of(sources, chosen)]
         ),
         noise=noise,
         normalised=() if isinstance(normalised, str) else tuple(normalised),

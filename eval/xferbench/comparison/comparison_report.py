@@ -8,9 +8,9 @@ from rich.text import Text
 
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.difference_tables import p_value_text
-from ecsuite.eval.statistics.differences import Interval
+from ecsuite.eval.statistics.differences import Difference, Interval
 from ecsuite.eval.xferbench.comparison.comparison import Comparison
-from ecsuite.eval.xferbench.comparison.differences import Difference
+from ecsuite.eval.xferbench.comparison.differences import in_words
 from ecsuite.eval.xferbench.comparison.drawing import draw_comparison
 from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix
 
@@ -67,7 +67,7 @@ def language_tables(comparison: Comparison) -> list[Table]:
     """Differences by language; several tables if a terminal is too narrow for all languages."""
     against = "the second source" if comparison.baseline is None else comparison.baseline.name
     rows = {
-        target: [_short(each.by_target[target]) for each in comparison.differences]
+        target: [_short(each.details["by_target"][target]) for each in comparison.differences]
         for target in comparison.targets
     }
     width = 1 + max(len(text) for target, cells in rows.items() for text in (target, *cells))
@@ -129,8 +129,9 @@ def _add_difference_columns(table: Table) -> None:
 
 
 def _difference_cells(each: Difference) -> list[str | Text]:
-    words, style = str(each.conclusion), {"better": "green", "worse": "red"}.get(each.conclusion, "dim")
-    if style != "dim" and each.seed_error is None:
+    words = in_words(each)
+    style = {"better": "green", "worse": "red"}.get(words, "dim")
+    if style != "dim" and each.details["seed_error"] is None:
         words, style = f"{words} (these models)", "dim"
     return [_short(each.mean), _interval(each.ci95), Text(words, style)]
 

@@ -9,19 +9,22 @@ noise is not known, the difference is one of two models, and not of their source
 between corpora that models read unequally often, since repetition alone changes scores (docs/mini_size.md).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
-from ecsuite.eval.comparison.differences import holm_of_known
 from ecsuite.eval.comparison.results import Result, repetition
 from ecsuite.eval.statistics.bootstrap import FEWEST, mean_interval
-from ecsuite.eval.statistics.differences import ALPHA, Interval, paired_difference
+from ecsuite.eval.statistics.differences import (
+    Conclusion,
+    Difference,
+    Interval,
+    corrected,
+    num_comparisons,
+    paired_difference,
+)
 from ecsuite.eval.statistics.distributions import student_quantile, student_tail
-
-Conclusion = Literal["better", "worse", "inside the noise", "unknown"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,36 +51,6 @@ class SeedNoise:
     def factor(self) -> float:
         """Number of standard errors that a difference must exceed: 2, or more for few seeds (Student's t)."""
         return max(2.0, student_quantile(0.975, self.degrees))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
-    """Difference of a source and a baseline; below 0 the source is better."""
-
-    source: str
-    """Name of the source."""
-    baseline: str
-    """Name of the baseline."""
-    by_target: Mapping[str, float]
-    """Difference of cross-entropy by target, nats per token, means over seeds."""
-    mean: float
-    """Mean over targets: the difference of the scores."""
-    ci95: Interval | None
-    """Paired bootstrap over languages."""
-    ci_reason: str | None
-    """Reason for a missing interval."""
-    seed_error: float | None
-    """Standard error of the mean due to seed noise; None if unknown."""
-    seed_threshold: float | None
-    """Absolute value that the mean must exceed to be larger than seed noise."""
-    p_value: float | None
-    """p-value of no difference: the largest of the paired t test over languages and the t test of seed noise, as far as
-    these are known, since the difference must exceed both; None if neither is, or if passes differ."""
-    conclusion: Conclusion
-    why: str
-    """Reason for the conclusion."""
-    p_holm: float | None = None
-    """p-value with Holm's correction for all differences that are shown."""
 
 
 def seed_noise(results: Sequence[Result]) -> SeedNoise | None:
@@ -113,36 +86,41 @@ def difference(result: Result, baseline: Result, noise: SeedNoise | None) -> Dif
         None if noise is None else noise.p_value(mean, *num_seeds),
     ]
     unequal = repetition((result, baseline))
-    conclusion, why = judge(mean, ci95, threshold) if unequal is None else ("unknown", unequal)
+    judged, why = judge(mean, ci95, threshold) if unequal is None else ("unknown", unequal)
+    known = [p_value for p_value in p_values if p_value is not None]
     return Difference(
         source=result.name,
         baseline=baseline.name,
-        by_target=dict(zip(targets, gaps.tolist(), strict=True)),
         mean=mean,
         ci95=ci95,
-        ci_reason=reason if ci95 is None else None,
-        seed_error=error,
-        seed_threshold=threshold,
-        p_value=None
-        if unequal is not None
-        else max((p_value for p_value in p_values if p_value is not None), default=None),
-        conclusion=conclusion,
-        why=why,
+        p_value=max(known, default=None) if unequal is None else None,
+        basis="languages and seeds",
+        judged=judged,
+        details={
+            "by_target": dict(zip(targets, gaps.tolist(), strict=True)),
+            "ci_reason": reason if ci95 is None else None,
+            "seed_error": error,
+            "seed_threshold": threshold,
+            "why": why,
+        },
     )
 
 
-def corrected(differences: Iterable[Difference]) -> tuple[Difference, ...]:
-    """The differences with Holm's correction, and with the conclusion that follows from it."""
-    found = list(differences)
-    p_values = holm_of_known(each.p_value for each in found)
-    num_comparisons = sum(p_value is not None for p_value in p_values)
-    many = f", corrected for {num_comparisons} comparisons," if num_comparisons > 1 else ""
-    for place, (each, p_holm) in enumerate(zip(found, p_values, strict=True)):
-        found[place] = replace(each, p_holm=p_holm)
-        if each.conclusion in ("better", "worse") and p_holm is not None and p_holm >= ALPHA:
-            why = f"its p-value{many} is {p_holm:.2f}"
-            found[place] = replace(found[place], conclusion="inside the noise", why=why)
-    return tuple(found)
+def with_reasons(differences: Sequence[Difference]) -> tuple[Difference, ...]:
+    """Corrected differences; where the correction makes one noise, that is its reason."""
+    number = num_comparisons(differences)
+    many = f", corrected for {number} comparisons," if number > 1 else ""
+    return tuple(
+        replace(each, details={**each.details, "why": f"its p-value{many} is {each.p_holm:.2f}"})
+        if each.judged in ("higher", "lower") and not each.is_clear
+        else each
+        for each in corrected(differences)
+    )
+
+
+def in_words(difference: Difference) -> str:
+    """The conclusion where lower is better."""
+    return {"lower": "better", "higher": "worse"}.get(difference.conclusion, difference.conclusion)
 
 
 def judge(mean: float, ci95: Interval | None, threshold: float | None) -> tuple[Conclusion, str]:
@@ -164,4 +142,4 @@ def judge(mean: float, ci95: Interval | None, threshold: float | None) -> tuple[
         return "unknown", f"one seed per source and fewer than {FEWEST} targets"
     exceeded = ["the spread over languages"] * (ci95 is not None) + ["seed noise"] * (threshold is not None)
     of_models = "" if threshold is not None else "; one seed each, so it is one of these models"
-    return "better" if mean < 0 else "worse", f"exceeds {' and '.join(exceeded)}{of_models}"
+    return "lower" if mean < 0 else "higher", f"exceeds {' and '.join(exceeded)}{of_models}"

@@ -11,6 +11,7 @@ from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, new_figure, s
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.xferbench.comparison.anchors import anchors_for
 from ecsuite.eval.xferbench.comparison.comparison import Comparison
+from ecsuite.eval.xferbench.comparison.differences import in_words
 
 GREY = "#777777"
 CONCLUSION_COLOURS = {"better": COLOURS[2], "worse": COLOURS[1], "inside the noise": GREY, "unknown": GREY}
@@ -117,13 +118,13 @@ def _draw_differences(comparison: Comparison, axes: Any) -> None:
         if each is None:
             axes.text(0, row, " baseline", fontsize=FONT_SIZE - 1, va="center", color=GREY)
             continue
-        colour = CONCLUSION_COLOURS[each.conclusion]
-        values = list(each.by_target.values())
+        colour = CONCLUSION_COLOURS[in_words(each)]
+        values = list(each.details["by_target"].values())
         axes.plot(values, [row - 0.24] * len(values), "|", ms=6, mew=1.2, color=GREY, alpha=0.7)
         if each.ci95 is not None:
             axes.plot(each.ci95, (row, row), color=colour, linewidth=1.6)
         axes.plot(each.mean, row, "o", ms=5, color=colour)
-    for conclusion in dict.fromkeys(each.conclusion for each in comparison.differences):
+    for conclusion in dict.fromkeys(in_words(each) for each in comparison.differences):
         axes.plot([], [], "o-", ms=5, color=CONCLUSION_COLOURS[conclusion], label=conclusion)
     axes.plot([], [], "|", ms=6, mew=1.2, color=GREY, alpha=0.7, label="one language")
     axes.margins(x=0.06)

@@ -5,9 +5,12 @@ import pytest
 from scipy import stats
 
 from ecsuite.eval.statistics.differences import (
+    Difference,
+    corrected,
     difference_of_estimates,
     paired_difference,
     unpaired_difference,
+    with_effect,
 )
 
 RNG = np.random.default_rng(0)
@@ -89,3 +92,67 @@ def test_coverage():
         )
         covered += [each.ci95[0] <= 0.5 <= each.ci95[1] for each in found]
     assert ((covered / 200 > 0.92) & (covered / 200 < 0.99)).all()
+
+
+def effect(first, second, *, is_paired=False):
+    first, second = np.array(first, float), np.array(second, float)
+    measured = paired_difference(first - second) if is_paired else unpaired_difference(first, second)
+    return with_effect(measured, first, second, is_paired=is_paired)
+
+
+def test_hedges_g_by_hand_and_its_interval_by_the_noncentral_t():
+    """Two groups of three whose means differ by one standard deviation: d = 1, J(4) = 1 - 3 / 15 = .8."""
+    found = effect([2, 3, 4], [1, 2, 3])
+    assert found.hedges_g == pytest.approx(0.8)
+    scale, t = np.sqrt(2 / 3), np.sqrt(3 / 2)
+    for bound, share in zip(found.hedges_g_ci95, (0.975, 0.025), strict=True):
+        assert stats.nct.cdf(t, 4, bound / 0.8 / scale) == pytest.approx(share, abs=1e-6)
+    turned = effect([1, 2, 3], [2, 3, 4])
+    assert turned.hedges_g == pytest.approx(-0.8)
+    assert turned.hedges_g_ci95 == pytest.approx((-found.hedges_g_ci95[1], -found.hedges_g_ci95[0]))
+
+
+def test_hedges_g_of_pairs_is_on_the_scale_of_groups():
+    """Pairs that differ by nearly the same have a narrow interval of g, which stays the difference by the spread."""
+    first = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    second = first - 1 + np.array([0.1, -0.1, 0.0, 0.1, -0.1])
+    pairs, groups = effect(first, second, is_paired=True), effect(first, second)
+    assert pairs.hedges_g == pytest.approx((1 - 3 / 15) * np.mean(first - second) / 1.5811, rel=0.05)
+    assert np.ptp(pairs.hedges_g_ci95) < np.ptp(groups.hedges_g_ci95) / 2
+
+
+def test_no_effect_size_without_a_spread_or_with_one_value():
+    assert effect([1, 1], [0, 0]).hedges_g is None
+    assert effect([1, 2, 3], [0, 1, 2], is_paired=True).hedges_g is None  # all pairs differ by the same
+    alone = with_effect(Difference(mean=1.0), np.array([1.0]), np.array([0.0, 2.0]))
+    assert alone.hedges_g is None and alone.hedges_g_ci95 is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_paired", [False, True])
+def test_intervals_of_hedges_g_cover_the_true_effect(is_paired):
+    rng, covered = np.random.default_rng(1), 0
+    for _ in range(1000):
+        shared = rng.normal(size=8) if is_paired else np.zeros(8)
+        first, second = (shared + rng.normal(size=8) + shift for shift in (0.8 * 2**0.5, 0.0))
+        spread = 2**0.5 if is_paired else 1.0
+        true = 0.8 * 2**0.5 / spread
+        low, high = effect(first, second, is_paired=is_paired).hedges_g_ci95
+        covered += low <= true * (1 - 3 / (4 * (7 if is_paired else 14) - 1)) <= high
+    assert 930 <= covered <= 970
+
+
+def test_the_conclusion_follows_the_correction():
+    """Of two differences with p .03, neither is left after Holm's correction; one alone is higher."""
+    [alone] = corrected([Difference(mean=1.0, p_value=0.03)])
+    both = corrected([Difference(mean=1.0, p_value=0.03), Difference(mean=-1.0, p_value=0.03)])
+    assert alone.conclusion == "higher" and [each.conclusion for each in both] == ["inside the noise"] * 2
+    [none, judged, barred] = corrected(
+        [
+            Difference(mean=1.0),
+            Difference(mean=-1.0, p_value=0.001, judged="lower"),
+            Difference(mean=-1.0, p_value=0.001, judged="unknown"),
+        ]
+    )
+    assert [none.conclusion, judged.conclusion, barred.conclusion] == ["unknown", "lower", "unknown"]
+    assert none.p_holm is None
