@@ -257,9 +257,8 @@ def icy(
         ConfigError: If a setting is not valid, or not read by the protocol.
         KeyboardInterrupt: If it was interrupted; the same call goes on from what is kept.
     """
-    from ecsuite.eval.icy.report import report
+    from ecsuite.eval.icy.benchmark import Icy
     from ecsuite.eval.icy.resolved import resolve
-    from ecsuite.eval.icy.result import measure
     from ecsuite.eval.icy.study import FIRST_SEED, load_study
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.studies.running import run
@@ -281,13 +280,13 @@ def icy(
     own_code.trust([*config.models, *config.receivers])
     chosen = resolve(config, device=choose_device(device).type)
     result = run(
-        lambda runner: measure(chosen, runner),
+        lambda runner: Icy().measure(chosen, runner),
         folder=Path(cache),
         place=Place(num_workers=workers),
         progress=progress,
         note=note,
     )
-    return Findings(report=report(result))
+    return Findings(report=Icy().report(chosen, result))
 
 
 def sweep(

@@ -26,12 +26,11 @@ from rows import Row, add_json_option, publish
 from ecsuite.agents.spec import AgentSpec, Role
 from ecsuite.eval.icy.acquisition import RunGroup
 from ecsuite.eval.icy.batches import Run
+from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.learners import make_learner
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
-from ecsuite.eval.icy.report import report
 from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.result import measure as measure_study
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
@@ -269,9 +268,9 @@ def time_row(model: str, num_workers: int, device: str) -> None:
     role, spec = read_model(model)
     study = resolve(StudyConfig(role=role, models=(str(spec),), seeds=(SEED,)), device=device)
     began = time.perf_counter()
-    result = measure_study(study, Runner(num_workers=num_workers))
+    result = Icy().measure(study, Runner(num_workers=num_workers))
     print(f"{model}: a row of seed {SEED} with {num_workers} processes: {time.perf_counter() - began:.1f} s")
-    for table in report(result).tables:
+    for table in Icy().report(study, result).tables:
         rich.print(table)
 
 

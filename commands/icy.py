@@ -8,9 +8,7 @@ import typer
 
 from ecsuite.commands.options import Plot, Seeds, advanced, given_options, read_seeds, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.eval.reports.canvas import prepare_picture
 from ecsuite.parts.own_code import trust
-from ecsuite.runtime.errors import ConfigError
 
 Names = list[str] | None
 
@@ -97,7 +95,10 @@ def icy(
     options: StudyOptions,
 ) -> None:
     """Measure how fast agents learn artificial grammars: the ICY benchmark of compositional bias."""
+    from ecsuite.eval.icy.benchmark import Icy
+    from ecsuite.eval.icy.resolved import resolve
     from ecsuite.eval.icy.study import FIRST_SEED, StudyConfig, load_study
+    from ecsuite.runtime.devices import choose_device
 
     given = {FIELDS.get(name, name): (name, option) for name, option in given_options(ctx).items()}
     settings = {field.name for field in fields(StudyConfig)} & given.keys()
@@ -106,35 +107,5 @@ def icy(
     config = load_study(study, changes, {key: option for key, (_, option) in given.items()})
     trust([*config.models, *config.receivers])
     require_read(ctx, f"--protocol {config.protocol}", [config.protocol], READS)
-    if save_corpora is not None:
-        if not config.can_save_corpora:
-            raise ConfigError("--save-corpora: expected senders, and none of them a hashtable")
-        if save_corpora.is_file():
-            raise ConfigError(f"--save-corpora {save_corpora}: expected a folder, got a file")
-    if plot is not None:
-        if not config.has_picture:
-            raise ConfigError("--plot: expected one model and one channel")
-        prepare_picture(plot)
-    from ecsuite.eval.icy.jobs import plan as plan_jobs
-    from ecsuite.eval.icy.jobs import plan_corpora
-    from ecsuite.eval.icy.resolved import resolve
-    from ecsuite.runtime.devices import choose_device
-
-    chosen = resolve(config, device=choose_device(options.device).type)
-    if options.plan:
-        corpora = {} if save_corpora is None else plan_corpora(chosen)
-        options.print_plan([*plan_jobs(chosen).values(), *corpora.values()])
-        return
-    from ecsuite.eval.icy.announcement import announce
-    from ecsuite.eval.icy.report import report
-    from ecsuite.eval.icy.result import IcyResult, measure
-    from ecsuite.jobs.graph import Runner
-
-    def run(runner: Runner) -> IcyResult:
-        if not options.quiet and not options.as_json:
-            for line in announce(chosen, runner):
-                runner.note(line)
-        return measure(chosen, runner, corpora=save_corpora)
-
-    result = options.run(run, device=chosen.device, announces=False)
-    report(result).publish(out=options.out, picture=plot, as_json=options.as_json)
+    device = choose_device(options.device).type
+    options.publish(Icy(), resolve(config, device=device, corpora=save_corpora), plot=plot)

@@ -64,6 +64,7 @@ class StudyOptions:
             plot: The file of `--plot`, if it has one.
         """
         if plot is not None:
+            benchmark.require_figure(study)
             prepare_picture(plot)
         device = benchmark.device(study)
         if self.plan:

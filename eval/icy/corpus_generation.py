@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
 from torch import Tensor
 
 from ecsuite.eval.icy.learners import LogitsBuilder
@@ -20,6 +21,7 @@ from ecsuite.formats import write_corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 from ecsuite.grammars.words import all_meanings, symbol_type
+from ecsuite.jobs.job import Job, Result
 from ecsuite.runtime.devices import computing
 
 BATCH = 4096
@@ -43,6 +45,24 @@ def messages_of(
             # EOS is never a target, and messages have a fixed length: choose among content symbols only.
             batches.append(torch.stack(builder.logits)[..., 1:].argmax(-1).t() + 1)
     return torch.cat(batches).numpy().astype(symbol_type(geometry.vocab_size))
+
+
+def write_corpora(study: Study, results: Mapping[Job, Result]) -> list[Path]:
+    """Write the messages of the trained senders of a study into folders in its folder of corpora, and return these.
+
+    Args:
+        study: The study.
+        results: Of the jobs of `plan_corpora`, with arrays.
+    """
+    folders = []
+    for job, result in results.items():
+        if result.failure is None and result.value["is_trained"]:
+            assert result.arrays is not None and study.corpora is not None
+            messages = load_file(result.arrays)["messages"]
+            folders.append(
+                write_sender_corpus(study, job.inputs["model"], result.value, messages, study.corpora)
+            )
+    return folders
 
 
 def write_sender_corpus(

@@ -210,7 +210,9 @@ def plan(study: Study) -> dict[Name, Job]:
 
 
 def plan_corpora(study: Study) -> dict[Name, Job]:
-    """The jobs that give the messages of the senders of a study; named as in `plan`."""
+    """The jobs that give the messages of the senders of a study, named as in `plan`; none if none are wanted."""
+    if study.corpora is None:
+        return {}
     return {
         name: Job(
             speak,

@@ -1,6 +1,7 @@
 """A study with all its defaults: everything that can change its results, checked before anything runs."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -74,6 +75,8 @@ class Study:
     """Most updates on others, as a multiple of those on CONCAT with the same seed."""
     max_steps: int
     """End-to-end updates."""
+    corpora: Path | None = None
+    """Folder for the messages of the trained senders for all meanings; None: they are not wanted."""
 
     @property
     def geometry(self) -> Geometry:
@@ -90,18 +93,23 @@ class Study:
         return link if self.config.supervised == "same" else SupervisedChannel()
 
 
-def resolve(config: StudyConfig, *, device: str = "cpu") -> Study:
+def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = None) -> Study:
     """Resolve the defaults of a study.
 
     Args:
         config: What is asked.
         device: cpu, cuda or mps.
+        corpora: See `Study`; only of senders, none of them a hashtable.
 
     Raises:
-        ConfigError: If a metric or table is unknown, there are too few words for the values of an attribute, or a
-            hashtable is asked for what it cannot do.
+        ConfigError: If a metric or table is unknown, there are too few words for the values of an attribute, a
+            hashtable is asked for what it cannot do, or corpora cannot be written.
     """
     protocol = config.protocol
+    if corpora is not None and not config.can_save_corpora:
+        raise ConfigError("--save-corpora: expected senders, and none of them a hashtable")
+    if corpora is not None and corpora.is_file():
+        raise ConfigError(f"--save-corpora {corpora}: expected a folder, got a file")
     is_pair = protocol == "end-to-end"
     models = tuple(str(parse_model(config.role, model)) for model in config.models)
     receivers = tuple(str(parse_model("receiver", receiver)) for receiver in config.receivers)
@@ -146,6 +154,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu") -> Study:
         basis_cap=basis_caps.get(protocol, MOST_STEPS),
         cap=1.0 if protocol == "budget" else float(config.cap_ratio),
         max_steps=config.max_steps or STEPS_END_TO_END,
+        corpora=corpora,
     )
 
 

@@ -34,6 +34,10 @@ class Benchmark(ABC, Generic[Study, Finding]):
     def report(self, study: Study, finding: Finding) -> Report:
         """Tables, notes, JSON and the figure."""
 
+    def require_figure(self, study: Study) -> None:
+        """Refuse a figure, before anything is computed, where there is none; `ConfigError`."""
+        return
+
     def device(self, study: Study) -> str:
         """Type of the device on which the jobs compute: cpu, cuda or mps."""
         return "cpu"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ecsuite.eval.icy import acquisition
-from ecsuite.eval.icy import result as icy_result
+from ecsuite.eval.icy.benchmark import Icy
 
 SMALL = ["--num-attributes", "2", "--num-values", "3", "--word-length", "2"]
 QUICK = [*SMALL, "--hidden-size", "16", "--target", "0.5", "--workers", "1"]
@@ -205,7 +205,7 @@ def test_metrics_of_grammars_as_table_json_and_picture(ecsuite, as_json):
 )
 def test_without_matplotlib_a_picture_is_refused_before_the_work(ecsuite, monkeypatch, command):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(icy_result, "measure", lambda *_, **__: pytest.fail("it should be refused first"))
+    monkeypatch.setattr(Icy, "measure", lambda *_, **__: pytest.fail("it should be refused first"))
     code, out, err = ecsuite("icy", *command, *SMALL, "--plot", "a.svg")
     assert (code, out, files()) == (2, "", set())
     assert err == "a picture needs matplotlib: pip install 'ecsuite[plots]'\n"

@@ -99,8 +99,8 @@ def xferbench(runner, folder, _):
 
 
 def icy(runner, folder, _):
+    from ecsuite.eval.icy.benchmark import Icy
     from ecsuite.eval.icy.resolved import resolve
-    from ecsuite.eval.icy.result import measure
     from ecsuite.eval.icy.study import StudyConfig
 
     config = StudyConfig(
@@ -111,7 +111,7 @@ def icy(runner, folder, _):
         num_values=4,
         hidden_size=16,
     )
-    return measure(resolve(config), runner).to_json()
+    return Icy().measure(resolve(config), runner).to_json()
 
 
 def xtreme(runner, _, ask):

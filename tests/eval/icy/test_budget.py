@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.report import budget_table, report
 from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.result import measure as run_study
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.jobs.graph import Runner
 
@@ -24,7 +24,7 @@ TINY = {
 
 def measure(models=("fc2l",), seeds=(1, 2), **settings):
     study = resolve(StudyConfig(protocol="budget", models=models, seeds=seeds, **{**TINY, **settings}))
-    return run_study(replace(study, training=replace(study.training, lr=0.01)), Runner())
+    return Icy().measure(replace(study, training=replace(study.training, lr=0.01)), Runner())
 
 
 def rows_of(**settings):

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from ecsuite.eval.icy import corpus_generation as speaking
-from ecsuite.eval.icy.corpus_generation import messages_of
+from ecsuite.eval.icy.benchmark import Icy
+from ecsuite.eval.icy.corpus_generation import messages_of, write_corpora
 from ecsuite.eval.icy.jobs import plan_corpora
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.result import measure, write_corpora
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.formats import read_corpus
 from ecsuite.grammars.geometry import Geometry
@@ -32,8 +32,9 @@ def study_of(model, grammar="perm", lr=1e-2, **settings):
 
 def written(study, folder):
     """The folder of the corpus of the only grammar besides CONCAT."""
+    study = replace(study, corpora=folder / "said")
     results = Runner(folder=folder / "kept").run(list(plan_corpora(study).values()), needs_arrays=True)
-    return write_corpora(study, results, folder / "said")[-1]
+    return write_corpora(study, results)[-1]
 
 
 def rows(corpus):
@@ -59,7 +60,7 @@ def test_eos_is_never_produced():
 
 def test_the_metadata_names_model_and_language(tmp_path):
     study = study_of("fc1l", "shufdet,decides=first", target=0.5)
-    result = measure(study, Runner(folder=tmp_path / "kept"))
+    result = Icy().measure(study, Runner(folder=tmp_path / "kept"))
     metadata = json.loads((written(study, tmp_path) / "metadata.json").read_text())
     assert metadata["speaker"] == "fc1l"
     assert metadata["taught"] == "shufdet,decides:first|2x3|w2|V4|seed:5|v:1"

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.drawing import curves
 from ecsuite.eval.icy.end_to_end import MEASURES
 from ecsuite.eval.icy.report import pairs_table, report
 from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.result import measure as run_study
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.jobs.graph import Runner
 
@@ -29,7 +29,7 @@ TINY = {
 def measure(seeds=(1, 2), lr=0.01, folder=None, basis_cap=20_000, **settings):
     study = resolve(StudyConfig(protocol="end-to-end", seeds=seeds, **{**TINY, **settings}))
     study = replace(study, basis_cap=basis_cap, training=replace(study.training, lr=lr))
-    return run_study(study, Runner(folder=folder))
+    return Icy().measure(study, Runner(folder=folder))
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.drawing import draw_bars
 from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.report import metrics_table
 from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.result import measure
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.eval.metrics.score import Options
 from ecsuite.grammars.geometry import Geometry
@@ -25,7 +25,7 @@ BINARY = {"num_attributes": 2, "num_values": 5, "word_length": 5, "vocab_size": 
 
 
 def run_study(runner=None, **settings):
-    return measure(resolve(StudyConfig(protocol="metrics", **settings)), runner or Runner())
+    return Icy().measure(resolve(StudyConfig(protocol="metrics", **settings)), runner or Runner())
 
 
 def grammar_metrics(grammars, geometry, seeds, metrics, published=None):

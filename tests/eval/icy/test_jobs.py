@@ -8,12 +8,12 @@ import torch
 from safetensors.numpy import load_file
 
 from ecsuite.eval.icy import acquisition
+from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.grouping import group_runs
 from ecsuite.eval.icy.jobs import learn_grammar, learn_grammars, measure_grammar, plan, speak, train_pair
 from ecsuite.eval.icy.measures import VERSIONS
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.result import measure
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
@@ -164,10 +164,10 @@ def test_more_seeds_and_other_workers_compute_only_what_is_new(runner, monkeypat
 
     monkeypatch.setattr(acquisition, "learn", counted)
     settings = {"num_attributes": 3, "num_values": 4, "word_length": 4, "grammars": ("perm",)}
-    first = measure(study(seeds=(1, 2, 3), **settings), runner)
+    first = Icy().measure(study(seeds=(1, 2, 3), **settings), runner)
     assert len(trained) == 6
     trained.clear()
-    more = measure(study(seeds=(1, 2, 3, 4, 5, 6), **settings), replace(runner, num_workers=1))
+    more = Icy().measure(study(seeds=(1, 2, 3, 4, 5, 6), **settings), replace(runner, num_workers=1))
     assert sorted(trained) == [(grammar, seed) for grammar in ("concat", "perm") for seed in (4, 5, 6)]
     assert more.rows[0].cells[0].runs[:3] == first.rows[0].cells[0].runs
     assert not runner.plan(plan(study(seeds=(2, 5), **settings)).values()).missing

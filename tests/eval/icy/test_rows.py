@@ -5,11 +5,11 @@ from math import sqrt
 
 import pytest
 
+from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.jobs import plan
 from ecsuite.eval.icy.published import ACQUISITION
 from ecsuite.eval.icy.report import report, row_cell
 from ecsuite.eval.icy.resolved import resolve
-from ecsuite.eval.icy.result import collect
 from ecsuite.eval.icy.rows import Cell
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.jobs.job import Result
@@ -51,7 +51,7 @@ def collected(*grammars, steps=STEPS, failures=(), **settings):
             "held_out": 0.5 + seed / 10 if study.training.held_out else None,
         }
         results[job] = Result(value=value, seconds=1.0)
-    return collect(study, results)
+    return Icy().collect(study, results)
 
 
 def only_row(*grammars, **settings):
