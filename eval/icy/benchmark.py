@@ -1,25 +1,27 @@
 """The benchmark: agents learn artificial grammars, and pairs of them are trained end to end."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ecsuite.eval.icy.announcement import announce
 from ecsuite.eval.icy.budget import collect_budget
 from ecsuite.eval.icy.corpus_generation import write_corpora
 from ecsuite.eval.icy.end_to_end import collect_pairs
 from ecsuite.eval.icy.grammar_metrics import collect_metrics
-from ecsuite.eval.icy.jobs import plan, plan_corpora
+from ecsuite.eval.icy.jobs import Name, plan, plan_corpora
 from ecsuite.eval.icy.report import report
 from ecsuite.eval.icy.resolved import Study
-from ecsuite.eval.icy.result import IcyResult
+from ecsuite.eval.icy.result import AnyRow, IcyResult
 from ecsuite.eval.icy.rows import collect_rows
+from ecsuite.eval.icy.study import ProtocolName
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Job, Result
 from ecsuite.runtime.errors import ConfigError
 
-COLLECTORS = {
+COLLECTORS: dict[ProtocolName, Callable[[Study, Mapping[Name, Mapping[str, Any]]], Sequence[AnyRow]]] = {
     "exact": collect_rows,
     "paper": collect_rows,
     "budget": collect_budget,
