@@ -133,6 +133,11 @@ COMMANDS = {
         "Compare the scores of several sources, with intervals and corrections.",
         ("a.json b.json french.json", "runs/a runs/b --metric topsim --out differences.json"),
     ),
+    "power": Entry(
+        COMPARE,
+        "How many seeds find a difference, from the spread of runs that you have.",
+        ("runs/a-* --metric topsim --effect 0.05", "runs/study --metric accuracy --power 0.9"),
+    ),
     "table": Entry(
         COMPARE,
         "A table of many runs: means over seeds; text, Markdown, LaTeX or CSV.",

@@ -64,8 +64,9 @@ As = Annotated[
     typer.Option(
         "--as",
         rich_help_panel=OUTPUT,
+        metavar="FORM",
         callback=_require_one_form,
-        help="How tables are printed; LaTeX is for the package booktabs.",
+        help="How tables are printed: text, markdown, latex (with booktabs), csv or html.",
     ),
 ]
 Quiet = Annotated[

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ecsuite.eval.metrics import SCORES
-from ecsuite.eval.records.frames import as_frame
 from ecsuite.files.checksums import require_unchanged_text
 from ecsuite.formats.strict_json import read_json
 from ecsuite.parts.config import decoded, parse_yaml
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.table import as_frame
 
 Status = Literal["done", "failed", "capped", "diverged"]
 """How a run ended: as its settings say; with an error; by the clock, a stop or pruning; with values that are not

@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from ecsuite.eval.records.frames import as_frame
 from ecsuite.eval.reports.console import Report
+from ecsuite.tables.table import as_frame
 
 ROWS = ("rows", "differences", "scores", "sources")
 """Keys of the lists in the results of the commands, of which the first that has something is the frame."""

@@ -16,7 +16,6 @@ from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.side_by_side import computed
-from ecsuite.eval.records.frames import as_frame
 from ecsuite.eval.reports.console import print_json, write_json
 from ecsuite.eval.reports.full_table import full_table
 from ecsuite.eval.reports.samples import Sample, samples_of
@@ -34,6 +33,7 @@ from ecsuite.eval.statistics.counting import (
 from ecsuite.eval.statistics.message_labels import message_labels_kept
 from ecsuite.files.format_numbers import with_format
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.table import as_frame
 
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run

@@ -1,0 +1,59 @@
+"""How many seeds find a difference: known values, simulation, and mistakes."""
+
+import numpy as np
+import pytest
+from compared_sources import source
+from scipy import stats
+
+from ecsuite.eval.comparison.power import num_seeds, power_of, seeds_needed, smallest_effect
+from ecsuite.runtime.errors import ConfigError
+
+
+def games(*values):
+    return [
+        source(str(place), *([value] for value in row), targets=["a"]) for place, row in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(("effect", "expected"), [(0.2, 394), (0.5, 64), (0.8, 26)])
+def test_seeds_are_those_of_cohens_table(effect, expected):
+    """Cohen (1988), Table 2.4.1: power .80, two-sided at .05: 393, 64, 26 (the first is 394 by the exact t)."""
+    assert num_seeds(effect, 0.8) == expected
+    assert power_of(effect, expected) >= 0.8 > power_of(effect, expected - 1)
+
+
+def test_the_smallest_effect_is_the_inverse():
+    for seeds in (2, 5, 50):
+        assert power_of(smallest_effect(seeds, 0.8), seeds) == pytest.approx(0.8, abs=1e-3)
+
+
+def test_power_is_the_share_of_tests_that_find_a_difference():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(2, 4000, 5))
+    found = stats.ttest_ind(first + 2.0, second, axis=1).pvalue < 0.05
+    assert found.mean() == pytest.approx(power_of(2.0, 5), abs=0.02)
+
+
+def test_the_spread_is_pooled_over_sources():
+    """Sources of 2 and 3 seeds: squares 2 + 8 = 10 over 3 degrees of freedom."""
+    found = seeds_needed(games([1, 3], [0, 2, 4]), "topsim", 5.0, 0.8)
+    assert found.sd == pytest.approx((10 / 3) ** 0.5) and (found.degrees, found.num_sources) == (3, 2)
+    assert found.sd_ci95[0] == pytest.approx((10 / stats.chi2.ppf(0.975, 3)) ** 0.5)
+    low, high = found.seeds_range
+    assert low <= found.seeds <= high and found.seeds == num_seeds(5 / found.sd, 0.8)
+    assert "A difference of 5 needs" in found.notes()[0]
+    differences = [row[1] for row in found.smallest]
+    assert differences == sorted(differences, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [([[1], [2]], "no source has two seeds"), ([[1, 1]], "all seeds of a source have one score")],
+)
+def test_no_spread_is_told(values, message):
+    with pytest.raises(ConfigError, match=message):
+        seeds_needed(games(*values), "topsim", None, 0.8)
+
+
+def test_a_difference_that_no_plan_finds_has_an_end():
+    assert num_seeds(1e-9, 0.8) == 100_000
