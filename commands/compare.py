@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import Json, Out, Plot, Results
-from ecsuite.eval.reports.canvas import check_picture, prepare_picture
+from ecsuite.eval.figures.canvas import check_picture, prepare_picture
 from ecsuite.files.atomic_files import prepare_output_file
 
 

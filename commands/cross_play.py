@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import Json, Out, Plot
-from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.files.atomic_files import prepare_output_file
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ecsuite.commands.options import OUTPUT, Json, Plot, Seed, require_read
-from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.eval.reports.console import print_json, write_json
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.runtime.errors import ConfigError, look_up

@@ -30,7 +30,7 @@ def plot(
     ] = None,
 ) -> None:
     """Draw learning curves, a line a run; of a sweep means and bands over seeds, or scores by settings."""
-    from ecsuite.eval.reports.canvas import check_picture, prepare_picture
+    from ecsuite.eval.figures.canvas import check_picture, prepare_picture
 
     look_up("--kind", kind, dict.fromkeys(KINDS))
     for run in runs:

@@ -7,7 +7,7 @@ import typer
 
 from ecsuite.commands.corpus_options import Columns, roles_in
 from ecsuite.commands.options import Plot, Set
-from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.eval.figures.canvas import prepare_picture
 
 FLAGS = {"world.columns": "--column"}
 """How users write a setting, for messages."""

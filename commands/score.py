@@ -20,7 +20,8 @@ from ecsuite.commands.options import (
     xferbench_options,
 )
 from ecsuite.commands.study_options import StudyOptions, has_study_options
-from ecsuite.eval.reports.canvas import corpus_name, prepare_picture, require_matplotlib
+from ecsuite.eval.figures.canvas import prepare_picture, require_matplotlib
+from ecsuite.eval.reports.languages import corpus_name
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 

@@ -8,7 +8,7 @@ import typer
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import SET, Plot
 from ecsuite.commands.preview import ROUNDS, show_rounds
-from ecsuite.eval.reports.canvas import prepare_picture
+from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.runtime.errors import ConfigError
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.reports.canvas import format_curves, new_figure, save
+from ecsuite.eval.figures.canvas import ends, save
+from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.files.format_numbers import with_format
 from ecsuite.people.agents_findings import KINDS, Learned
 from ecsuite.people.agents_game import BLOCK, ROLES
@@ -74,22 +75,18 @@ def agents_result(study: Study, language: AgentsLanguage, found: Sequence[Learne
 
 
 def draw_learning(study: Study, found: Sequence[Learned], file: Path) -> None:
-    """Draw the share of right answers by block, a panel a role; dashed lines are the agents', dotted is chance."""
-    figure = new_figure(4.2 * len(found), 3.2, layout="constrained")
-    panels = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
-    for axes, each in zip(panels, found, strict=True):
-        ends = [BLOCK * (block + 1) for block in range(len(each.accuracy["training"]))]
+    """Draw the share of right answers by block, a panel a role; dashed lines are the agents'."""
+    lines = []
+    for each in found:
+        panel = f"as {each.role} (N={each.participants}{', simulated' if study.simulated else ''})"
+        blocks = [BLOCK * (block + 1) for block in range(len(each.accuracy["training"]))]
         for kind, name in KINDS.items():
-            means = [mean.mean for mean in each.accuracy[kind]]
-            line = axes.errorbar(
-                ends, means, [mean.half_width or 0.0 for mean in each.accuracy[kind]], marker="o", label=name
-            )
-            colour = line.lines[0].get_color()
-            axes.plot(ends, each.agents[kind], linestyle="--", color=colour, label=f"{name}: agents")
-        axes.axhline(each.chance, linestyle=":", color="0.4", label="chance")
-        simulated = ", simulated" if study.simulated else ""
-        axes.set_title(f"as {each.role} (N={each.participants}{simulated})")
-        axes.set_ylim(0, 1.03)
-        format_curves(axes, "examples", "share of right answers" if each is found[0] else "")
-        axes.legend(loc="lower right")
-    save(figure, file)
+            means = each.accuracy[kind]
+            low, high = zip(*(ends(mean.mean, mean.half_width) for mean in means), strict=True)
+            y = [mean.mean for mean in means]
+            lines.append(Curve(x=blocks, y=y, low=low, high=high, name=name, kind="people", panel=panel))
+            lines.append(Curve(x=blocks, y=each.agents[kind], name=name, kind="agents", panel=panel))
+        lines.append(
+            Curve(x=blocks, y=[each.chance] * len(blocks), name="chance", kind="agents", panel=panel)
+        )
+    save(curves(lines, x="examples", y="share of right answers", limits=(0, 1.03)), file)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.reports.canvas import format_curves, new_figure, save
+from ecsuite.eval.figures.canvas import save
+from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.files.format_numbers import with_format
 from ecsuite.people.findings import BLOCK, Condition, Findings, Mean
 from ecsuite.people.published import PUBLISHED, SOURCE
@@ -149,16 +150,15 @@ def status_lines(study: Study, records: Sequence[Record], now: float) -> list[st
 
 def draw_curves(study: Study, found: Findings, file: Path) -> None:
     """Draw the learning curves, a panel a dataset and a line a language."""
-    figure = new_figure(4.2 * len(study.datasets), 3.2, layout="constrained")
-    panels = figure.subplots(1, len(study.datasets), sharey=True, squeeze=False)[0]
-    for axes, dataset in zip(panels, study.datasets, strict=True):
-        for each in found.conditions:
-            if each.dataset == dataset and each.curve:
-                ends = [BLOCK * (block + 1) for block in range(len(each.curve))]
-                axes.plot(ends, each.curve, marker="o", label=f"{each.grammar} (N={each.participants})")
-        axes.set_title(f"{dataset}{' (simulated)' if study.simulated else ''}")
-        axes.set_ylim(0, 1)
-        format_curves(axes, "examples", "share of right answers" if dataset == study.datasets[0] else "")
-        if axes.has_data():
-            axes.legend(loc="lower right")
-    save(figure, file)
+    lines = [
+        Curve(
+            x=[BLOCK * (block + 1) for block in range(len(each.curve))],
+            y=each.curve,
+            name=f"{each.dataset} {each.grammar} (N={each.participants})",
+            panel=f"{each.dataset}{' (simulated)' if study.simulated else ''}",
+        )
+        for dataset in study.datasets
+        for each in found.conditions
+        if each.dataset == dataset and each.curve
+    ]
+    save(curves(lines, x="examples", y="share of right answers", limits=(0, 1)), file)

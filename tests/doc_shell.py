@@ -192,7 +192,7 @@ def prepare() -> None:
         "matplotlib.pyplot",
         "sklearn.metrics",
         "ecsuite.games.training",
-        "ecsuite.eval.reports.canvas",
+        "ecsuite.eval.figures.canvas",
     ):
         import_module(name)
     train = api.train

@@ -9,7 +9,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from ecsuite.eval.collections.correlations import CUT, Correlations, Pair
-from ecsuite.eval.reports.canvas import FONT_SIZE, TITLE_SIZE, label, new_figure, save, text_width
+from ecsuite.eval.figures.canvas import save
+from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.difference_tables import p_value_text
 from ecsuite.eval.statistics.counting import Floats
@@ -17,8 +18,6 @@ from ecsuite.eval.statistics.rank_correlation import Explained, Relation
 
 FEW_GROUPS = 10
 """With fewer groups, the percentiles of a bootstrap over groups are too narrow."""
-CELL = 0.34
-"""Side of a cell of the picture in inches."""
 
 
 def report(found: Correlations) -> Report:
@@ -167,50 +166,33 @@ def draw(found: Correlations, *files: Path) -> None:
     Raises:
         ConfigError: If matplotlib is missing.
     """
-    names = [label(name) for name in found.metrics]
     values, is_clear = _both_halves(found)
-    left = max(text_width(name) for name in names) + 0.25
-    side = CELL * len(names)
-    titles = ["Spearman's rho of metrics over corpora; numbers: the 95 % interval excludes 0"]
-    titles.append(
-        f"below the diagonal: plain; above: given {', '.join(found.given)}"
-        if found.given
-        else "both halves: the same"
+    texts = [
+        [_short(value) if clear else "" for value, clear in zip(*row, strict=True)]
+        for row in zip(values, is_clear, strict=True)
+    ]
+    below = f"below the diagonal: plain; above: given {', '.join(found.given)}"
+    groups = [names for names in found.clusters if len(names) > 1]
+    firsts = [min(found.metrics.index(name) for name in names) for names in groups]
+    figure = heat_map(
+        values,
+        found.metrics,
+        found.metrics,
+        texts=texts,
+        limits=(-1, 1),
+        scale="rho",
+        outlined=[
+            (first, first, len(names), len(names)) for first, names in zip(firsts, groups, strict=True)
+        ],
+        title="Spearman's rho of metrics over corpora; numbers: the 95 % interval excludes 0",
+        notes=[below if found.given else "both halves: the same"],
     )
-    width = max(left + side + 0.9, *(text_width(title, TITLE_SIZE) + 0.3 for title in titles))
-    height = side + left + 0.75
-    figure = new_figure(width, height)
-    axes = figure.add_axes((left / width, left / height, side / width, side / height))
-    picture = axes.imshow(np.ma.masked_invalid(values), cmap="RdBu", vmin=-1, vmax=1, aspect="equal")
-    axes.set_facecolor("#dddddd")
-    for (row, column), value in np.ndenumerate(values):
-        if row != column and is_clear[row, column]:
-            ink = "white" if abs(value) > 0.6 else "black"
-            text = f"{value:.2f}".replace("0.", ".").replace("1.00", "1")
-            axes.text(column, row, text, ha="center", va="center", fontsize=FONT_SIZE - 1.5, color=ink)
-    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=FONT_SIZE)
-    axes.set_yticks(range(len(names)), names, fontsize=FONT_SIZE)
-    axes.tick_params(length=0)
-    _outline_clusters(axes, found)
-    bar = figure.add_axes(((left + side + 0.15) / width, left / height, 0.12 / width, side / height))
-    figure.colorbar(picture, cax=bar).ax.tick_params(labelsize=FONT_SIZE)
-    for index, title in enumerate(titles):
-        figure.text(
-            0.1 / width, 1 - (0.2 + 0.22 * index) / height, title, fontsize=TITLE_SIZE - index, va="center"
-        )
     save(figure, *files)
 
 
-def _outline_clusters(axes: Any, found: Correlations) -> None:
-    """A line around the cells of each cluster of plain correlations."""
-    from matplotlib.patches import Rectangle
-
-    for names in found.clusters:
-        if len(names) > 1:
-            first = min(found.metrics.index(name) for name in names) - 0.5
-            axes.add_patch(
-                Rectangle((first, first), len(names), len(names), fill=False, edgecolor="black", lw=1.2)
-            )
+def _short(value: float) -> str:
+    """A correlation without the zero before its point."""
+    return f"{value:.2f}".replace("0.", ".").replace("1.00", "1")
 
 
 def _both_halves(found: Correlations) -> tuple[Floats, Any]:

@@ -8,19 +8,14 @@ import numpy as np
 
 from ecsuite.eval.collections.score_table import SIZES
 from ecsuite.eval.collections.scoring import ScoredMember
+from ecsuite.eval.figures.canvas import ARROWS, label, save
+from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.metrics import SCORES
-from ecsuite.eval.reports.canvas import FONT_SIZE, TITLE_SIZE, label, new_figure, save, text_width
-from ecsuite.eval.reports.short_table import ARROWS
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.distributions import average_ranks
 
 MOST_WITH_NUMBERS = 40
 """Most corpora whose scores are also written as numbers."""
-ROW, THIN_ROW = 0.2, 0.13
-"""Height of a row with and without numbers, in inches."""
-COLUMN, THIN_COLUMN = 0.46, 0.24
-"""Width of a column with and without numbers, in inches."""
-UNDEFINED = "#dddddd"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,53 +72,28 @@ def draw_map(found: ScoreMap, *files: Path) -> None:
     Raises:
         ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
     """
-    has_numbers = len(found.corpora) <= MOST_WITH_NUMBERS
-    row, column = (ROW, COLUMN) if has_numbers else (THIN_ROW, THIN_COLUMN)
-    size = FONT_SIZE if has_numbers else FONT_SIZE - 2
-    rows = [label(name) for name in found.corpora]
-    columns = [
-        label(name) + f" {ARROWS[SCORES[name][1] if name in SCORES else None]}".rstrip()
-        for name in found.scores
-    ]
-    title = "Scores of a collection: the colour is the rank among the corpora"
     notes = ["↑ higher is better, ↓ lower is better; grey: undefined"]
     if found.num_left_out:
         more = f"{found.num_left_out} scores" if found.num_left_out > 1 else "1 score"
         notes.append(f"not drawn: {more}, the same for all corpora or undefined for most")
-    left = max(text_width(name, size) for name in rows) + 0.25
-    bottom = max(text_width(name, FONT_SIZE) for name in columns) + 0.2
-    across, down = column * len(columns), row * len(rows)
-    head = 0.4 + 0.18 * len(notes)
-    width = max(
-        left + across + 0.95, text_width(title, TITLE_SIZE) + 0.3, *(text_width(note) + 0.3 for note in notes)
+    has_numbers = len(found.corpora) <= MOST_WITH_NUMBERS
+    figure = heat_map(
+        found.ranks,
+        found.corpora,
+        [label(name) + ARROWS[SCORES[name][1] if name in SCORES else None] for name in found.scores],
+        texts=[[_short(value) for value in row] for row in found.values] if has_numbers else None,
+        has_texts=has_numbers,
+        limits=(0, 1),
+        scale="rank among the corpora",
+        ends=("lowest", "highest"),
+        title="Scores of a collection: the colour is the rank among the corpora",
+        notes=notes,
     )
-    height = head + down + bottom
-    figure = new_figure(width, height)
-    axes = figure.add_axes((left / width, bottom / height, across / width, down / height))
-    picture = axes.imshow(np.ma.masked_invalid(found.ranks), cmap="viridis", vmin=0, vmax=1, aspect="auto")
-    axes.set_facecolor(UNDEFINED)
-    if has_numbers:
-        for (place, which), value in np.ndenumerate(found.values):
-            if np.isfinite(value):
-                ink = "white" if found.ranks[place, which] < 0.55 else "black"
-                text = _short(float(value))
-                axes.text(which, place, text, ha="center", va="center", fontsize=FONT_SIZE - 1.5, color=ink)
-    axes.set_xticks(range(len(columns)), columns, rotation=90, fontsize=FONT_SIZE, parse_math=False)
-    axes.set_yticks(range(len(rows)), rows, fontsize=size, parse_math=False)
-    axes.tick_params(length=0)
-    tall = min(down, 2.0)
-    bar = figure.add_axes(
-        ((left + across + 0.15) / width, (bottom + down - tall) / height, 0.12 / width, tall / height)
-    )
-    colours = figure.colorbar(picture, cax=bar)
-    colours.set_ticks([0, 1], labels=["lowest", "highest"])
-    colours.ax.tick_params(labelsize=FONT_SIZE)
-    figure.text(0.1 / width, 1 - 0.2 / height, title, fontsize=TITLE_SIZE, va="center")
-    for index, note in enumerate(notes):
-        figure.text(0.1 / width, 1 - (0.42 + 0.18 * index) / height, note, fontsize=FONT_SIZE, va="center")
     save(figure, *files)
 
 
 def _short(value: float) -> str:
     """A number of at most six characters."""
+    if not np.isfinite(value):
+        return ""
     return f"{value:.2f}" if abs(value) < 100 else f"{value:.3g}" if abs(value) >= 1e4 else f"{value:.0f}"

@@ -16,6 +16,7 @@ from ecsuite.eval.figures.canvas import (
     look,
     new_figure,
     plain,
+    ticks,
     write_title,
 )
 
@@ -95,6 +96,7 @@ def bars(
                 centre = groups.index(bar.group) + width * place
                 _draw(axes, bar, centre, width * 0.9, series.index(bar.series), handles, of_beside, most > 1)
         axes.set_ylabel(label(panel) if panel else "")
+        axes.yaxis.set_major_locator(ticks(5))
         axes.grid(axis="x", visible=False)
         axes.tick_params(axis="x", length=0)
         if axes.get_ylim()[0] < 0:

@@ -66,10 +66,11 @@ def look() -> Iterator[None]:
         ConfigError: If matplotlib is not installed.
     """
     try:
-        from matplotlib import style  # not pyplot, which has global state and may need a display
+        import matplotlib.figure  # not pyplot, which has global state and may need a display
+        import matplotlib.style
     except ImportError:
         raise missing_extra("a picture needs matplotlib", "plots") from None
-    with style.context(["default", LOOK]):
+    with matplotlib.style.context(["default", LOOK]):
         yield
 
 
@@ -99,6 +100,11 @@ def check_picture(file: Path) -> None:
     """Check the same, but write nothing: `ConfigError` if the suffix is wrong or matplotlib is not installed."""
     if file.suffix not in (".svg", ".png"):
         raise ConfigError(f"{file}: expected the name of a picture, ending in .svg or .png")
+    require_matplotlib()
+
+
+def require_matplotlib() -> None:
+    """Check before the work starts that figures can be drawn; `ConfigError` if matplotlib is not installed."""
     new_figure()
 
 
@@ -234,6 +240,13 @@ def fit(
     figure.set_layout_engine("none")  # what is drawn stays where it is
 
 
+def ticks(most: int) -> Any:
+    """At most so many ticks of an axis, however long it is: the layout would not see others come."""
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins=most)
+
+
 def _is_crowded(axes: Any) -> bool:
     """Whether level names below the axes lie on one another."""
     axes.xaxis.get_tightbbox()  # puts the names where they are now
@@ -265,6 +278,13 @@ def ink_on(colour: str) -> str:
     parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return "black" if 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.179 else "white"
+
+
+def ends(mean: float | None, half_width: float | None) -> tuple[float | None, float | None]:
+    """The ends of an interval around a mean; None where there is none."""
+    if mean is None or half_width is None:
+        return None, None
+    return mean - half_width, mean + half_width
 
 
 def finite(values: Sequence[float | None]) -> Any:

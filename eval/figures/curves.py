@@ -20,6 +20,7 @@ from ecsuite.eval.figures.canvas import (
     look,
     new_figure,
     plain,
+    ticks,
     write_title,
 )
 from ecsuite.eval.statistics.counting import Floats
@@ -96,20 +97,10 @@ def curves(
     figure = new_figure()
     across = min(MOST_IN_A_ROW, len(panels))
     down = math.ceil(len(panels) / across)
-    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=isinstance(y, str))
-    every_x = finite([value for line in lines for value in line.x])
-    are_listed = len(names) <= MAX_LISTED
-    looks = {
-        (name, kind): _look(place, number if len(kinds) > 1 else place, are_listed)
-        for place, name in enumerate(names)
-        for number, kind in enumerate(kinds)
-    }
+    grid: Any = figure.subplots(down, across, squeeze=False, sharex=True, sharey=isinstance(y, str))
+    looks = _looks(names, kinds)
     for place, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
-        for line in lines:
-            if line.panel == panel:
-                _draw(axes, line, looks[line.name, line.kind], has_band=are_listed)
-        for level in (levels or {}).values():
-            axes.axhline(level, **LEVEL)
+        _draw_panel(axes, lines, looks, panel, levels or {}, is_logarithmic=is_logarithmic)
         is_lowest, is_first = place + across >= len(panels), place % across == 0
         axes.tick_params(labelbottom=is_lowest)
         axes.set_xlabel(plain(x) if is_lowest else "")
@@ -118,20 +109,70 @@ def curves(
             axes.set_ylabel(plain(y) if is_first else "")
         else:
             axes.set_ylabel(plain(y[panel]))
-        _scale(axes, every_x, is_logarithmic)
         axes.set_ylim(*limits)
     for axes in grid.flat[len(panels) :]:
         axes.remove()
     write_title(figure, title, notes)
+    are_listed = len(names) <= MAX_LISTED
     handles = _handles(looks, names if are_listed else [], kinds, levels or {})
     fit(figure, grid, 1.7 * across, HEIGHT, handles, heading if are_listed else "")
     return figure
 
 
-def _look(place: int, style: int, is_listed: bool) -> dict[str, Any]:
-    """How a line is drawn; too many to be listed are alike and thin."""
-    if not is_listed:
-        return {"color": COLOURS[0], "linewidth": 0.6, "alpha": 0.6}
+def draw_on(
+    axes: Any,
+    lines: Sequence[Curve],
+    *,
+    x: str,
+    y: str,
+    levels: Mapping[str, float],
+    limits: tuple[float | None, float | None],
+) -> None:
+    """Draw lines on axes of another page, with a legend where there is room; for the arguments see `curves`."""
+    names, kinds = (
+        list(dict.fromkeys(getattr(line, key) for line in lines)) or [""] for key in ("name", "kind")
+    )
+    looks = _looks(names, kinds)
+    _draw_panel(axes, lines, looks, "", levels, is_logarithmic=False)
+    axes.set(xlabel=plain(x), ylabel=plain(y), ylim=limits)
+    handles = _handles(looks, names, kinds, levels)
+    axes.legend(list(handles.values()), list(map(label, handles)), loc="best")
+
+
+Looks = Mapping[tuple[str, str], dict[str, Any]]
+
+
+def _draw_panel(
+    axes: Any,
+    lines: Sequence[Curve],
+    looks: Looks,
+    panel: str,
+    levels: Mapping[str, float],
+    *,
+    is_logarithmic: bool,
+) -> None:
+    """Draw the lines of a panel, and levels."""
+    for line in lines:
+        if line.panel == panel:
+            _draw(axes, line, looks[line.name, line.kind])
+    for level in levels.values():
+        axes.axhline(level, **LEVEL)
+    _scale(axes, finite([value for line in lines for value in line.x]), is_logarithmic)
+
+
+def _looks(names: Sequence[str], kinds: Sequence[str]) -> Looks:
+    """How lines are drawn, by name and kind; too many to be listed are alike and thin."""
+    if len(names) > MAX_LISTED:
+        thin = {"color": COLOURS[0], "linewidth": 0.6, "alpha": 0.6}
+        return {(name, kind): thin for name in names for kind in kinds}
+    return {
+        (name, kind): _look(place, number if len(kinds) > 1 else place)
+        for place, name in enumerate(names)
+        for number, kind in enumerate(kinds)
+    }
+
+
+def _look(place: int, style: int) -> dict[str, Any]:
     colour = COLOURS[place % len(COLOURS)]
     return {
         "color": INK if colour == "#000000" else colour,
@@ -141,12 +182,12 @@ def _look(place: int, style: int, is_listed: bool) -> dict[str, Any]:
     }
 
 
-def _draw(axes: Any, line: Curve, look_of: dict[str, Any], *, has_band: bool) -> None:
+def _draw(axes: Any, line: Curve, look_of: dict[str, Any]) -> None:
     """Draw a line and its band; of a single point, a whisker."""
     x, y = finite(line.x), finite(line.y)
     points: dict[str, Any] = {"linestyle": ""} if line.is_points else {}
     axes.plot(x, y, **look_of | points, markevery=max(1, len(x) // FEW_POINTS))
-    if line.low is None or line.high is None or not has_band:
+    if line.low is None or line.high is None or "alpha" in look_of:
         return
     low, high, colour = finite(line.low), finite(line.high), look_of["color"]
     if np.isfinite(low + high).sum() == 1 or line.is_points:
@@ -156,23 +197,23 @@ def _draw(axes: Any, line: Curve, look_of: dict[str, Any], *, has_band: bool) ->
 
 def _scale(axes: Any, values: Floats, is_logarithmic: bool) -> None:
     """Few ticks across: where the values are, if these are few and not close to each other."""
-    from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator
+    from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
     different = np.unique(values[np.isfinite(values)])
     scaled = np.log(different) if is_logarithmic else different
     if len(different) <= FEW_VALUES and (np.diff(scaled) > 0.1 * np.ptp(scaled)).all():
         locator: Any = FixedLocator(different.tolist())
     else:
-        locator = LogLocator(numticks=6) if is_logarithmic else MaxNLocator(nbins=4)
+        locator = LogLocator(numticks=6) if is_logarithmic else ticks(4)
     axes.set_xscale("log" if is_logarithmic else "linear")
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=5))
+    axes.yaxis.set_major_locator(ticks(5))
 
 
 def _handles(
-    looks: Mapping[tuple[str, str], dict[str, Any]],
+    looks: Looks,
     names: Sequence[str],
     kinds: Sequence[str],
     levels: Mapping[str, float],

@@ -15,6 +15,7 @@ from ecsuite.eval.figures.canvas import (
     look,
     new_figure,
     plain,
+    ticks,
     write_title,
 )
 from ecsuite.eval.statistics.counting import Floats
@@ -40,6 +41,7 @@ def heat_map(
     columns: Sequence[object],
     *,
     texts: Sequence[Sequence[str]] | None = None,
+    has_texts: bool = True,
     form: str = ".3g",
     limits: tuple[float, float] | None = None,
     names: tuple[str, str] = ("", ""),
@@ -55,7 +57,8 @@ def heat_map(
         values: Shape (num_rows, num_columns); None, NaN and infinities are grey, with a dash.
         rows: The names of the rows.
         columns: The names of the columns.
-        texts: What stands in the cells; None: the numbers, if the cells are few.
+        texts: What stands in the cells; None: the numbers.
+        has_texts: Whether anything stands in the cells; nothing does in more than `MAX_NUMBERS`.
         form: Format of a number.
         limits: Numbers of the darkest and the lightest colour; None: the lowest and the highest.
         names: What rows and columns are.
@@ -80,7 +83,9 @@ def heat_map(
     mesh = axes.pcolormesh(
         np.ma.masked_invalid(table), cmap=COLOURS, vmin=low, vmax=high, rasterized=table.size > MANY
     )
-    if texts is None and table.size <= MAX_NUMBERS:
+    if not has_texts or table.size > MAX_NUMBERS:
+        texts = None
+    elif texts is None:
         texts = [["-" if np.isnan(value) else format(value, form) for value in row] for row in table]
     longest = max((text for line in texts or () for text in line), key=len, default="")
     if texts is not None:
@@ -99,7 +104,7 @@ def heat_map(
             axes.plot(*box, color=colour, linewidth=width, clip_on=False)
     if scale:
         bar = figure.colorbar(
-            mesh, ax=axes, label=scale, fraction=0.04, pad=0.02, anchor=(0, 1), panchor=False
+            mesh, ax=axes, label=scale, fraction=0.04, pad=0.02, anchor=(0, 1), panchor=False, ticks=ticks(5)
         )
         bar.outline.set_visible(False)
         if ends is not None:

@@ -18,6 +18,7 @@ from ecsuite.eval.figures.canvas import (
     look,
     new_figure,
     plain,
+    ticks,
     write_title,
 )
 
@@ -64,19 +65,18 @@ class Panel:
     """What the values are."""
     lines: Mapping[str, float] = field(default_factory=dict)
     """Vertical lines by the name of what they stand for."""
+    of_single: str = "one seed"
+    """What the small marks are, in the legend."""
 
 
 @look()
-def intervals(
-    *panels: Panel, title: str = "", notes: Sequence[str] = (), of_single: str = "one seed"
-) -> "Figure":
+def intervals(*panels: Panel, title: str = "", notes: Sequence[str] = ()) -> "Figure":
     """Draw values with their intervals.
 
     Args:
         panels: From left to right; rows are in the order of the points.
         title: Above the figure.
         notes: Lines below the title.
-        of_single: What the small marks are, in the legend.
 
     Raises:
         ConfigError: If matplotlib is not installed.
@@ -94,7 +94,7 @@ def intervals(
             place = rows[point.row] + STEP * (beside.index(point) - (len(beside) - 1) / 2)
             colour = SOFT if point.is_faint else COLOURS[series.index(point.series) % len(COLOURS)]
             marker = MARKERS[series.index(point.series) % len(MARKERS)]
-            _draw(axes, point, place, {"color": colour, "marker": marker}, handles, of_single)
+            _draw(axes, point, place, {"color": colour, "marker": marker}, handles, panel.of_single)
             is_alone = sum(bool(each.text) for each in beside) == 1
             _write(axes, 1, rows[point.row] if is_alone else place, plain(point.text), color=colour)
         for name, value in panel.lines.items():
@@ -134,7 +134,7 @@ def _rows(panels: Sequence[Panel]) -> tuple[dict[str, float], dict[str, float], 
 
 def _format(axes: Any, panel: Panel) -> None:
     """Lines along the values only."""
-    from matplotlib.ticker import MaxNLocator, NullLocator
+    from matplotlib.ticker import NullLocator
 
     has_values = any(point.value is not None for point in panel.points)
     axes.set_xlabel(plain(panel.axis))
@@ -142,7 +142,7 @@ def _format(axes: Any, panel: Panel) -> None:
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.margins(x=0.06)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=4) if has_values else NullLocator())
+    axes.xaxis.set_major_locator(ticks(4) if has_values else NullLocator())
 
 
 def _draw(

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.html_report.thumbnails import BUDGET as PICTURES
 from ecsuite.eval.html_report.thumbnails import add_thumbnails, has_pictures
 from ecsuite.eval.metrics.translation_graph import translate
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.languages import Language, heading
 from ecsuite.eval.reports.samples import MOST_SYMBOLS, meaning_text
-from ecsuite.eval.reports.tiles import MARKERS, NAMED_COLOURS, PALE, ink, symbol_colours
+from ecsuite.eval.reports.tiles import MARKERS, NAMED_COLOURS, PALE, symbol_colours
 from ecsuite.formats.corpora import Reading
 from ecsuite.formats.reading import read_as
 from ecsuite.runtime.errors import ConfigError, CorpusError
@@ -142,7 +143,7 @@ def _symbols(language: Language, used: set[int]) -> dict[str, list[str]]:
     """By id, the name of a symbol, its colour, and that of the text on it."""
     colours = symbol_colours(language)
     return {
-        str(symbol): [_short(language.name(symbol)), colour, ink(colour)]
+        str(symbol): [_short(language.name(symbol)), colour, ink_on(colour)]
         for symbol in sorted(used)
         for colour in [colours.get(symbol, PALE)]
     }

@@ -1,111 +1,135 @@
-"""The figures of the ICY paper: bars of protocol `metrics` (figure 3), and curves of `end-to-end` (figure 7)."""
+"""The pictures of ICY: bars of acquisition and budget, of protocol `metrics` (figure 3), curves of `end-to-end` (7)."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
+from ecsuite.eval.figures.bars import Bar, bars
+from ecsuite.eval.figures.canvas import ends, save
+from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.icy.end_to_end import PairRow
 from ecsuite.eval.icy.grammar_metrics import MetricRow
 from ecsuite.eval.icy.measures import MEASURES
+from ecsuite.eval.icy.published import CAP as PUBLISHED_CAP
 from ecsuite.eval.icy.result import IcyResult
-from ecsuite.eval.reports.canvas import COLOURS, new_figure, save
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.runtime.errors import ConfigError
-
-HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
-"""Hatching, so that bars differ without colour, too."""
 
 PANELS = {
     "loss": "loss end to end",
     "end_to_end": "accuracy end to end",
-    "sender": "sender in the original language",
-    "receiver": "receiver in the original language",
+    "sender": "sender, original language",
+    "receiver": "receiver, original language",
 }
 """Panels of the curves, with their axis labels."""
 
-STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)))
-"""Line styles, so that lines differ without colour, too."""
 
-
-def draw_bars(result: IcyResult, file: Path) -> None:
-    """Draw a group of bars per grammar, a bar per metric, with its 95 % confidence interval, as in figure 3.
-
-    Metrics between 0 and 1 use the left-hand axis, others the right-hand one; `none` marks an undefined metric.
+def draw_rows(result: IcyResult, file: Path) -> None:
+    """Draw a group of bars for each grammar, a bar for each model, with the paper's figure beside it.
 
     Raises:
         ConfigError: If matplotlib is not installed, or the file has another suffix.
     """
     study = result.study
-    shares = [name for name in study.metrics if not MEASURES[name].unit]
-    others = [name for name in study.metrics if MEASURES[name].unit]
-    figure = new_figure(2 + 1.4 * len(study.grammars), 4.6, layout="constrained")
-    left = figure.subplots()
-    right = left.twinx() if others and shares else left
-    rows = {(row.grammar, row.measure): row for row in result.rows if isinstance(row, MetricRow)}
-    grammars = list(dict.fromkeys(grammar for grammar, _ in rows))
-    places = np.arange(len(grammars))
-    width = 0.84 / len(study.metrics)
-    handles = []
-    for index, name in enumerate(shares + others):
-        axes = left if name in shares else right
-        of_measure = [rows[grammar, name] for grammar in grammars]
-        centres = places + width * (index - (len(study.metrics) - 1) / 2)
-        for centre, row in zip(centres, of_measure, strict=True):
-            if row.mean is None:
-                left.text(centre, 0.02, "none", rotation=90, ha="center", va="bottom", fontsize=8)
-        handles.append(
-            axes.bar(
-                centres,
-                [row.mean or 0.0 for row in of_measure],
-                width,
-                yerr=[row.ci95 or 0.0 for row in of_measure],
-                label=name + (" (right-hand axis)" if axes is not left else ""),
-                color=COLOURS[index % len(COLOURS)],
-                hatch=HATCHES[index % len(HATCHES)],
-                edgecolor="white",
-                error_kw={"elinewidth": 1, "capsize": 2},
-            )
+    rows: Sequence[Any] = result.rows  # of these two protocols, rows with cells
+    is_budget = study.config.protocol == "budget"
+    first = rows[0]
+    drawn = [
+        _bar(
+            row, cell, f"{row.model} over {row.channel}" if len(study.channels) > 1 else row.model, study.cap
         )
-    left.set_xticks(places, [grammar.upper() for grammar in grammars])
-    left.set_axisbelow(True)
-    left.grid(axis="y", linewidth=0.5, alpha=0.5)
-    left.spines["top"].set_visible(False)
-    right.spines["top"].set_visible(False)
-    if shares:
-        left.set_ylim(0, 1.05)
-        left.set_ylabel("score, 0 to 1")
-    if others:
-        right.set_ylim(bottom=0)
-        right.set_ylabel(", ".join(dict.fromkeys(MEASURES[name].unit for name in others)))
-    seeds = "seed" if len(study.seeds) == 1 else "seeds"
-    low = [name for name in study.metrics if MEASURES[name].low_is_compositional]
-    notes = [
-        study.config.about,
-        f"{study.geometry}, {len(study.seeds)} {seeds}, 95 % CI",
-        f"low is compositional: {', '.join(low)}" if low else "",
+        for row in rows
+        for cell in row.cells
     ]
-    left.set_title("\n".join(note for note in notes if note), loc="left", fontsize=9)
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=min(4, len(handles)), frameon=False, fontsize=9
+    models = list(dict.fromkeys(row.model for row in rows))
+    name = f"{models[0]} as {first.role}" if len(models) == 1 else f"{len(models)} {first.role}s"
+    what = f"updates until accuracy {study.training.target:g}, relative to CONCAT"
+    if is_budget:
+        symbols = "symbols" if first.role == "sender" else "attributes"
+        what = f"accuracy of {symbols} after the updates that CONCAT needed"
+    spread = "; lines: 95 % interval of the mean" if len(study.seeds) > 1 else ""
+    sizes = f"{study.geometry.num_attributes} attributes of {study.geometry.num_values} values"
+    figure = bars(
+        drawn,
+        of_beside="the paper's",
+        lines={} if is_budget else {"CONCAT": 1},
+        limits=(0, 1.05) if is_budget else (0, None),
+        title=f"ICY, {name}: {what}",
+        notes=[f"{seeds_text(first.seeds)}, {sizes}{spread}"],
     )
     save(figure, file)
 
 
-def curves(row: PairRow) -> dict[str, dict[str, list[tuple[float, float | None]]]]:
-    """By grammar and by measure of `PANELS`, the mean over the seeds and the half-width of its 95 % interval.
+def _bar(row: Any, cell: Any, series: str, cap: float) -> Bar:
+    """A model on a grammar: `>20` if no run learnt it, `≥` if some did."""
+    text = ""
+    if num_censored := getattr(cell, "num_censored", 0):
+        text = "≥" if num_censored < len(cell.runs) else "stopped early" if cell.is_early else f">{cap:g}"
+    published = row.published.get(cell.grammar)
+    mean, half_width = published if isinstance(published, tuple) else (published, None)
+    is_beyond = half_width is not None and mean >= PUBLISHED_CAP
+    low, high = ends(cell.mean, cell.half_width)
+    beside_low, beside_high = ends(mean, None if is_beyond else half_width)
+    return Bar(
+        group=cell.grammar.upper(),
+        series=series,
+        value=cell.mean,
+        low=low,
+        high=high,
+        text=text,
+        beside=mean,
+        beside_low=beside_low,
+        beside_high=beside_high,
+        is_beyond=is_beyond,
+    )
 
-    There is one of each at every point of the curves (see `pairs.train_end_to_end`), also of `updates`, which the seeds
-    have in common; grammars without any run are left out.
+
+def draw_bars(result: IcyResult, file: Path) -> None:
+    """Draw a group of bars per grammar, a bar per metric, with its 95 % confidence interval, as in figure 3.
+
+    Metrics of other units than a share have panels of their own; `none` marks an undefined metric.
+
+    Raises:
+        ConfigError: If matplotlib is not installed, or the file has another suffix.
     """
-    found = {}
+    study = result.study
+    drawn = []
+    for row in result.rows:
+        if isinstance(row, MetricRow):
+            low, high = ends(row.mean, row.ci95)
+            panel = MEASURES[row.measure].unit or "score, 0 to 1"
+            bar = Bar(
+                group=row.grammar.upper(), series=row.measure, value=row.mean, low=low, high=high, panel=panel
+            )
+            drawn.append(bar)
+    drawn.sort(key=lambda bar: study.metrics.index(bar.series))
+    drawn.sort(key=lambda bar: bar.panel != "score, 0 to 1")
+    low_is_best = [name for name in study.metrics if MEASURES[name].low_is_compositional]
+    notes = [
+        f"{study.geometry}, {seeds_text(study.seeds)}, 95 % CI",
+        f"low is compositional: {', '.join(low_is_best)}" if low_is_best else "",
+    ]
+    save(bars(drawn, title=study.config.about, notes=notes), file)
+
+
+def measured_curves(row: PairRow) -> list[Curve]:
+    """A curve a grammar and measure of `PANELS`: the mean over the seeds and its 95 % interval against the updates.
+
+    There is a point at every evaluation (see `pairs.train_end_to_end`), which the seeds have in common; grammars
+    without any run are left out.
+    """
+    lines = []
     for cell in row.cells:
         runs = [run["curve"] for run in cell.runs if run["reason"] is None]
-        if runs:
-            points = {name: zip(*(run[name] for run in runs), strict=True) for name in ("updates", *PANELS)}
-            found[cell.grammar] = {
-                name: list(map(mean_and_half_width, each)) for name, each in points.items()
-            }
-    return found
+        for name in PANELS if runs else ():
+            points = [
+                mean_and_half_width(values) for values in zip(*(run[name] for run in runs), strict=True)
+            ]
+            low, high = zip(*(ends(*point) for point in points), strict=True)
+            means = [mean for mean, _ in points]
+            grammar = cell.grammar.upper()
+            lines.append(Curve(x=runs[0]["updates"], y=means, low=low, high=high, name=grammar, panel=name))
+    return lines
 
 
 def draw_curves(row: PairRow, file: Path) -> None:
@@ -114,34 +138,11 @@ def draw_curves(row: PairRow, file: Path) -> None:
     Raises:
         ConfigError: If matplotlib is not installed, the file has another suffix, or there is no run.
     """
-    found = curves(row)
-    if not found:
+    lines = measured_curves(row)
+    if not lines:
         raise ConfigError(
             "nothing to draw: no pair was pretrained to the target; raise the cap or lower the target"
         )
-
-    figure = new_figure(10, 6.4, layout="constrained")
-    panels = figure.subplots(2, 2, sharex=True).ravel()
-    for axes, (name, label) in zip(panels, PANELS.items(), strict=True):
-        for index, (grammar, measures) in enumerate(found.items()):
-            updates = [update for update, _ in measures["updates"]]
-            means, half_widths = zip(*measures[name], strict=True)
-            colour, style = COLOURS[index % len(COLOURS)], STYLES[index % len(STYLES)]
-            axes.plot(updates, means, color=colour, linestyle=style, label=grammar.upper())
-            if None not in half_widths:
-                low, high = np.subtract(means, half_widths), np.add(means, half_widths)
-                axes.fill_between(updates, low, high, color=colour, alpha=0.2, linewidth=0)
-        axes.set_ylabel(label, fontsize=9)
-        if name != "loss":
-            axes.set_ylim(0, 1.02)
-        axes.grid(linewidth=0.5, alpha=0.5)
-        axes.spines[["top", "right"]].set_visible(False)
-    for axes in panels[2:]:
-        axes.set_xlabel("updates end to end")
-    seeds, shaded = f"{len(row.seeds)} seeds", ", shaded: 95 % CI"
-    if len(row.seeds) == 1:
-        seeds, shaded = "1 seed", ""
-    figure.suptitle(f"{row.sender} and {row.receiver} over {row.channel}, {seeds}{shaded}", fontsize=10)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(found), frameon=False, fontsize=9)
-    save(figure, file)
+    shaded = ", shaded: 95 % CI" if len(row.seeds) > 1 else ""
+    title = f"{row.sender} and {row.receiver} over {row.channel}, {seeds_text(row.seeds)}{shaded}"
+    save(curves(lines, x="updates end to end", y=PANELS, title=title), file)

@@ -9,9 +9,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ecsuite.eval.icy.bar_chart import draw_rows
 from ecsuite.eval.icy.budget import GREEN_ABOVE, RED_BELOW, BudgetCell, BudgetRow
-from ecsuite.eval.icy.drawing import draw_bars, draw_curves
+from ecsuite.eval.icy.drawing import draw_bars, draw_curves, draw_rows
 from ecsuite.eval.icy.end_to_end import MEASURES as PAIR_MEASURES
 from ecsuite.eval.icy.end_to_end import PUBLISHED_STEPS, PairCell, PairRow
 from ecsuite.eval.icy.grammar_metrics import MetricRow

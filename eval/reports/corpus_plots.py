@@ -1,4 +1,4 @@
-"""Figures of a corpus: translation graph, sensitivity to the corpus size, and accuracy in training.
+"""Figures of a corpus: words and concepts, sensitivity to the corpus size, and accuracy in training.
 
 Every function draws one figure and writes it to all given files, as SVG or PNG by their suffix.
 """
@@ -10,23 +10,14 @@ from typing import Any
 import numpy as np
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.figures.canvas import label, require_matplotlib, save
+from ecsuite.eval.figures.curves import Curve, curves
+from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
-from ecsuite.eval.reports.canvas import (
-    COLOURS,
-    FONT_SIZE,
-    TITLE_SIZE,
-    corpus_name,
-    format_curves,
-    label,
-    new_figure,
-    save,
-    text_width,
-)
+from ecsuite.eval.reports.languages import corpus_name
 from ecsuite.eval.reports.learning_curves import draw_curves
-from ecsuite.eval.reports.translation_plots import draw_heatmap, draw_translation
-
-_WIDTH = 6.4
-"""Width of figures of curves in inches."""
+from ecsuite.eval.reports.translation_plots import MAX_WORDS, Sides, draw_translation, translation_of
+from ecsuite.runtime.errors import CorpusError
 
 
 def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "png")) -> list[Path]:
@@ -47,7 +38,7 @@ def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "p
         ConfigError: If matplotlib is missing, or a format is neither svg nor png.
     """
     formats = tuple(formats)
-    new_figure(1, 1)  # fails before anything is written
+    require_matplotlib()
     written: list[Path] = []
 
     def files(name: str) -> list[Path]:
@@ -59,9 +50,9 @@ def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "p
         draw_translation(corpus, *files("translation"))
         if corpus.content().values.size:
             draw_heatmap(corpus, *files("heatmap"))
-        curves = sensitivity(corpus)
-        if len(curves["sizes"]) > 1:
-            draw_sensitivity({corpus_name(corpus): curves}, *files("sensitivity"))
+        found = sensitivity(corpus)
+        if len(found["sizes"]) > 1:
+            draw_sensitivity({corpus_name(corpus): found}, *files("sensitivity"))
     source = Path(str(corpus.metadata.get("source_path", "")))
     run = source if source.is_dir() else source.parent
     if "source_path" in corpus.metadata and (run / "log.jsonl").is_file():
@@ -69,37 +60,56 @@ def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "p
     return written
 
 
-def draw_sensitivity(curves: Mapping[str, Mapping[str, Any]], *paths: Path) -> None:
+def draw_sensitivity(curves_by_name: Mapping[str, Mapping[str, Any]], *paths: Path) -> None:
     """Draw the score against the number of samples, as in figure 4 of Carmeli et al. (2024).
 
     Args:
-        curves: Results of `sensitivity` by the name of the corpus.
+        curves_by_name: Results of `sensitivity` by the name of the corpus.
         *paths: Output files.
 
     Raises:
         ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
     """
-    figure = new_figure(_WIDTH, 4 + 0.4 * len(curves), layout="constrained")
-    axes = figure.subplots()
-    for index, (name, curve) in enumerate(curves.items()):
-        colour = COLOURS[index % len(COLOURS)]
-        of = f"{label(name)}: " if len(curves) > 1 else ""
-        sizes = np.array(curve["sizes"])
+    lines = []
+    for name, curve in curves_by_name.items():
         segments = f"{curve['step']:,} samples each"
-        for key, style, what in (("accumulated", "-", "the first samples"), ("segmented", "--", segments)):
-            scores = np.array(curve[key], dtype=float)  # None becomes NaN, a gap
+        for key, what in (("accumulated", "the first samples"), ("segmented", segments)):
+            scores = curve[key]
             spread = "" if curve[f"{key}_sd"] is None else f" (SD {curve[f'{key}_sd']:.3f})"
-            text = of + what + spread
-            axes.plot(sizes[: len(scores)], scores, style, marker="o", ms=3, color=colour, label=text)
-    format_curves(axes, "samples", "CBM (concept best matching)")
-    names = ", ".join(map(label, curves)) if len(curves) < 3 else f"{len(curves)} corpora"
-    axes.set_title(f"{names}: sensitivity to the corpus size", fontsize=TITLE_SIZE, loc="left")
-    _legend_below(figure, axes)
+            told = (f"{label(name)}: " if len(curves_by_name) > 1 else "") + what + spread
+            lines.append(Curve(x=curve["sizes"][: len(scores)], y=scores, name=told))
+    names = (
+        ", ".join(map(label, curves_by_name)) if len(curves_by_name) < 3 else f"{len(curves_by_name)} corpora"
+    )
+    title = f"{names}: sensitivity to the corpus size"
+    save(curves(lines, x="samples", y="CBM (concept best matching)", limits=(0, None), title=title), *paths)
+
+
+def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> None:
+    """Draw how often each word is used with each concept, with the best matching on the diagonal, outlined.
+
+    The colour is the share of the word's uses that have the concept in their phrase, so that rare words are seen as
+    well as frequent ones.
+
+    Raises:
+        CorpusError: If the corpus has no concepts, or all messages are empty.
+        ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
+    """
+    translation = translation_of(corpus)
+    if not len(translation.words.ids):
+        raise CorpusError("every message is empty: there are no words to match with concepts")
+    sides = Sides.of(translation, max_words)
+    present = translation.present[np.ix_(sides.words, sides.concepts)]
+    figure = heat_map(
+        100 * present / np.maximum(translation.words.totals()[sides.words], 1)[:, None],
+        [translation.words.name(word) for word in sides.words],
+        [translation.concepts.name(concept) for concept in sides.concepts],
+        has_texts=False,
+        limits=(0, 100),
+        names=("words", "concepts"),
+        scale="% of the word's uses",
+        outlined=[(pair, pair, 1, 1) for pair in range(sides.num_pairs)],
+        title=f"{corpus_name(corpus)}: words and their concepts, best match outlined",
+        notes=[sides.more_words, sides.more_concepts],
+    )
     save(figure, *paths)
-
-
-def _legend_below(figure: Any, axes: Any) -> None:
-    """Draw a legend below, with as many columns as fit."""
-    widest = max(map(text_width, axes.get_legend_handles_labels()[1]))
-    num_columns = max(1, int(_WIDTH / (widest + 0.6)))
-    figure.legend(loc="outside lower center", ncols=num_columns, frameon=False, fontsize=FONT_SIZE)

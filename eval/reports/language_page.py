@@ -1,33 +1,32 @@
-"""One page about a language: what is said of what, what the most used messages are about, and the learning curve."""
+"""One page about a language: what is said of what, what the most used messages are about, and the learning curve.
+
+All is boxes in boxes (`matplotlib.offsetbox`), which measure and place what is in them.
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ecsuite.eval.reports.canvas import FONT_SIZE, label, new_figure, save, text_width
+from ecsuite.eval.figures.canvas import FONT_SIZE, SOFT, label, look, new_figure, plain, save
+from ecsuite.eval.figures.curves import draw_on
 from ecsuite.eval.reports.languages import Language, Usage
-from ecsuite.eval.reports.learning_curves import plot_curves
-from ecsuite.eval.reports.tiles import GREY, OBJECT, Tiles, can_draw
+from ecsuite.eval.reports.learning_curves import STEP, limits_of, lines_of
+from ecsuite.eval.reports.tiles import Tiles, can_draw, image, shape, text
 from ecsuite.games.corpus_pictures import Pictures, corpus_pictures
 from ecsuite.runtime.errors import ConfigError
 
-ROW = 0.27
-"""Height of a line, in inches."""
-GRID_ROW = 0.36
-"""Height of a row of a grid, in inches."""
-MARGIN, SPACE = 0.25, 0.35
-"""Page margin, and space between the parts, in inches."""
-TITLE = 1.05
-"""Height of the title lines, in inches."""
-CURVE = (3.6, 1.75)
-"""Width and height of the learning curve with its labels, in inches."""
+ROW, GRID_ROW = 19, 26
+"""Heights of a line and of a row of a grid in points."""
+CURVE = (250, 120)
+"""Width and height of the learning curve with its labels in points."""
 MAX_ROWS = 24
 """Most messages in a table."""
 NUM_USED = 6
 """Messages, and symbols, in the lists of the most used."""
-MIN_TABLE = 3.0
-"""Least width of the table, in inches."""
+SHORT = 8
+"""Most rows of a table that has the symbols below it."""
 HEADING = {"fontsize": FONT_SIZE + 1, "weight": "bold"}
 """Look of the headings."""
 
@@ -38,10 +37,9 @@ class Column:
 
     heading: str
     texts: Sequence[str]
-    width: float
-    """Width in inches, without the space to the next one."""
 
 
+@look()
 def draw_language(
     language: Language, title: str, lines: Sequence[str], run: Path | None, *paths: Path
 ) -> None:
@@ -57,53 +55,47 @@ def draw_language(
     Raises:
         ConfigError: If matplotlib is missing, a file has another suffix, or the log of the run can't be read.
     """
+    from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea
+
     page = Page(language, run)
-    lists = [
-        (heading, used)
-        for heading, used in (
-            ("Most used messages", language.most_used_messages(NUM_USED)),
-            ("Most used symbols, by place", language.most_used_symbols(NUM_USED)),
-        )
-        if used
+    place = DrawingArea(*CURVE)
+    curve = [_down([text("Learning curve", **HEADING), place], sep=4)] if run else []
+    table, lists = page.table(), page.lists()
+    grid = language.grid
+    is_short = len(grid.rows if grid else page.rows) <= SHORT
+    left, right = ([table, *lists[1:]], [*curve, *lists[:1]]) if is_short else ([table], [*curve, *lists])
+    parts = [_down(each, sep=16) for each in (left, right) if each]
+    heads = [
+        text(plain(title), fontsize=12, weight="bold"),
+        *(text(plain(line), color=SOFT) for line in lines),
     ]
-    table_width, left_height = page.measure_table()
-    right_height = CURVE[1] + SPACE if run else 0.0
-    columns: list[list[tuple[str, list[Usage]]]] = [
-        [],
-        [],
-    ]  # what stands below the table, and below the curve
-    for each in lists:
-        side = int(left_height > right_height)
-        columns[side].append(each)
-        height = page.list_height(each[1]) + SPACE
-        left_height, right_height = left_height + (0 if side else height), right_height + side * height
-    widths = [max((page.list_width(used) for _, used in column), default=0.0) for column in columns]
-    left_width = max(table_width, widths[0])
-    right_width = max(CURVE[0] if run else 0.0, widths[1])
-    width = 2 * MARGIN + left_width + (SPACE + right_width if right_width else 0)
-    width = max(width, 2 * MARGIN + max(text_width(title, 12) * 1.1, *map(text_width, lines)))
-    height = TITLE + max(left_height, right_height) + MARGIN / 2
-    figure = new_figure(width, height)
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
-    axes.axis("off")
-    page.tiles.axes = axes
-    write = page.tiles.write
-    write(MARGIN, 0.25, title, fontsize=12, weight="bold")
-    for number, line in enumerate(lines):
-        write(MARGIN, 0.46 + 0.16 * number, line, color=GREY)
-    page.draw_table(MARGIN, TITLE)
-    left, tops = MARGIN + left_width + SPACE, [TITLE + page.measure_table()[1] + SPACE, TITLE]
+    figure = new_figure()
+    whole = _down([*heads, _across(parts, sep=26, align="top")], sep=5)
+    look_of: dict[str, Any] = {"pad": 1, "borderpad": 0, "frameon": False, "bbox_to_anchor": figure.bbox}
+    anchored = AnchoredOffsetbox("upper left", child=whole, **look_of)
+    figure.add_artist(anchored)
+    extent = anchored.get_window_extent()
+    figure.set_size_inches(extent.width / figure.dpi, extent.height / figure.dpi)
     if run is not None:
-        write(left, TITLE + 0.1, "Learning curve", **HEADING)
-        inner = (left + 0.45, TITLE + 0.25, right_width - 0.5, CURVE[1] - 0.65)
-        box = (inner[0] / width, 1 - (inner[1] + inner[3]) / height, inner[2] / width, inner[3] / height)
-        plot_curves(figure.add_axes(box), [run])
-        tops[1] += CURVE[1] + SPACE
-    for side, x in enumerate((MARGIN, left)):
-        for heading, used in columns[side]:
-            page.draw_list(heading, used, x, tops[side])
-            tops[side] += page.list_height(used) + SPACE
+        figure.draw_without_rendering()  # places the boxes
+        box = place.get_window_extent().transformed(figure.transFigure.inverted())
+        outer = (box.x0, box.y0, box.width, box.height)
+        lines_of_run, levels = lines_of([run])
+        axes = figure.add_axes(outer)
+        draw_on(axes, lines_of_run, x=STEP, y="accuracy", levels=levels, limits=limits_of("accuracy"))
+        axes.set_position(_inner(axes, outer))
+    figure.set_layout_engine("none")
     save(figure, *paths)
+
+
+def _inner(axes: Any, outer: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    """Where axes stand in the figure so that they and their labels fill a box."""
+    figure = axes.figure
+    box = axes.get_tightbbox().transformed(figure.transFigure.inverted())
+    left, bottom, width, height = outer
+    low, down = left - box.x0, bottom - box.y0
+    right, up = box.x1 - left - width, box.y1 - bottom - height
+    return left + low, bottom + down, width - low - right, height - down - up
 
 
 class Page:
@@ -112,7 +104,7 @@ class Page:
     def __init__(self, language: Language, run: Path | None = None) -> None:
         self.language = language
         self.pictures: Pictures = {}
-        self.tiles = Tiles(None, language)
+        self.tiles = Tiles(language)
         self.rows = language.sample(MAX_ROWS)
         grid = language.grid
         shown = (
@@ -124,31 +116,29 @@ class Page:
         self.has_objects = bool(shown) and all(
             index in self.pictures or can_draw(language.concepts(index)) for index in shown
         )
-        widths = [self.tiles.width(language.messages[index]) for index in shown]
-        self.message_width = max(widths, default=0.0) + (OBJECT + 0.12 if self.has_objects else 0)
 
-    def measure_table(self) -> tuple[float, float]:
-        """Width and height of the table, or grid, of the language."""
-        grid = self.language.grid
+    def table(self) -> Any:
+        """The table, or grid, of the language."""
+        language, grid = self.language, self.language.grid
         if grid is None:
-            columns = self.columns()
-            width = sum(column.width + 0.15 for column in columns) + self.message_width
-            return max(width, MIN_TABLE), 0.2 + ROW * (len(self.rows) + 1)
-        return max(self.grid_left() + len(grid.columns) * self.cell(), MIN_TABLE), 0.5 + GRID_ROW * len(
-            grid.rows
-        )
-
-    def cell(self) -> float:
-        """Width of a cell of the grid."""
-        grid = self.language.grid
-        assert grid is not None
-        return max(self.message_width, *(text_width(label(name)) for name in grid.columns)) + 0.25
-
-    def grid_left(self) -> float:
-        """Width of the names of the rows of the grid."""
-        grid = self.language.grid
-        assert grid is not None
-        return max(text_width(label(name)) for name in (*grid.rows, grid.attributes[0])) + 0.2
+            is_part = len(self.rows) < len(language)
+            heading = f"{len(self.rows)} of {len(language):,} messages" if is_part else "Messages"
+            columns = [
+                [text(plain(column.heading), color=SOFT), *map(text, column.texts)]
+                for column in self.columns()
+            ]
+            messages = [text("", color=SOFT), *map(self.message, self.rows)]
+            return _down([text(heading, **HEADING), _table([*columns, messages], ROW)], sep=4)
+        heading = f"Messages by {grid.attributes[0]} (rows) and {grid.attributes[1]} (columns){grid.speaker}"
+        names = [text(""), *(text(label(name), color=SOFT) for name in grid.rows)]
+        columns = [
+            [
+                text(label(name), color=SOFT),
+                *(self.message(index) if index >= 0 else text("") for index in indices),
+            ]
+            for name, indices in zip(grid.columns, grid.indices.T.tolist(), strict=True)
+        ]
+        return _down([text(plain(heading), **HEADING), _table([names, *columns], GRID_ROW)], sep=4)
 
     def columns(self) -> list[Column]:
         """The columns of the table before the messages: a column an attribute, or the meaning as one text."""
@@ -157,7 +147,7 @@ class Page:
             values = [language.values(index) for index in self.rows]
             texts = [[label(row[place]) for row in values] for place in range(len(language.attributes))]
             headings = [label(name) for name in language.attributes]
-            if sum(map(text_width, headings)) > 3.2:  # attribute0, attribute1 ... of many attributes
+            if len("".join(headings)) > 50:  # attribute0, attribute1 ... of many attributes
                 headings = [name.removeprefix("attribute") for name in headings]
             if "file" in language.corpus.columns:
                 texts.insert(0, [label(str(language.corpus.columns["file"][index])) for index in self.rows])
@@ -169,82 +159,61 @@ class Page:
             texts.append([label(language.speakers[index]) for index in self.rows])
             headings.append("speaker")
         return [
-            Column(heading=heading, texts=each, width=max(map(text_width, (heading, *each))))
-            for heading, each in zip(headings, texts, strict=True)
+            Column(heading=heading, texts=column) for heading, column in zip(headings, texts, strict=True)
         ]
 
-    def draw_table(self, left: float, top: float) -> None:
-        """Draw the table, or the grid of two attributes."""
-        language, tiles = self.language, self.tiles
-        grid = language.grid
-        if grid is None:
-            is_part = len(self.rows) < len(language)
-            heading = f"{len(self.rows)} of {len(language):,} messages" if is_part else "Messages"
-            tiles.write(left, top + 0.1, heading, **HEADING)
-            top += 0.2
-            x = left
-            for column in self.columns():
-                tiles.write(x, top + ROW / 2, column.heading, color=GREY)
-                for row, text in enumerate(column.texts, start=1):
-                    tiles.write(x, top + (row + 0.5) * ROW, text)
-                x += column.width + 0.15
-            for row, index in enumerate(self.rows, start=1):
-                self.draw_message(index, x, top + (row + 0.5) * ROW)
-            return
-        heading = f"Messages by {grid.attributes[0]} (rows) and {grid.attributes[1]} (columns){grid.speaker}"
-        tiles.write(left, top + 0.1, heading, **HEADING)
-        first, cell = left + self.grid_left(), self.cell()
-        for place, name in enumerate(grid.columns):
-            tiles.write(first + place * cell, top + 0.37, label(name), color=GREY)
-        for row, name in enumerate(grid.rows):
-            middle = top + 0.5 + (row + 0.5) * GRID_ROW
-            tiles.write(left, middle, label(name), color=GREY)
-            for place, index in enumerate(grid.indices[row].tolist()):
-                if index >= 0:
-                    self.draw_message(index, first + place * cell, middle)
+    def message(self, index: int) -> Any:
+        """A message, beside its object where that can be drawn."""
+        tiles = self.tiles.message(self.language.messages[index])
+        if not self.has_objects:
+            return tiles
+        has_image = index in self.pictures
+        thing = image(self.pictures[index][0]) if has_image else shape(self.language.concepts(index))
+        return _across([thing, tiles], sep=6)
 
-    def draw_message(self, index: int, left: float, middle: float) -> None:
-        """Draw a message, beside its object where that can be drawn."""
-        if self.has_objects:
-            if index in self.pictures:
-                self.tiles.image(self.pictures[index][0], left + OBJECT / 2, middle)
-            else:
-                self.tiles.object(self.language.concepts(index), left + OBJECT / 2, middle)
-            left += OBJECT + 0.12
-        self.tiles.draw(self.language.messages[index], left, middle)
+    def lists(self) -> list[Any]:
+        """The most used messages, and symbols, with their headings."""
+        used = {
+            "Most used messages": self.language.most_used_messages(NUM_USED),
+            "Most used symbols, by place": self.language.most_used_symbols(NUM_USED),
+        }
+        return [
+            _down([text(heading, **HEADING), self._usages(each)], sep=4)
+            for heading, each in used.items()
+            if each
+        ]
 
-    def list_height(self, used: Sequence[Usage]) -> float:
-        """Height of a list with its heading."""
-        return 0.2 + ROW * len(used)
-
-    def list_width(self, used: Sequence[Usage]) -> float:
-        """Width of a list of the most used messages or symbols."""
-        texts = max((text_width(_about(usage)) for usage in used), default=0.0)
-        return self._texts_left(used) + texts
-
-    def draw_list(self, heading: str, used: Sequence[Usage], left: float, top: float) -> None:
-        """Draw a list of the most used messages or symbols."""
-        write = self.tiles.write
-        write(left, top + 0.1, heading, **HEADING)
-        top += 0.2
-        texts = left + self._texts_left(used)
-        for row, usage in enumerate(used):
-            middle = top + (row + 0.5) * ROW
-            x = left
-            if usage.place is not None:
-                write(x, middle, f"{usage.place}.", color=GREY)
-                x += 0.25
-            self.tiles.draw(usage.symbols, x, middle)
-            write(texts - 0.15, middle, f"{usage.count:,} x", ha="right", color=GREY)
-            write(texts, middle, _about(usage))
-
-    def _texts_left(self, used: Sequence[Usage]) -> float:
-        """Where the texts of a list begin."""
-        tiles = max((self.tiles.width(usage.symbols) for usage in used), default=0.0)
-        counts = max((text_width(f"{usage.count:,} x") for usage in used), default=0.0)
-        places = 0.25 if used and used[0].place is not None else 0.0
-        return places + tiles + 0.2 + counts + 0.15
+    def _usages(self, used: Sequence[Usage]) -> Any:
+        columns = [
+            [self.tiles.message(usage.symbols) for usage in used],
+            [text(f"{usage.count:,} x", color=SOFT) for usage in used],
+            [text(plain(usage.about_text or "no concept in particular")) for usage in used],
+        ]
+        if used[0].place is not None:
+            columns.insert(0, [text(f"{usage.place}.", color=SOFT) for usage in used])
+        return _table(columns, ROW)
 
 
-def _about(usage: Usage) -> str:
-    return usage.about_text or "no concept in particular"
+def _table(columns: Sequence[Sequence[Any]], height: float) -> Any:
+    """Columns whose rows have this height in points."""
+    return _across(
+        [_down([_cell(each, height) for each in column], sep=0) for column in columns], align="top"
+    )
+
+
+def _cell(content: Any, height: float) -> Any:
+    from matplotlib.offsetbox import DrawingArea
+
+    return _across([DrawingArea(0, height), content], sep=0)
+
+
+def _across(boxes: Sequence[Any], *, sep: float = 9, align: Any = "center") -> Any:
+    from matplotlib.offsetbox import HPacker
+
+    return HPacker(children=list(boxes), pad=0, sep=sep, align=align)
+
+
+def _down(boxes: Sequence[Any], *, sep: float) -> Any:
+    from matplotlib.offsetbox import VPacker
+
+    return VPacker(children=list(boxes), pad=0, sep=sep, align="left")

@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.reports.languages import Language, Message, Usage, sparkline, thinned
 from ecsuite.eval.reports.learning_curves import read_log
-from ecsuite.eval.reports.tiles import PALE, ink, symbol_colours
+from ecsuite.eval.reports.tiles import PALE, symbol_colours
 
 MAX_LINES = 10
 """Most messages in the table."""
@@ -100,7 +101,7 @@ def tiles(language: Language, message: Message) -> Text:
     for number, symbol in enumerate(message):
         colour = colours.get(symbol, PALE)
         text.append(" " if number else "")
-        text.append(language.name(symbol), f"{ink(colour)} on {colour}")
+        text.append(language.name(symbol), f"{ink_on(colour)} on {colour}")
     return text
 
 

@@ -283,3 +283,9 @@ def _keys(names: Sequence[str]) -> tuple[str, ...]:
 def _mapping(value: Any) -> Mapping[str, Any]:
     """A mapping of the metadata, which any program may have written; empty if it is none."""
     return value if isinstance(value, Mapping) else {}
+
+
+def corpus_name(corpus: Corpus) -> str:
+    """What a corpus is called in titles: its run folder or file; `corpus` if it was made in Python."""
+    source = Path(str(corpus.metadata.get("source_path", "")))
+    return (source.resolve().parent.name if source.name == "corpus.jsonl" else source.name) or "corpus"

@@ -6,21 +6,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, TITLE_SIZE, format_curves, label, new_figure, save
+from ecsuite.eval.figures.canvas import save
+from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.run_log import require_unchanged_log
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
-WIDTH = 6.4
-"""Width of the figure in inches."""
-STYLES = {"valid": "-", "train": "--", "metrics": "-"}
-"""Line style of each section of a log."""
 SECTIONS = {"valid": "validation", "train": "training", "metrics": "language"}
-"""Names of these in legends."""
+"""Names of the sections of a log in legends."""
+STEP = "step of training"
+"""Name of the axis across."""
 
 
 def draw_curves(folders: Sequence[Path], *paths: Path, measure: str = "accuracy") -> None:
     """Draw a measure in training and in validation against the step; of a score of the language, that alone.
+
+    A dotted line is its chance level, if the metadata of a run have it.
 
     Args:
         folders: Run folders.
@@ -31,42 +32,28 @@ def draw_curves(folders: Sequence[Path], *paths: Path, measure: str = "accuracy"
         ConfigError: If a folder is not a run folder, its log cannot be read or has no such measure, or matplotlib is
             missing.
     """
-    figure = new_figure(WIDTH, 4.2 + 0.2 * len(folders), layout="constrained")
-    plot_curves(figure.subplots(), folders, measure)
-    names = [label(name) for name in _names(folders)]
-    title = names[0] if len(names) == 1 else "learning curves"
-    figure.axes[0].set_title(title, fontsize=TITLE_SIZE, loc="left")
-    save(figure, *paths)
+    lines, levels = lines_of(folders, measure)
+    title = _names(folders)[0] if len(folders) == 1 else "learning curves"
+    save(curves(lines, x=STEP, y=measure, levels=levels, limits=limits_of(measure), title=title), *paths)
 
 
-def plot_curves(axes: Any, folders: Sequence[Path], measure: str = "accuracy") -> None:
-    """Plot a measure against the step; a dotted line is its chance level, if the metadata of a run have it.
-
-    Raises:
-        ConfigError: If a folder is not a run folder, or its log cannot be read or has no such measure.
-    """
+def lines_of(folders: Sequence[Path], measure: str = "accuracy") -> tuple[list[Curve], dict[str, float]]:
+    """The curves of runs in each section of their logs, and chance levels by their names; see `draw_curves`."""
+    names = _names(folders)
     logs = [read_log(folder, measure) for folder in folders]
-    for index, (name, log) in enumerate(zip(_names(folders), logs, strict=True)):
-        colour = COLOURS[index % len(COLOURS)]
-        marker = "o" if len(log["step"]) < 30 else None
-        for section, style in STYLES.items():
-            if section in log:
-                axes.plot(log["step"], log[section], style, marker=marker, ms=3, color=colour)
-        if len(folders) > 1:
-            axes.plot([], [], color=colour, label=label(name))
-    for section, style in STYLES.items():
-        if any(section in log for log in logs):
-            colour = "black" if len(folders) > 1 else COLOURS[0]
-            axes.plot([], [], style, color=colour, label=SECTIONS[section])
-    for chance in sorted(
-        {level for folder in folders if (level := _chance_level(folder, measure)) is not None}
-    ):
-        axes.axhline(chance, color="#555555", linestyle=":", linewidth=1.2, label=f"chance {chance:.3g}")
-    format_curves(axes, "step of training", measure)
-    if "accuracy" in measure:
-        axes.set_ylim(top=1.02)
-    axes.set_xlim(left=0)
-    axes.legend(loc="best", frameon=False, fontsize=FONT_SIZE)
+    lines = [
+        Curve(x=log["step"], y=log[section], name=name if len(names) > 1 else "", kind=told)
+        for name, log in zip(names, logs, strict=True)
+        for section, told in SECTIONS.items()
+        if section in log
+    ]
+    levels = {level for folder in folders if (level := _chance_level(folder, measure)) is not None}
+    return lines, {f"chance {level:.3g}": level for level in sorted(levels)}
+
+
+def limits_of(measure: str) -> tuple[float | None, float | None]:
+    """Ends of the axis of a measure: those of a share for an accuracy, else as the values need."""
+    return (0, 1.02) if "accuracy" in measure else (None, None)
 
 
 def read_log(folder: Path, measure: str = "accuracy") -> dict[str, list[float]]:

@@ -1,4 +1,4 @@
-"""Messages as coloured tiles, and objects as coloured shapes; positions are in inches from the top left corner."""
+"""Messages as coloured tiles, and objects as coloured shapes: boxes that matplotlib packs beside each other."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,19 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, label, text_width
+from ecsuite.eval.figures.canvas import COLOURS, SOFT, ink_on, label
 from ecsuite.eval.reports.languages import Language, Message
 
-TILE = 0.2
-"""Height of a tile, and its least width, in inches."""
-GAP = 0.03
-"""Space between tiles, in inches."""
 MAX_NAME = 8
 """Most characters of a symbol in its tile."""
 MAX_TILES = 12
 """Most tiles of a message; a longer one ends in three dots."""
-GREY, PALE = "#555555", "#D9D9D9"
-"""Of what is said beside the pictures, and of symbols beyond the colours."""
+PALE = "#D9D9D9"
+"""Of symbols beyond the colours."""
 SYMBOL_COLOURS = (
     *COLOURS[:6],
     COLOURS[7],
@@ -41,102 +37,76 @@ MARKERS: Mapping[str, str] = {
     "rectangle": "rectangle",
 }
 """Shapes that can be drawn, by the value of the attribute `shape`."""
-OBJECT = 0.28
-"""Width of an object, in inches."""
+OBJECT = 18
+"""Width of an object in points."""
 
 
 class Tiles:
-    """Draws messages and objects on axes whose unit is an inch; a symbol has the same colour everywhere.
+    """Makes boxes of messages and objects; a symbol has the same colour everywhere. To be used within `look`.
 
     Args:
-        axes: From (0, 0) at the top left.
         language: Whose symbols are drawn.
     """
 
-    def __init__(self, axes: Any, language: Language) -> None:
-        self.axes, self.language = axes, language
+    def __init__(self, language: Language) -> None:
+        self.language = language
         self.colours = symbol_colours(language)
 
-    def draw(self, message: Message, left: float, middle: float) -> None:
-        """Draw a message from this left edge, centred at this height."""
-        from matplotlib.patches import FancyBboxPatch
+    def message(self, message: Message) -> Any:
+        """A row of tiles."""
+        from matplotlib.offsetbox import HPacker
 
         if not message:
-            self.write(left, middle, "(empty)", color=GREY, style="italic")
-        for symbol in message[:MAX_TILES]:
-            text, width = self.name(symbol), self.tile_width(symbol)
-            colour = self.colours.get(symbol, PALE)
-            self.axes.add_patch(
-                FancyBboxPatch(
-                    (left + 0.03, middle - TILE / 2 + 0.03),
-                    width - 0.06,
-                    TILE - 0.06,
-                    boxstyle="round,pad=0.03,rounding_size=0.045",
-                    facecolor=colour,
-                    edgecolor="none",
-                )
-            )
-            self.write(left + width / 2, middle, text, ha="center", color=ink(colour))
-            left += width + GAP
-        if len(message) > MAX_TILES:
-            self.write(left, middle, "…", color=GREY)
+            return text("(empty)", color=SOFT, style="italic")
+        tiles = [self._tile(symbol) for symbol in message[:MAX_TILES]]
+        more = [text("…", color=SOFT)] if len(message) > MAX_TILES else []
+        return HPacker(children=[*tiles, *more], pad=0, sep=2, align="center")
 
-    def width(self, message: Message) -> float:
-        """Width of a message."""
-        if not message:
-            return text_width("(empty)")
-        tiles = sum(self.tile_width(symbol) + GAP for symbol in message[:MAX_TILES]) - GAP
-        return tiles + (TILE if len(message) > MAX_TILES else 0)
+    def _tile(self, symbol: int) -> Any:
+        from matplotlib.offsetbox import PaddedBox
 
-    def name(self, symbol: int) -> str:
-        """The text in a tile."""
-        text = label(self.language.name(symbol))
-        return text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + "…"
+        colour = self.colours.get(symbol, PALE)
+        name = text(label(self.language.name(symbol), MAX_NAME), color=ink_on(colour))
+        box = {"facecolor": colour, "edgecolor": "none", "boxstyle": "round,pad=0,rounding_size=2"}
+        return PaddedBox(name, pad=2.5, draw_frame=True, patch_attrs=box)
 
-    def tile_width(self, symbol: int) -> float:
-        """Width of the tile of a symbol."""
-        return max(TILE, text_width(self.name(symbol)) + 0.1)
 
-    def image(self, pixels: NDArray[np.uint8], centre: float, middle: float) -> None:
-        """Draw an image, (height, width, 3), centred at this place, in the size of an object."""
-        half = OBJECT / 2
-        self.axes.imshow(
-            pixels,
-            extent=(centre - half, centre + half, middle + half, middle - half),
-            aspect="auto",
-            interpolation="antialiased",
-        )
+def text(content: str, **look_of: Any) -> Any:
+    """A line of text as a box."""
+    from matplotlib.offsetbox import TextArea
 
-    def object(self, concepts: Sequence[str], centre: float, middle: float) -> None:
-        """Draw the object that has these concepts; see `can_draw`."""
-        from matplotlib.patches import Ellipse, Rectangle
+    return TextArea(content, textprops=look_of)
 
-        shape, colour = drawn(concepts)
-        assert shape is not None
-        look: dict[str, Any] = {"facecolor": colour, "edgecolor": "#404040", "linewidth": 0.5}
-        size = OBJECT * 0.8
-        if MARKERS[shape] == "ellipse":
-            self.axes.add_patch(Ellipse((centre, middle), OBJECT, OBJECT * 0.55, **look))
-        elif MARKERS[shape] == "rectangle":
-            box = (centre - OBJECT / 2, middle - OBJECT * 0.27)
-            self.axes.add_patch(Rectangle(box, OBJECT, OBJECT * 0.54, **look))
-        else:
-            larger = 1.35 if shape == "star" else 1.0  # a marker's size is that of the circle around it
-            self.axes.plot(
-                [centre],
-                [middle],
-                marker=MARKERS[shape],
-                color=colour,
-                ms=size * 72 * larger,
-                mec="#404040",
-                mew=0.5,
-                clip_on=False,
-            )
 
-    def write(self, x: float, y: float, text: str, **look: Any) -> None:
-        """Write a line, centred at this height."""
-        plain = {"fontsize": FONT_SIZE, "va": "center_baseline", "parse_math": False}
-        self.axes.text(x, y, text, **plain | look)
+def image(pixels: NDArray[np.uint8]) -> Any:
+    """An image, (height, width, 3), as a box of the size of an object."""
+    from matplotlib.offsetbox import OffsetImage
+
+    return OffsetImage(pixels, zoom=OBJECT / len(pixels), interpolation="antialiased")
+
+
+def shape(concepts: Sequence[str]) -> Any:
+    """The object that has these concepts as a box; see `can_draw`."""
+    from matplotlib.lines import Line2D
+    from matplotlib.offsetbox import DrawingArea
+    from matplotlib.patches import Ellipse, Rectangle
+
+    name, colour = drawn(concepts)
+    assert name is not None
+    area = DrawingArea(OBJECT, OBJECT)
+    middle, flat = OBJECT / 2, OBJECT * 0.55
+    look_of: dict[str, Any] = {"facecolor": colour, "edgecolor": "#404040", "linewidth": 0.5}
+    if MARKERS[name] == "ellipse":
+        area.add_artist(Ellipse((middle, middle), OBJECT, flat, **look_of))
+    elif MARKERS[name] == "rectangle":
+        area.add_artist(Rectangle((0, middle - flat / 2), OBJECT, flat, **look_of))
+    else:
+        size = (
+            OBJECT * 0.8 * (1.35 if name == "star" else 1.0)
+        )  # a marker's size is that of the circle around it
+        mark: dict[str, Any] = {"marker": MARKERS[name], "markersize": size, "color": colour}
+        area.add_artist(Line2D([middle], [middle], markeredgecolor="#404040", markeredgewidth=0.5, **mark))
+    return area
 
 
 def symbol_colours(language: Language) -> dict[int, str]:
@@ -175,10 +145,3 @@ NAMED_COLOURS: Mapping[str, str] = {
     "gray": "#8A8A8A",
 }
 """Softer tones of the usual names of colours; of others, those of CSS."""
-
-
-def ink(colour: str) -> str:
-    """Black or white: what is read better on a colour (WCAG's relative luminance)."""
-    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return "black" if 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.179 else "white"

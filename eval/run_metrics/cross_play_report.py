@@ -8,8 +8,9 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from ecsuite.eval.figures.canvas import save
+from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.heat_map import draw_table
 from ecsuite.eval.run_metrics.pairings import Pairings
 from ecsuite.eval.statistics.crossed_means import CrossedMean
 
@@ -73,13 +74,13 @@ def _table(title: str, pairings: Pairings, values: Any) -> Table:
 
 
 def _draw(pairings: Pairings, *paths: Path) -> None:
-    draw_table(
+    figure = heat_map(
         pairings.accuracy,
         [agent.name for agent in pairings.senders],
         [agent.name for agent in pairings.receivers],
-        *paths,
         title=f"accuracy of every pair (chance {pairings.chance:.0%})",
         names=("sender", "receiver"),
         form=".0%",
         limits=(0.0, 1.0),
     )
+    save(figure, *paths)

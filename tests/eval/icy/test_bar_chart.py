@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from figure_texts import assert_readable, texts
 
-from ecsuite.eval.icy import bar_chart
+from ecsuite.eval.icy import drawing
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.study import load_study
 
@@ -23,9 +23,9 @@ def cell(grammar, mean, half_width=0.5, num_censored=0, is_early=False):
 
 def drawn(monkeypatch, rows, **settings):
     caught = []
-    monkeypatch.setattr(bar_chart, "save", lambda figure, *paths: caught.append(figure))
+    monkeypatch.setattr(drawing, "save", lambda figure, *paths: caught.append(figure))
     study = resolve(load_study(None, {"models": ("gru", "lstm"), "seeds": (1, 2), **settings}))
-    bar_chart.draw_rows(SimpleNamespace(study=study, rows=rows), "bars.svg")
+    drawing.draw_rows(SimpleNamespace(study=study, rows=rows), "bars.svg")
     return caught[0]
 
 
@@ -38,9 +38,7 @@ def test_bars_of_ratios(monkeypatch):
     ]
     figure = drawn(monkeypatch, rows)
     shown, _ = texts(figure)
-    assert {"PERM", "HOL", "gru", "lstm", "CONCAT", "the paper's", "updates, relative to CONCAT"} <= set(
-        shown
-    )
+    assert {"PERM", "HOL", "gru", "lstm", "CONCAT", "the paper's"} <= set(shown)
     assert [shown.count(text) for text in (">20", "≥", "none")] == [2, 2, 2]
     assert_readable(figure)
 
@@ -56,7 +54,5 @@ def test_bars_of_accuracies(monkeypatch):
     )
     figure = drawn(monkeypatch, [row], protocol="budget", models=("gru",))
     shown, _ = texts(figure)
-    assert "accuracy of symbols" in shown and any(
-        text.startswith("ICY, gru as sender: accuracy after") for text in shown
-    )
+    assert any(text.startswith("ICY, gru as sender: accuracy of symbols after") for text in shown)
     assert_readable(figure)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ecsuite.eval.icy.drawing import PANELS, curves, draw_curves
+from ecsuite.eval.icy.drawing import PANELS, draw_curves, measured_curves
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -24,16 +24,15 @@ def row(*cells):
 
 
 def test_curves_are_means_over_the_seeds():
-    found = curves(row(("concat", [run(0.0), run(0.1)])))["concat"]
-    assert found.keys() == {"updates", *PANELS}
-    means, half_widths = zip(*found["sender"], strict=True)
-    assert means == pytest.approx((0.55, 0.8))
-    assert half_widths == pytest.approx((0.6353, 0.6353), abs=1e-4)  # 12.706 times 0.05
+    found = measured_curves(row(("concat", [run(0.0), run(0.1)])))
+    assert [curve.panel for curve in found] == list(PANELS) and {curve.name for curve in found} == {"CONCAT"}
+    assert found[2].x == [0.5, 0.75] and found[2].y == pytest.approx((0.55, 0.8))
+    assert found[2].high == pytest.approx((1.1853, 1.4353), abs=1e-4)  # 0.05 times 12.706 more
 
 
 def test_grammars_without_runs_are_left_out():
     given = row(("concat", [run(0.0)]), ("rot", [{"reason": "not learnt"}]))
-    assert list(curves(given)) == ["concat"]
+    assert {curve.name for curve in measured_curves(given)} == {"CONCAT"}
 
 
 def test_nothing_to_draw(tmp_path):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.drawing import curves
+from ecsuite.eval.icy.drawing import measured_curves
 from ecsuite.eval.icy.end_to_end import MEASURES
 from ecsuite.eval.icy.report import pairs_table, report
 from ecsuite.eval.icy.resolved import resolve
@@ -109,6 +109,6 @@ def test_agents_may_be_pretrained_over_the_same_channel():
 
 
 def test_every_row_has_curves(rows):
-    found = curves(rows[0])
-    assert list(found) == ["concat", "perm"]
-    assert len(found["perm"]["sender"]) == 20
+    found = measured_curves(rows[0])
+    assert list(dict.fromkeys(curve.name for curve in found)) == ["CONCAT", "PERM"]
+    assert all(len(curve.x) == len(curve.y) == 20 for curve in found)

@@ -25,7 +25,7 @@ def test_several_scores_of_two_sources(monkeypatch):
     }
     figure = drawn(monkeypatch, scores)
     shown, _ = texts(figure)
-    assert {"first and second", "topsim", "first", "second", "in other units, not drawn: tre7"} <= set(shown)
+    assert {"first and second\nin other units, not drawn: tre7", "topsim ↑", "first", "second"} <= set(shown)
     colours = {line.get_color() for line in figure.axes[0].lines}
     markers = {line.get_marker() for line in figure.axes[0].lines} - {"None"}
     assert len(colours) == 2 and len(markers) == 2
@@ -34,4 +34,4 @@ def test_several_scores_of_two_sources(monkeypatch):
 def test_one_score_of_many_sources_in_any_unit(monkeypatch):
     figure = drawn(monkeypatch, {"xferbench": [result(f"source {index}", 5 + index) for index in range(7)]})
     shown, _ = texts(figure)
-    assert {"7 sources compared", "xferbench", "source 6"} <= set(shown)
+    assert {"7 sources compared", "xferbench ↓", "source 6"} <= set(shown)

@@ -7,10 +7,11 @@ import pytest
 from figure_texts import assert_readable, texts
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.reports import language_page
 from ecsuite.eval.reports.language_page import draw_language
 from ecsuite.eval.reports.languages import Language
-from ecsuite.eval.reports.tiles import SYMBOL_COLOURS, drawn, ink, symbol_colours
+from ecsuite.eval.reports.tiles import SYMBOL_COLOURS, drawn, symbol_colours
 
 
 def shapes(names=("color=red", "color=blue", "shape=star", "shape=circle", "shape=ellipse")):
@@ -80,7 +81,7 @@ def test_colours_follow_the_ids_of_symbols():
     many = symbol_colours(Language(Corpus([[symbol, 99] for symbol in range(1, number + 5)] * 2)))
     assert len(many) == number and 99 in many, "the most used ones"
     assert len(symbol_colours(Language(Corpus([[0, 700]])))) == 2
-    assert ink("#F0E442") == "black" and ink("#0072B2") == "white"
+    assert ink_on("#F0E442") == "black" and ink_on("#0072B2") == "white"
 
 
 def test_objects_are_drawn_where_their_shape_is_known():

@@ -17,8 +17,8 @@ def test_scores_are_drawn_beside_chance(monkeypatch):
     )
     score_chart.draw_scores(card.scores, card.conclusions, "mine: scores", "a.svg")
     shown, _ = texts(caught[0])
-    assert {"mine: scores", "Is it compositional?", "topsim ↑", "1.000  above chance", "score"} <= set(shown)
-    assert "in other units, not drawn: conflict_count" in shown
+    assert "mine: scores\nin other units, not drawn: conflict_count" in shown
+    assert {"Is it compositional?", "topsim ↑", "1.000  above chance", "score"} <= set(shown)
     assert_readable(caught[0])
 
 
