@@ -25,7 +25,7 @@ from rows import Row, add_json_option, publish
 from scipy.stats import binomtest
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import ASKED_FOR, METRICS, load_metric
+from ecsuite.eval.metrics import load_metric, usual_metrics
 from ecsuite.eval.metrics.by_speaker import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
 from ecsuite.eval.metrics.score import Options, Score
@@ -112,7 +112,7 @@ def corpus_of(symbols: np.ndarray, lengths: np.ndarray, meanings: np.ndarray, co
 
 def scored(name: str, corpus: Corpus, seed: int) -> list[Score]:
     """The scores of a metric."""
-    return by_speaker(name, load_metric(name))(corpus, Options(seed=seed))
+    return by_speaker(load_metric(name))(corpus, Options(seed=seed))
 
 
 def differs(metrics: Sequence[str], num_speakers: int, seed: int) -> dict[str, bool | None]:
@@ -267,7 +267,7 @@ def measured(parts: Sequence[str], metrics: Sequence[str], repetitions: int) -> 
 def main() -> None:
     """Print the shares as they are measured."""
     warnings.simplefilter("ignore")
-    usual = [name for name in METRICS.parts if name not in ASKED_FOR and name != "elcc"]
+    usual = [name for name in usual_metrics() if name != "elcc"]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--parts", default=",".join(PARTS), help="parts, with commas")
     parser.add_argument("--scores", default=",".join([*usual, *ALSO]), help="names of metrics, with commas")

@@ -266,11 +266,13 @@ def _print_details(kind: str, details: dict[str, Any]) -> None:
 
 def _print_direction(name: str) -> None:
     """What a metric answers, and which way is better, if it has one score of its own name."""
-    from ecsuite.eval.metrics import QUESTIONS, SCORES
+    from ecsuite.eval.metrics import METRIC_OF, traits_of
+    from ecsuite.eval.metrics.traits import QUESTIONS
 
-    if name in SCORES:
-        question, direction = SCORES[name]
-        print(f"Answers: {QUESTIONS[question]} {f'({direction} is better)' if direction else ''}".rstrip())
+    if name in METRIC_OF:
+        traits = traits_of(name)
+        better = f" ({traits.direction} is better)" if traits.direction else ""
+        print(f"Answers: {QUESTIONS[traits.question]}{better}")
 
 
 def _with_option(details: dict[str, Any]) -> str:

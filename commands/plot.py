@@ -48,7 +48,7 @@ def plot(
         draw_curves(runs, out, measure=measure)
         print(f"{measure} of {len(runs)} {'run' if len(runs) == 1 else 'runs'} in {out}")
         return
-    from ecsuite.eval.metrics import SCORES
+    from ecsuite.eval.metrics import traits_of
     from ecsuite.eval.records.reading import read_runs
     from ecsuite.eval.sweeps.pictures import draw_heat_map, draw_parallel, draw_sweep_curves
     from ecsuite.eval.sweeps.tables import DIRECTIONS
@@ -66,6 +66,6 @@ def plot(
         draw_heat_map(records, measure, settings or varying[:2], out)
         print(f"{measure} of {len(records)} runs by {' and '.join(settings or varying[:2])} in {out}")
     else:
-        direction = SCORES[measure][1] if measure in SCORES else DIRECTIONS.get(measure)
+        direction = traits_of(measure).direction or DIRECTIONS.get(measure)
         draw_parallel(records, measure, out, direction=direction)
         print(f"{measure} and the settings of {len(records)} runs in {out}")

@@ -48,8 +48,6 @@ SAMPLING = ("seed",)
 """The option that metrics with random draws read; the other options are read with any metric."""
 JOBS = ("cache", "workers", "on", "slurm", "plan")
 """Options of where the jobs of a collection are computed."""
-UNSAMPLED = ("elcc",)
-"""Metrics without random draws."""
 
 MOST_COMPARED = 6
 """Corpora that are compared with each other; more are a collection."""
@@ -106,16 +104,15 @@ def score(
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
     from ecsuite.commands.scoring import Scored, asked_run, prepare_scores, score_and_keep
-    from ecsuite.eval.metrics import METRICS, load_metric, metric_names
+    from ecsuite.eval.metrics import metric_names, traits_of_metric
     from ecsuite.eval.metrics.score import Options
     from ecsuite.parts.own_code import trust
 
     names = metric_names(None if metrics is None else split_names(metrics))
     trust(names)
-    for name in names:
-        load_metric(name)
+    traits = {name: traits_of_metric(name) for name in names}
     of_jobs = JOBS if len(corpora) > MOST_COMPARED else ()
-    reads = {name: (*of_jobs, *(() if name in UNSAMPLED else SAMPLING)) for name in METRICS.parts}
+    reads = {name: (*of_jobs, *(SAMPLING if traits[name].draws else ())) for name in names}
     reads["xferbench"] = XFERBENCH
     chosen = f"--metrics {metrics}" if metrics else "the default metrics (`--metrics +xferbench` adds it)"
     require_read(ctx, chosen, names, reads)

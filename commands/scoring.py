@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ecsuite.commands.corpus_options import CorpusOptions
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.selection import Selection
-from ecsuite.eval.metrics import asks_agents, load_metric
+from ecsuite.eval.metrics import traits_of_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.records.documents import FILES, sources_of
@@ -67,7 +67,7 @@ def asked_run(path: Path, names: Sequence[str], *, trust_code: bool) -> "Run | N
         ConfigError: If it is not of a run, or its run has no checkpoint.
         UntrustedError: If its config names foreign parts, and these are not trusted.
     """
-    asking = [name for name in names if asks_agents(name, load_metric(name))]
+    asking = [name for name in names if traits_of_metric(name).needs_agents]
     if not asking:
         return None
     from ecsuite.games.runs import load_run

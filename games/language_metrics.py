@@ -19,8 +19,6 @@ BY_SPEAKER = "ecsuite.eval.metrics.by_speaker"
 """What scores the speakers of a society one by one; imported when it is used."""
 RESAMPLING = "ecsuite.eval.statistics.resampling"
 """Where their draws are made; imported when it is used, as it takes half a second."""
-TOO_SLOW = ("ease_of_learning", "xferbench")
-"""Metrics that train models."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,12 +55,11 @@ class LanguageMetrics:
     def __init__(self, experiment: Experiment) -> None:
         self.metrics: dict[str, Any] = {}
         for name in experiment.evaluation.metrics:
-            if name in TOO_SLOW:
-                raise ConfigError(f"evaluation.metrics: {name} trains models: `ecsuite score` it afterwards")
             try:
-                self.metrics[name] = import_module(BY_SPEAKER).by_speaker(
-                    name, import_module(PLACE).load_metric(name)
-                )
+                metric = import_module(PLACE).load_metric(name)
+                if import_module(PLACE).traits_of_metric(name).trains:
+                    raise ConfigError(f"{name} trains models: `ecsuite score` it afterwards")
+                self.metrics[name] = import_module(BY_SPEAKER).by_speaker(metric)
             except PartError:
                 raise
             except ConfigError as error:
@@ -79,13 +76,13 @@ class LanguageMetrics:
         if not self.metrics:
             return LanguageScores()
         corpus = play.corpus(self.evaluation)
-        options, direction_of = import_module(f"{PLACE}.score").Options(), import_module(PLACE).direction_of
+        options, traits_of = import_module(f"{PLACE}.score").Options(), import_module(PLACE).traits_of
         with import_module(RESAMPLING).few_draws():
             scores = [score for metric in self.metrics.values() for score in metric(corpus, options)]
         return LanguageScores(
             values={score.name: None if score.value is None else float(score.value) for score in scores},
             reasons={score.name: score.reason for score in scores if score.reason is not None},
             lower_is_better=tuple(
-                f"metrics.{score.name}" for score in scores if direction_of(score) == "lower"
+                f"metrics.{score.name}" for score in scores if traits_of(score).direction == "lower"
             ),
         )

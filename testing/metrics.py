@@ -1,6 +1,7 @@
 """Checks of metrics: the same value for the same language, and a reason where there is none."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import METRICS, OF_RUNS, load_metric
+from ecsuite.eval.metrics import METRICS, load_metric, traits_of_metric
 from ecsuite.eval.metrics.score import Metric, Options, Score
+from ecsuite.eval.metrics.traits import traits_in
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.parts.own_functions import called
 from ecsuite.runtime.errors import ConfigError
@@ -28,7 +30,7 @@ def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     Raises:
         ConfigError: If the metric asks the agents of a run.
     """
-    if name in OF_RUNS:
+    if traits_of_metric(name).needs_agents:
         raise ConfigError(
             f"{name}: asks the agents of a run, and is not checked by a corpus: ecsuite score RUN --metrics {name}"
         )
@@ -118,14 +120,15 @@ def scores_are_json(metric: Metric) -> None:
 
 
 def values_are_within_bounds(metric: Metric) -> None:
-    """Its values are within its bounds, where it declares some: `bounds = (0, 1)`."""
-    bounds = getattr(metric, "bounds", None)
-    if bounds is None:
+    """Its values are within its bounds, where its traits have some: `bounds=(0, 1)`."""
+    bounds = {each.name: each.bounds for each in traits_in(metric)}
+    if not any(bounds.values()):
         return
     for corpus in (language(), *DEGENERATE.values()):
         for score in metric(corpus, OPTIONS):
-            is_inside = score.value is None or bounds[0] <= score.value <= bounds[1]
-            require(is_inside, f"{score.name} is {score.value}, expected {bounds[0]} to {bounds[1]}")
+            low, high = bounds.get(score.name) or (-math.inf, math.inf)
+            is_inside = score.value is None or low <= score.value <= high
+            require(is_inside, f"{score.name} is {score.value}, expected {low} to {high}")
 
 
 def intervals_hold_the_value(metric: Metric) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits
 
 SECONDS = 60
 
@@ -27,6 +28,6 @@ def load(name: str) -> Metric:
                 raise ValueError("of the metric")
             if name == "ends":
                 os._exit(3)
-        return [unscored(name, "the process that computed it", 1)(value=os.getpid())]
+        return [unscored(Traits(name=name, about="the process that computed it"))(value=os.getpid())]
 
     return metric

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.members import Member
 from ecsuite.eval.collections.selection import Selection
-from ecsuite.eval.metrics import ASKED_FOR
+from ecsuite.eval.metrics import traits_of_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.sweeps.jobs import Metric
@@ -116,7 +116,7 @@ class Label:
 
 def is_job(metric: str) -> bool:
     """Whether a metric is a job of its own: it trains nothing, asks no agents, and is none of the user's."""
-    return metric not in ASKED_FOR and not is_foreign(metric.partition(",")[0])
+    return not is_foreign(metric.partition(",")[0]) and not traits_of_metric(metric).is_asked_for
 
 
 def plan_member(

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ecsuite.eval.collections.scoring import ScoredMember
-from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics import place_of, traits_of
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.short_table import ARROWS, shown
@@ -40,7 +40,7 @@ def report(scored: Sequence[ScoredMember], *, folder: Path | None = None) -> Rep
     table.add_column("corpus", min_width=width, max_width=width, overflow="fold")
     table.add_column("messages", justify="right", no_wrap=True)
     for name in chosen:
-        arrow = ARROWS[SCORES[name][1] if name in SCORES else None]
+        arrow = ARROWS[traits_of(name).direction]
         table.add_column(f"{name} {arrow}".replace("_", " ").strip(), justify="right", min_width=6)
     for each in scored:
         values = [each.card[name].value if name in each.card else None for name in chosen]
@@ -91,9 +91,8 @@ def write_csv(file: Path, scored: Sequence[ScoredMember]) -> None:
 
 def score_names(scored: Sequence[ScoredMember]) -> list[str]:
     """The names of all scores, in the order of tables."""
-    order = {name: place for place, name in enumerate(SCORES)}
     found = dict.fromkeys(name for each in scored for name in each.card)
-    return sorted(found, key=lambda name: order.get(name, -1))
+    return sorted(found, key=place_of)
 
 
 def _sizes(each: ScoredMember) -> dict[str, Any]:

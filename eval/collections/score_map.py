@@ -10,7 +10,7 @@ from ecsuite.eval.collections.score_table import SIZES
 from ecsuite.eval.collections.scoring import ScoredMember
 from ecsuite.eval.figures.canvas import ARROWS, label, save
 from ecsuite.eval.figures.heat_map import heat_map
-from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.distributions import average_ranks
 
@@ -80,7 +80,7 @@ def draw_map(found: ScoreMap, *files: Path) -> None:
     figure = heat_map(
         found.ranks,
         found.corpora,
-        [label(name) + ARROWS[SCORES[name][1] if name in SCORES else None] for name in found.scores],
+        [label(name) + ARROWS[traits_of(name).direction] for name in found.scores],
         texts=[[_short(value) for value in row] for row in found.values] if has_numbers else None,
         has_texts=has_numbers,
         limits=(0, 1),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics import place_of
 from ecsuite.eval.records.documents import is_number
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.records.source import Source
@@ -114,8 +114,7 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
         raise ConfigError(
             f"correlations need at least {FEWEST} corpora that are not of one game, got {len(sources)}"
         )
-    order = {name: place for place, name in enumerate(SCORES)}
-    metrics = sorted(signatures, key=lambda name: order.get(name, -1))
+    metrics = sorted(signatures, key=place_of)
     sizes = dict.fromkeys(name for source in sources for name in source.values if name not in signatures)
     return ScoreTable(
         sources=tuple(sources),

@@ -12,8 +12,8 @@ from ecsuite.eval.comparison.differences import (
 )
 from ecsuite.eval.comparison.gathering import results_of
 from ecsuite.eval.comparison.results import Result
-from ecsuite.eval.metrics import SCORES
-from ecsuite.eval.metrics.score import Direction
+from ecsuite.eval.metrics import place_of, traits_of
+from ecsuite.eval.metrics.traits import Direction
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
 from ecsuite.runtime.errors import ConfigError
@@ -144,7 +144,7 @@ def _compared(
         differences = compare(results, name, baseline).differences
     except ConfigError as error:
         reason = str(error)
-    direction = SCORES[name][1] if name in SCORES else None
+    direction = traits_of(name).direction
     by_name = {result.name: result for result in results}
     return ComparedScore(
         name=name, direction=direction, results=by_name, differences=differences, reason=reason
@@ -160,10 +160,9 @@ def _common(sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
     """Names of the scores that can be compared, in the order of tables, and why others are left out."""
     per_source = [_reasons(source) for source in sources]
     every = dict.fromkeys(name for names in per_source for name in names)
-    order = {name: place for place, name in enumerate(SCORES)}
     common, left_out = [], {}
-    for name in sorted(every, key=lambda name: order.get(name, -1)):
-        if SCORES.get(name, ("other", None))[0] == "sizes":
+    for name in sorted(every, key=place_of):
+        if traits_of(name).question == "sizes":
             continue
         if sum(name in names and names[name] is None for names in per_source) >= min(2, len(sources)):
             common.append(name)

@@ -4,10 +4,12 @@ from typing import Any
 
 from ecsuite.eval.concept_games.published_topsim import topsim_published
 from ecsuite.eval.concept_games.study import Study
-from ecsuite.eval.metrics import ami as information
-from ecsuite.eval.metrics import cbm, topsim
+from ecsuite.eval.metrics import traits_of
+from ecsuite.eval.metrics.ami import ami
+from ecsuite.eval.metrics.cbm import cbm
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.topsim import topsim
 from ecsuite.formats import read_corpus
 from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, job_function
@@ -30,7 +32,7 @@ COUNTS = {
 
 
 @job_function(
-    version=[VERSION, cbm.VERSION, topsim.VERSION, information.VERSION],
+    version=[VERSION, *(traits_of(name).version for name in ("cbm", "topsim", "ami"))],
     work=lambda *, game, **_: game.work,
     label=lambda *, game, **_: f"{game.name}, seed {game.seed}",
 )
@@ -55,10 +57,10 @@ def play_and_score(*, game: Game, folder: Location, device: str, context: Contex
     result = train_in_job(game, run_folder, device, context)
     corpus = read_corpus(run_folder)
     scores = {
-        "cbm": cbm.cbm(corpus, Options())[0],
-        "topsim": topsim.topsim(corpus, Options())[0],
+        "cbm": cbm(corpus, Options())[0],
+        "topsim": topsim(corpus, Options())[0],
         "topsim_published": topsim_published(corpus),
-        "ami": information.ami(corpus, Options())[0],
+        "ami": ami(corpus, Options())[0],
     }
     details = scores["cbm"].details
     values: dict[str, Any] = {key: value for key, value in result.measures.items() if key != "length"}

@@ -6,6 +6,7 @@ from scipy.stats import spearmanr
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.distances import cosine_distance, edit_distance
 from ecsuite.eval.metrics.score import Score, unscored
+from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.statistics.counting import concept_sets
 
 
@@ -17,7 +18,7 @@ def topsim_published(corpus: Corpus) -> Score:
     """
     num_rows = len(corpus.messages)
     how = {"dist": "lev", "mdist": "cosine-of-concepts", "eos": "strip", "pairs": "all", "n": num_rows}
-    score = unscored("topsim_published", "close phrases have close messages", 1, **how)
+    score = unscored(Traits(name="topsim_published", about="close phrases have close messages"), **how)
     phrases = concept_sets(corpus)
     if phrases is None or num_rows < 3:
         return score(value=None, reason="expected at least three messages with concepts")

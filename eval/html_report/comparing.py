@@ -8,7 +8,7 @@ from typing import Any
 from ecsuite.eval.comparison.differences import compare
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.html_report.overview import shown
-from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
 from ecsuite.eval.sweeps.tables import DIRECTIONS, Table
@@ -57,7 +57,7 @@ def about_scores(sources: Sequence[Source], names: Sequence[str]) -> list[ScoreA
         records = [record for source in sources for record in source.records_of(name)]
         signatures = dict.fromkeys(record.signature for record in records if record.signature)
         about = next((record.about for record in records if record.about), "")
-        direction = SCORES[name][1] if name in SCORES else DIRECTIONS.get(name)
+        direction = traits_of(name).direction or DIRECTIONS.get(name)
         found.append(ScoreAbout(name=name, about=about, direction=direction, signatures=tuple(signatures)))
     return found
 

@@ -9,23 +9,24 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import posdis_bosdis, residual_entropy, tre
-from ecsuite.eval.metrics import topsim as edit_topsim
 from ecsuite.eval.metrics.distances import hamming_distance
-from ecsuite.eval.metrics.posdis_bosdis import bosdis, posdis
-from ecsuite.eval.metrics.residual_entropy import entropies_or_reason, hce, plain_residual_entropy
+from ecsuite.eval.metrics.posdis_bosdis import POSDIS, bosdis, posdis
+from ecsuite.eval.metrics.residual_entropy import (
+    RESIDUAL_ENTROPY,
+    entropies_or_reason,
+    hce,
+    plain_residual_entropy,
+)
 from ecsuite.eval.metrics.score import Metric, Options, Score, signature
-from ecsuite.eval.metrics.topsim import NUM_ROWS_ALL_PAIRS, NUM_SAMPLED_PAIRS, topsim
-from ecsuite.eval.metrics.tre import plain_tre7
+from ecsuite.eval.metrics.topsim import NUM_ROWS_ALL_PAIRS, NUM_SAMPLED_PAIRS, TOPSIM, topsim
+from ecsuite.eval.metrics.tre import TRE7, plain_tre7
 from ecsuite.eval.statistics.positions import attributes_or_reason, position_columns
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 
 OWN_VERSION = 1
 """Version of the metrics that only ICY has, in their signatures."""
-VERSIONS = (
-    OWN_VERSION, edit_topsim.VERSION, posdis_bosdis.VERSION, residual_entropy.VERSION, tre.VERSION
-)  # fmt: skip
+VERSIONS = (OWN_VERSION, *(traits.version for traits in (TOPSIM, POSDIS, RESIDUAL_ENTROPY, TRE7)))
 """Of all metrics: a kept measurement of other versions is not used."""
 
 

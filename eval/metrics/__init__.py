@@ -1,18 +1,20 @@
 """Metrics of a corpus. Each metric is a pure function `(corpus, options) -> list[Score]`; some are called with a run.
 
-To add one, write the function in a new module, add a line to the registry below, and its scores to `SCORES`.
+To add one, write the function with its traits (`traits.metric`) in a new module, and add a line to `METRICS` and its
+scores to `METRIC_OF`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ecsuite.eval.metrics.traits import Traits, traits_in
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.own_functions import own_function
 from ecsuite.parts.registry import Registry
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ecsuite.eval.metrics.score import Direction, Metric, Question, Score
+    from ecsuite.eval.metrics.score import Metric, Score
 
 LINES = {
     "metrics.elcc:elcc": "13 sizes and entropies of the corpus, as reported by the ELCC collection",
@@ -65,115 +67,114 @@ LINES = {
 }
 """A line for people by the place of the function, whose name is that of the metric; the fastest first."""
 
-QUESTIONS: "Mapping[Question, str]" = {
-    "compositional": "Is it compositional?",
-    "concepts": "Are words names of concepts?",
-    "consistent": "Does a whole message tell its meaning?",
-    "natural": "Is it natural-like (lengths, segments)?",
-    "transfer": "Does it help learn human languages?",
-    "agents": "What do its agents know?",
-    "other": "Further scores",
-    "sizes": "Sizes and entropies",
-}
-"""What scores are grouped by, in the order of tables."""
-
-SCORES: "Mapping[str, tuple[Question, Direction | None]]" = {
-    "topsim": ("compositional", "higher"),
-    "posdis": ("compositional", "higher"),
-    "bosdis": ("compositional", "higher"),
-    "hce": ("compositional", "higher"),
-    "residual_entropy": ("compositional", "lower"),
-    "tre7": ("compositional", "lower"),
-    "conflict_count": ("compositional", "lower"),
-    "cbm": ("concepts", "higher"),
-    "context_independence": ("concepts", "higher"),
-    "synonymy": ("concepts", "lower"),
-    "polysemy": ("concepts", "lower"),
-    "cbm_types": ("concepts", "higher"),
-    "ami": ("consistent", "higher"),
-    "ami_arithmetic": ("consistent", "higher"),
-    "ncnpmi": ("consistent", "higher"),
-    "generalisation": ("agents", "higher"),
-    "cross_play": ("agents", "higher"),
-    "rsa": ("agents", "higher"),
-    "rsa_sender": ("agents", "higher"),
-    "rsa_receiver": ("agents", "higher"),
-    "transfer": ("agents", "higher"),
-    "transfer_sender": ("agents", "higher"),
-    "noise_objects": ("agents", None),
-    "ease_of_learning": ("compositional", "higher"),
-    "ease_of_speaking": ("compositional", "higher"),
-    "morphemes": ("compositional", "higher"),
-    "attribute_information": ("consistent", None),
-    "csar": ("other", None),
-    "language_similarity": ("consistent", "higher"),
-    "language_ami": ("consistent", "higher"),
-    "language_topsim": ("consistent", "higher"),
-    "zla_messages": ("natural", "lower"),
-    "has": ("natural", None),
-    "zla_segments": ("natural", "lower"),
-    "xferbench": ("transfer", "lower"),
-    "Unique Lines": ("sizes", None),
-    "1-gram Entropy": ("sizes", None),
-    "1-gram Normalized Entropy": ("sizes", None),
-    "2-gram Conditional Entropy": ("sizes", None),
-    "Tokens per Line": ("sizes", None),
-    "Tokens per Line SD": ("sizes", None),
-    "Unique Tokens": ("sizes", None),
-    "2-gram Entropy": ("sizes", None),
-    "Entropy per Line": ("sizes", None),
-    "Token Count": ("sizes", None),
-    "Line Count": ("sizes", None),
-    "EoS Token Present": ("sizes", None),
-    "EoS Padding": ("sizes", None),
-}
-"""By the name of a score, what it answers and which way is better; of one question, the most asked first."""
-
-TRAINED = ("ease_of_learning", "xferbench")
-"""Metrics that train models: computed only if they are named."""
-OF_RUNS = ("generalisation", "rsa", "transfer", "cross_play", "noise_objects")
-"""Metrics that ask the agents of a run, and are called with it: computed only if they are named."""
-KEEPS_WORK = ("xferbench",)
-"""Metrics that look at requests to stop, and keep what they have done; others end at once."""
-ASKED_FOR = (*TRAINED, *OF_RUNS, "morphemes", "csar", "language_similarity", "attribute_information")
-"""Metrics that are computed only if they are named: also those that need more messages, or several speakers, and
-those whose details are wanted more than their value."""
-
 METRICS = Registry(
     word="metric",
     parts={place.partition(":")[2]: (f"ecsuite.eval.{place}", line) for place, line in LINES.items()},
 )
 
+METRIC_OF = {
+    "topsim": "topsim",
+    "posdis": "posdis",
+    "bosdis": "bosdis",
+    "hce": "hce",
+    "residual_entropy": "residual_entropy",
+    "tre7": "tre7",
+    "conflict_count": "conflict_count",
+    "morphemes": "morphemes",
+    "cbm": "cbm",
+    "context_independence": "context_independence",
+    "synonymy": "synonymy",
+    "polysemy": "synonymy",
+    "cbm_types": "cbm_types",
+    "ami": "ami",
+    "ami_arithmetic": "ami",
+    "ncnpmi": "ncnpmi",
+    "attribute_information": "attribute_information",
+    "ease_of_learning": "ease_of_learning",
+    "ease_of_speaking": "ease_of_learning",
+    "generalisation": "generalisation",
+    "cross_play": "cross_play",
+    "rsa": "rsa",
+    "rsa_sender": "rsa",
+    "rsa_receiver": "rsa",
+    "transfer": "transfer",
+    "transfer_sender": "transfer",
+    "noise_objects": "noise_objects",
+    "language_similarity": "language_similarity",
+    "language_ami": "language_similarity",
+    "language_topsim": "language_similarity",
+    "csar": "csar",
+    "zla_messages": "zla",
+    "has": "has",
+    "zla_segments": "zla",
+    "xferbench": "xferbench",
+    **dict.fromkeys(
+        (
+            "Unique Lines",
+            "1-gram Entropy",
+            "1-gram Normalized Entropy",
+            "2-gram Conditional Entropy",
+            "Tokens per Line",
+            "Tokens per Line SD",
+            "Unique Tokens",
+            "2-gram Entropy",
+            "Entropy per Line",
+            "Token Count",
+            "Line Count",
+            "EoS Token Present",
+            "EoS Padding",
+        ),
+        "elcc",
+    ),
+}
+"""The metric that gives a score, by the name of the score, so that one module is imported for its traits; of one
+question, the most asked first."""
 
-def direction_of(score: "Score") -> "Direction | None":
-    """Which way is better; None: neither."""
-    return SCORES[score.name][1] if score.name in SCORES else score.direction
+
+def traits_of(score: "str | Score") -> Traits:
+    """The traits of a score, or of the score of a name, with options after commas or none.
+
+    Nothing but the module of its metric is imported. A name that is none of ours has the defaults.
+    """
+    if not isinstance(score, str):
+        return score.traits or traits_of(score.name)
+    name = score.partition(",")[0]
+    if name not in METRIC_OF:
+        return Traits(name=score)
+    return next(each for each in traits_in(METRICS.load(METRIC_OF[name])) if each.name == name)
 
 
-def question_of(score: "Score") -> "Question":
-    """What a score answers, a key of `QUESTIONS`."""
-    return SCORES[score.name][0] if score.name in SCORES else score.question
+def place_of(score: str) -> int:
+    """The place in tables of the score of a name, with options after commas or none; users' own come first."""
+    return _PLACES.get(score.partition(",")[0], -1)
+
+
+_PLACES = {name: place for place, name in enumerate(METRIC_OF)}
+
+
+def traits_of_metric(name: str) -> Traits:
+    """The traits that all scores of a metric share, by its name as of `load_metric`; see there."""
+    return next(iter(traits_in(load_metric(name))), Traits(name=name))
 
 
 def metric_names(names: Iterable[str] | None) -> list[str]:
     """The metrics that a user asks for, each once.
 
     Args:
-        names: Names of metrics, or `./mine.py:my_metric`; `all` is every one but `ASKED_FOR`, and `+xferbench` is these
-            and one more; None: all.
+        names: Names of metrics, or `./mine.py:my_metric`; `all` is every one that is not only computed if it is named,
+            and `+xferbench` is these and one more; None: all.
     """
-    untrained = [name for name in METRICS.parts if name not in ASKED_FOR]
-    if names is None:
-        return untrained
     chosen: list[str] = []
-    for name in names:
-        chosen += untrained if name == "all" else [*untrained, name[1:]] if name.startswith("+") else [name]
+    for name in ["all"] if names is None else names:
+        is_all, is_more = name == "all", name.startswith("+")
+        chosen += usual_metrics() if is_all or is_more else []
+        chosen += [] if is_all else [name.removeprefix("+")]
     return list(dict.fromkeys(chosen))
 
 
-def asks_agents(name: str, metric: "Metric") -> bool:
-    """Whether a metric is called with a run instead of a corpus: one of `OF_RUNS`, or a user's own `my_metric(run)`."""
-    return name in OF_RUNS or getattr(metric, "asks_agents", False)
+def usual_metrics() -> list[str]:
+    """The metrics that are computed without being named, the fastest first."""
+    return [name for name in METRICS.parts if not traits_of_metric(name).is_asked_for]
 
 
 def load_metric(name: str) -> "Metric":

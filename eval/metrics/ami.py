@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import counted, counts_in_order
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import (
@@ -24,10 +26,29 @@ from ecsuite.eval.statistics.equal_codes import labels_of_codes
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 2
+AMI = Traits(
+    name="ami",
+    about="information of messages above chance",
+    title="adjusted mutual information",
+    high="1 if each meaning has its own message, 0 as by chance; high also for names without parts",
+    question="consistent",
+    direction="higher",
+    version=2,
+    bounds=(-1.0, 1.0),
+    chance="shuffled meanings",
+    needs=("concepts",),
+    least_messages=5000,
+    depends_on_size="chance is subtracted, but what is left grows with the number of times that a meaning recurs",
+)
+AMI_ARITHMETIC = replace(
+    AMI,
+    name="ami_arithmetic",
+    about="ami, normalised by the mean entropy",
+    title="adjusted mutual information, arithmetic mean",
+)
 
 
-@versioned(VERSION)
+@metric(AMI, AMI_ARITHMETIC)
 def ami(corpus: Corpus, options: Options) -> list[Score]:
     """Adjusted mutual information of messages M and meanings L, by two normalisers.
 
@@ -46,13 +67,9 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
     `resampling.resample`; none if half of the rows may have no repetition at all.
     """
     kind, meaning = labels_of_meanings(corpus)
-    texts = {
-        "max": "information of messages above chance",
-        "arithmetic": "ami, normalised by the mean entropy",
-    }
     scores = [
-        unscored(name, texts[normaliser], VERSION, normaliser=normaliser, label=kind, eos="strip")
-        for name, normaliser in (("ami", "max"), ("ami_arithmetic", "arithmetic"))
+        unscored(traits, normaliser=normaliser, label=kind, eos="strip")
+        for traits, normaliser in ((AMI, "max"), (AMI_ARITHMETIC, "arithmetic"))
     ]
     messages = message_labels(corpus)
     if meaning is None or (reason := _without_recurrence(message=messages, meaning=meaning)):

@@ -3,16 +3,32 @@
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import entropy, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 1
+ATTRIBUTE_INFORMATION = Traits(
+    name="attribute_information",
+    about="mean share of an attribute that messages tell",
+    high="1 if messages tell every attribute; near 1 by chance where most messages occur once",
+    question="consistent",
+    bounds=(0.0, 1.0),
+    chance="shuffled meanings",
+    needs=("attributes",),
+    depends_on_size="plug-in information is too high in small corpora: a message that occurs once tells everything",
+    by_name_only=True,
+    details={
+        "bits": "bits of this attribute that messages tell",
+        "shares": "share of this attribute's entropy",
+        "sum_bits": "bits of all attributes, added",
+    },
+)
 
 
-@versioned(VERSION)
+@metric(ATTRIBUTE_INFORMATION)
 def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     """Mutual information I(m; a) of the message m, as a whole and without EOS, and the value a of an attribute.
 
@@ -24,9 +40,7 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     The null distribution (meanings shuffled over messages) shows by how much. Interval: see `resampling.resample`.
     Constant attributes are left out. Undefined without attributes that vary, and if all messages are empty.
     """
-    score = unscored(
-        "attribute_information", "mean share of an attribute that messages tell", VERSION, eos="strip"
-    )
+    score = unscored(ATTRIBUTE_INFORMATION, eos="strip")
     attributes = attributes_or_reason(corpus)
     if isinstance(attributes, str):
         return [score(value=None, reason=attributes)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
+from ecsuite.eval.metrics.traits import traits_in
 from ecsuite.eval.statistics.chance import of_mean
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width, standard_error
 
@@ -16,8 +17,6 @@ SPEAKER = "speaker"
 """The column of a corpus that says who spoke."""
 BY_SPEAKER = "by_speaker"
 """The key of the details that has the value of each speaker."""
-BETWEEN = ("language_similarity",)
-"""Metrics that compare speakers, and so take the corpus as a whole."""
 
 
 def speakers_of(corpus: Corpus) -> list[Any]:
@@ -25,17 +24,16 @@ def speakers_of(corpus: Corpus) -> list[Any]:
     return np.unique(corpus.columns[SPEAKER]).tolist() if SPEAKER in corpus.columns else []
 
 
-def by_speaker(name: str, metric: Metric) -> Metric:
-    """A metric that scores each speaker alone, where a corpus has several.
+def by_speaker(metric: Metric) -> Metric:
+    """A metric that scores each speaker alone, where a corpus has several; one that compares speakers as it is.
 
     A score is the mean over the speakers for whom it is defined, with Student's 95 % interval over them. Its chance
     level is the mean over them in each shuffle, see `chance.of_mean`.
 
     Args:
-        name: Of the metric.
         metric: Scores the corpus of one speaker.
     """
-    if name in BETWEEN:
+    if any("speakers" in each.needs for each in traits_in(metric)):
         return metric
 
     def scored(corpus: Corpus, options: Options) -> list[Score]:
@@ -45,6 +43,7 @@ def by_speaker(name: str, metric: Metric) -> Metric:
         each = [metric(corpus.where(SPEAKER, speaker), options) for speaker in speakers]
         return [mean_score(speakers, scores) for scores in zip(*each, strict=True)]
 
+    vars(scored)["traits"] = traits_in(metric)
     return scored
 
 

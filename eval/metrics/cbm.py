@@ -4,6 +4,7 @@ A word is a symbol, a concept an atomic part of the meaning. The rest is divided
 unmatched concepts.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,47 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
 from ecsuite.eval.metrics.phrase_counts import cooccurrence_counter
 from ecsuite.eval.metrics.sample_counts import Samples
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.cooccurrence import Count
 from ecsuite.eval.statistics.counting import Floats, Ints, num_labels
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.resampling import Statistic, resample
 
-VERSION = 2
 NUM_SUBSAMPLES = 30
 """Half-samples for the interval: a matching of each is slow, and Student's t allows for their number."""
 
 
-@versioned(VERSION)
+CBM = Traits(
+    name="cbm",
+    about="words that occur with their matched concept",
+    title="concept best matching",
+    high="1 if each symbol is the name of one concept and every concept is said; low where words have several symbols",
+    question="concepts",
+    direction="higher",
+    version=2,
+    bounds=(0.0, 1.0),
+    chance="shuffled meanings",
+    needs=("concepts",),
+    depends_on_size="the best matching fits by chance in small corpora",
+    details={
+        "ambiguity": "words whose matched concept is absent",
+        "paraphrase": "words of a concept beyond its matched word",
+        "precision": "mean share of a message's words that match",
+        "recall": "mean share of a phrase's concepts that match",
+        "unmatched": "share of concepts without a matched word",
+        "unmatched_program": "unmatched, counted as the authors' program does",
+    },
+)
+CBM_TYPES = replace(
+    CBM,
+    name="cbm_types",
+    about="cbm with words counted once per message",
+    title="concept best matching of sets",
+)
+
+
+@metric(CBM)
 def cbm(corpus: Corpus, options: Options) -> list[Score]:
     """Score a corpus by concept best matching: Carmeli et al. (2024), section 3, https://arxiv.org/abs/2403.14705.
 
@@ -55,22 +85,22 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     concept in their phrase, and the share of the concept's occurrences with the word in their message. `counts` has
     the columns of table 4 of the paper.
     """
-    return _score(corpus, options, "cbm", "words that occur with their matched concept", "tokens")
+    return _score(corpus, options, CBM, "tokens")
 
 
-@versioned(VERSION)
+@metric(CBM_TYPES)
 def cbm_types(corpus: Corpus, options: Options) -> list[Score]:
     """Concept best matching as in the text of the paper: the words and the concepts of a sample are sets.
 
     As `cbm`, but a word counts once per message and a concept once per phrase. The two metrics differ only if messages
     repeat words or phrases repeat concepts.
     """
-    return _score(corpus, options, "cbm_types", "cbm with words counted once per message", "types")
+    return _score(corpus, options, CBM_TYPES, "types")
 
 
-def _score(corpus: Corpus, options: Options, name: str, about: str, count: Count) -> list[Score]:
+def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> list[Score]:
     """The score, with tokens or types counted."""
-    score = unscored(name, about, VERSION, count=count, eos="strip")
+    score = unscored(traits, count=count, eos="strip")
     if corpus.concepts is None or not corpus.concepts.values.size:
         return [score(value=None, reason="the corpus has no concepts")]
     samples = Samples(corpus, count)

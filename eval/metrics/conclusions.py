@@ -1,27 +1,19 @@
 """Conclusions: whether a score differs from chance, in plain words, corrected for the number of scores.
 
-The thresholds of all conclusions are here; those of messages are from benchmarks/corpus_size.py.
+The thresholds of all conclusions are here, but for those of messages, which are traits of scores.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ecsuite.eval.metrics import direction_of, question_of
+from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.preset_limits import are_read_alike, passes_of
-from ecsuite.eval.metrics.score import Direction, Question, Score
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.metrics.traits import Direction, Question
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
 
-FEW_MESSAGES = 200
-"""With fewer messages, a score that does not differ from chance is no evidence that the language is as by chance: weak
-structure (a grammar of which 80 % of the symbols are noise) is found in 80 % of corpora from this size on."""
-MORE_MESSAGES = {
-    **dict.fromkeys(("bosdis", "synonymy", "polysemy"), 400),
-    "residual_entropy": 2000,
-    **dict.fromkeys(("ami", "ami_arithmetic", "ncnpmi", "hce", "has"), 5000),
-}
-"""Scores that need more; where weak structure was not found in the largest corpora that were tried, more than these."""
 NARROW = 0.1
 """Scores of agents do not read the corpus, so its size says nothing: one that does not differ from chance is as by
 chance if its 95 % interval reaches at most so far to either side."""
@@ -77,7 +69,7 @@ def p_value(score: Score) -> float | None:
 
 
 def _conclusion(score: Score, p_holm: float | None, num_messages: int | None) -> Conclusion:
-    direction, relation = direction_of(score), _relation(score, p_holm, num_messages)
+    traits, relation = traits_of(score), _relation(score, p_holm, num_messages)
     if score.name == "xferbench":
         word = place_of(score)
     elif relation == "unknown":
@@ -88,9 +80,9 @@ def _conclusion(score: Score, p_holm: float | None, num_messages: int | None) ->
         word = ""
     else:
         remark = {("below", "lower"): " (good)", ("above", "lower"): " (bad)"}
-        word = f"{relation} chance{remark.get((relation, direction or ''), '')}"
+        word = f"{relation} chance{remark.get((relation, traits.direction or ''), '')}"
     return Conclusion(
-        question=question_of(score), direction=direction, relation=relation, p_holm=p_holm, word=word
+        question=traits.question, direction=traits.direction, relation=relation, p_holm=p_holm, word=word
     )
 
 
@@ -100,12 +92,13 @@ def _obstacle(score: Score, num_messages: int | None) -> str:
     assert chance is not None and score.value is not None
     if 2 * len(chance.defined) < len(chance.draws):
         return f"{len(chance.defined)} of {len(chance.draws)} shuffles"
-    if p_value(score) is None and question_of(score) != "agents":
+    traits = traits_of(score)
+    if p_value(score) is None and traits.question != "agents":
         return "no spread"
-    if question_of(score) == "agents" and score.ci95 is None:
+    if traits.question == "agents" and score.ci95 is None:
         return "one value"
-    if question_of(score) != "agents" and num_messages is not None:
-        if num_messages < least_messages(score.name):
+    if traits.question != "agents" and num_messages is not None:
+        if num_messages < traits.least_messages:
             return f"{num_messages:,} messages"
     return "wide interval"
 
@@ -124,16 +117,11 @@ def _relation(score: Score, p_holm: float | None, num_messages: int | None) -> R
         is_inside = score.ci95 is not None and score.ci95[0] <= level <= score.ci95[1]
         return "unknown" if is_inside else "above" if distance > 0 else "below"
     is_exact = bool(chance.draws) and abs(distance) < NO_SPREAD  # whatever the number of messages
-    if question_of(score) == "agents":
+    if traits_of(score).question == "agents":
         is_enough = score.ci95 is not None and max(value - score.ci95[0], score.ci95[1] - value) <= NARROW
     else:
-        is_enough = num_messages is None or num_messages >= least_messages(score.name)
+        is_enough = num_messages is None or num_messages >= traits_of(score).least_messages
     return "equal" if is_exact or is_enough else "unknown"
-
-
-def least_messages(name: str) -> int:
-    """From how many messages on a score that does not differ from chance says that there is no structure."""
-    return MORE_MESSAGES.get(name, FEW_MESSAGES)
 
 
 def place_of(score: Score) -> str:

@@ -4,16 +4,28 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import attributes_or_reason
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 2
+CONFLICT_COUNT = Traits(
+    name="conflict_count",
+    about="symbols without their main meaning",
+    high="0 if no symbol is ambiguous at its place; at most the number of all symbols",
+    question="compositional",
+    direction="lower",
+    version=2,
+    chance="shuffled meanings",
+    needs=("attributes",),
+    depends_on_size="a count over all messages",
+    details={"share": "share of all symbols"},
+)
 
 
-@versioned(VERSION)
+@metric(CONFLICT_COUNT)
 def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     """Conflict count: Kuciński et al. (2020; 2021, https://arxiv.org/abs/2111.06464).
 
@@ -26,9 +38,7 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     `share` in the details is the count divided by this product. Defined only if every message, without EOS, has one
     symbol per attribute. Null distribution: meanings shuffled over messages.
     """
-    score = unscored(
-        "conflict_count", "symbols without their main meaning", VERSION, unit="rows", eos="strip"
-    )
+    score = unscored(CONFLICT_COUNT, unit="rows", eos="strip")
     attributes = attributes_or_reason(corpus)
     if isinstance(attributes, str):
         return [score(value=None, reason=attributes)]

@@ -3,15 +3,31 @@
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 2
+CONTEXT_INDEPENDENCE = Traits(
+    name="context_independence",
+    about="concepts have their own words",
+    high="1 if each concept has a word that stands in exactly its messages; low where words have several symbols",
+    question="concepts",
+    direction="higher",
+    version=2,
+    bounds=(0.0, 1.0),
+    chance="shuffled meanings",
+    needs=("concepts",),
+    depends_on_size="the best word of a concept fits by chance in small corpora",
+    details={
+        "by_tokens": "with words counted by occurrence, not by message",
+        "likeliest": "by_tokens, each concept with its likeliest word",
+    },
+)
 
 
-@versioned(VERSION)
+@metric(CONTEXT_INDEPENDENCE)
 def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     """Context independence: Bogin et al. (2018), https://arxiv.org/abs/1809.00549.
 
@@ -29,7 +45,7 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     """
     kind, _ = concept_rows(corpus)
     how = {"count": "messages", "label": kind, "eos": "strip"}
-    score = unscored("context_independence", "concepts have their own words", VERSION, **how)
+    score = unscored(CONTEXT_INDEPENDENCE, **how)
     incidence = Incidence.of(corpus)
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence)]

@@ -5,17 +5,17 @@ their learning curves; Chaabouni et al. 2022 use such curves of fresh listeners,
 the score, from the corpus alone.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
-from ecsuite.agents.message import EOS, PAD
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Ints, attribute_codes, numbered_by_use
 from ecsuite.grammars.words import concatenate, distinct_rows, stream
-from ecsuite.runtime.devices import fixed_threads
 
-VERSION = 2
 NUM_SEEDS = 5
 """Fresh agents that learn each language."""
 TARGET = 0.9
@@ -30,7 +30,29 @@ ANCHORS = ("concat", "hol")
 """Languages of the same sizes: words of values one after the other, and random messages (Perkins 2021)."""
 
 
-@versioned(VERSION)
+EASE_OF_LEARNING = Traits(
+    name="ease_of_learning",
+    about="how fast receivers learn it",
+    high="1 if receivers know it from the first updates; see CONCAT and HOL of the same size in its details",
+    question="learnable",
+    direction="higher",
+    version=2,
+    bounds=(0.0, 1.0),
+    chance="training",
+    needs=("attributes",),
+    depends_on_size="more meanings take longer to learn",
+    most_messages=MAX_MESSAGES,
+    trains=True,
+)
+EASE_OF_SPEAKING = replace(
+    EASE_OF_LEARNING,
+    name="ease_of_speaking",
+    about="how fast senders learn it",
+    high="1 if senders know it from the first updates; see CONCAT and HOL of the same size in its details",
+)
+
+
+@metric(EASE_OF_LEARNING, EASE_OF_SPEAKING)
 def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
     """Area under the learning curve of fresh receivers, and of fresh senders.
 
@@ -50,6 +72,7 @@ def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
     without attribute values, if no attribute varies, without symbols, or for messages of more than 100 symbols.
     """
     from ecsuite.eval.learning.fresh_agents import Training, learning_curves
+    from ecsuite.runtime.devices import fixed_threads
 
     training = Training()
     settings: dict[str, object] = {
@@ -61,10 +84,7 @@ def ease_of_learning(corpus: Corpus, options: Options) -> list[Score]:
         "seed": options.seed,
         "eos": "strip",
     }
-    scores = [
-        unscored("ease_of_learning", "how fast receivers learn it", VERSION, **settings),
-        unscored("ease_of_speaking", "how fast senders learn it", VERSION, **settings),
-    ]
+    scores = [unscored(traits, **settings) for traits in (EASE_OF_LEARNING, EASE_OF_SPEAKING)]
     messages, meanings, reason = _as_tables(corpus, options.seed)
     if reason is not None:
         return [score(value=None, reason=reason) for score in scores]
@@ -101,6 +121,8 @@ def _as_tables(corpus: Corpus, seed: int) -> tuple[Ints, Ints, str | None]:
 
     Rows are in the order of their meanings, and those of one meaning in that of their messages.
     """
+    from ecsuite.agents.message import PAD
+
     nothing = np.zeros((0, 0), dtype=np.int64)
     codes = attribute_codes(corpus)
     if codes is None:
@@ -143,6 +165,8 @@ def _languages(messages: Ints, meanings: Ints, seed: int) -> list[Ints]:
 
 def _ended(table: Ints, width: int) -> Ints:
     """A table of messages with EOS after each, and `PAD` up to a width; so an empty message has a symbol, too."""
+    from ecsuite.agents.message import EOS, PAD
+
     wide = np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=PAD)
     wide[np.arange(len(wide)), (wide != PAD).sum(1)] = EOS
     return wide

@@ -9,11 +9,10 @@ import math
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.score import Options, Score, signature, versioned
+from ecsuite.eval.metrics.score import Options, Score, signature
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import Counts
 from ecsuite.eval.statistics.counting import entropy, num_distinct_rows
-
-VERSION = 1
 
 _MEASURES = {
     "Token Count": "symbols, including EOS",
@@ -33,7 +32,24 @@ _MEASURES = {
 """The measures and their meanings, with the names and the order of the collection's JSON."""
 
 
-@versioned(VERSION)
+_UNSIZED = ("Tokens per Line", "Tokens per Line SD", "EoS Token Present", "EoS Padding")
+TRAITS = tuple(
+    Traits(
+        name=name,
+        about=about,
+        question="sizes",
+        draws=False,
+        depends_on_size=None
+        if name in _UNSIZED
+        else "plug-in entropies are too low in small corpora"
+        if "Entropy" in name
+        else "it counts all messages",
+    )
+    for name, about in _MEASURES.items()
+)
+
+
+@metric(*TRAITS)
 def elcc(corpus: Corpus, options: Options) -> list[Score]:
     """Measure sizes and entropies as in Boldt and Mortensen, ELCC (2024), https://arxiv.org/abs/2407.04158.
 
@@ -47,12 +63,12 @@ def elcc(corpus: Corpus, options: Options) -> list[Score]:
         Thirteen scores, named and ordered as in the collection.
     """
     values = _measure(corpus.messages)
-    line = signature("elcc", VERSION, eos="kept")
+    line = signature("elcc", TRAITS[0].version, eos="kept")
     scores = []
-    for name, about in _MEASURES.items():
-        value = values.get(name, "every message is empty")
+    for traits in TRAITS:
+        value = values.get(traits.name, "every message is empty")
         known = {"value": None, "reason": value} if isinstance(value, str) else {"value": value}
-        scores.append(Score(name=name, about=about, signature=line, **known))
+        scores.append(Score(name=traits.name, about=traits.about, signature=line, **known))
     return scores
 
 

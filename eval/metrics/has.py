@@ -3,12 +3,12 @@
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.segmentation import boundaries, segments
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
 
-VERSION = 2
 THRESHOLD = 0.8
 """Increase of the branching entropy, in bits, above which there is a boundary."""
 OTHER_THRESHOLDS = (0.0, 0.4, 1.2)
@@ -17,7 +17,25 @@ LEVELS = 24
 """Table entries per symbol that one segmentation counts, measured as a mean over several languages."""
 
 
-@versioned(VERSION)
+HAS = Traits(
+    name="has",
+    about="word boundaries per message",
+    title="Harris's articulation scheme",
+    high="far above its shuffled control: messages are made of recurring segments; neither is better",
+    question="natural",
+    version=2,
+    chance="shuffled symbols",
+    least_messages=5000,
+    depends_on_size="branching entropies are counted over all messages",
+    details={
+        "segments": "different segments",
+        "segment_length": "mean symbols of a segment",
+        "shuffled": "the same with shuffled symbols",
+    },
+)
+
+
+@metric(HAS)
 def has(corpus: Corpus, options: Options) -> list[Score]:
     """Harris's articulation scheme: boundaries per message, Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 
@@ -33,7 +51,7 @@ def has(corpus: Corpus, options: Options) -> list[Score]:
     Undefined if every message is empty; 0 if no message has three symbols.
     """
     how = {"threshold": f"{THRESHOLD:g}", "starts": "all", "eos": "strip"}
-    score = unscored("has", "word boundaries per message", VERSION, **how)
+    score = unscored(HAS, **how)
     content, _ = corpus.reindexed()
     if not len(content.values):
         return [score(value=None, reason="every message is empty")]

@@ -1,6 +1,7 @@
 """Similarity of languages: how alike two speakers, or two generations, say the same meanings."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -12,13 +13,13 @@ from rapidfuzz.distance import Levenshtein
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.ami import adjusted_information, expected_information
 from ecsuite.eval.metrics.by_speaker import SPEAKER, speakers_of
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, flat, numbered_by_use, row_labels
 from ecsuite.eval.statistics.distributions import average_ranks
 from ecsuite.runtime.errors import CorpusError
 
-VERSION = 1
 Message = tuple[int, ...]
 MAX_MEANINGS = 500
 """Of more meanings that both say, so many are compared, drawn at random."""
@@ -28,7 +29,35 @@ NUM_PERMUTATIONS = 100
 """Permutations of the meanings of one of two speakers."""
 
 
-@versioned(VERSION)
+LANGUAGE_SIMILARITY = Traits(
+    name="language_similarity",
+    about="speakers say meanings with like messages",
+    title="similarity of the speakers' messages",
+    high="1 if speakers say the same; 0 also for the same words with other symbols",
+    question="shared",
+    direction="higher",
+    chance="shuffled meanings",
+    needs=("meanings", "speakers"),
+    depends_on_size="the most used message of a meaning is surer the more there are",
+    by_name_only=True,
+)
+LANGUAGE_AMI = replace(
+    LANGUAGE_SIMILARITY,
+    name="language_ami",
+    about="speakers merge the same meanings",
+    title="adjusted mutual information of the speakers' messages",
+    high="1 if speakers give the same meanings one message, whichever; needs messages that recur",
+)
+LANGUAGE_TOPSIM = replace(
+    LANGUAGE_SIMILARITY,
+    name="language_topsim",
+    about="speakers' messages are alike in like ways",
+    title="topographic similarity of the speakers' messages",
+    high="1 if what one says alike the other does, too; high also where both are compositional in their own way",
+)
+
+
+@metric(LANGUAGE_SIMILARITY, LANGUAGE_AMI, LANGUAGE_TOPSIM)
 def language_similarity(corpus: Corpus, options: Options) -> list[Score]:
     """How alike the speakers of a corpus say the same meanings: means over pairs of speakers.
 
@@ -45,18 +74,14 @@ def language_similarity(corpus: Corpus, options: Options) -> list[Score]:
     Undefined for one speaker, without meanings, and if no pair of speakers shares three meanings; `language_ami` also
     if no message of a speaker recurs, and `language_topsim` if all distances of a speaker are equal.
     """
-    kinds = {
-        "language_similarity": "speakers say meanings with like messages",
-        "language_ami": "speakers merge the same meanings",
-        "language_topsim": "speakers' messages are alike in like ways",
-    }
+    kinds = (LANGUAGE_SIMILARITY, LANGUAGE_AMI, LANGUAGE_TOPSIM)
     settings: dict[str, Any] = {
         "message": "mode",
         "meanings": MAX_MEANINGS,
         "seed": options.seed,
         "eos": "strip",
     }
-    scores = [unscored(name, about, VERSION, **settings) for name, about in kinds.items()]
+    scores = [unscored(traits, **settings) for traits in kinds]
     speakers = speakers_of(corpus)
     whole = _whole_meanings(corpus)
     reason = None

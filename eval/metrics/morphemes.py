@@ -1,5 +1,6 @@
 """Morphemes: how much of what is meant is said by forms that recur with it, and which forms these are."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,8 @@ import numpy as np
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.morpheme_induction import Inventory, induce, induce_all
 from ecsuite.eval.metrics.morpheme_units import MAX_FORM, MAX_MEANING, largest_meaning
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import entropy
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
@@ -22,7 +24,6 @@ from ecsuite.eval.statistics.counting import (
     row_labels,
 )
 
-VERSION, CSAR_VERSION = 3, 2
 NUM_SHUFFLES = 20
 """Exchanges of whole meanings; with 20, no pair of a language without morphemes is selected in 95 % of corpora."""
 MAX_MESSAGES = 20_000
@@ -33,7 +34,44 @@ NUM_SEGMENTED = 10
 """Messages that are shown cut into morphemes."""
 
 
-@versioned(VERSION)
+MORPHEMES = Traits(
+    name="morphemes",
+    about="meanings are said by recurring forms",
+    high="1 if all that is meant is said by forms that recur with it; 0 for a language without morphemes",
+    question="compositional",
+    direction="higher",
+    version=3,
+    bounds=(0.0, 1.0),
+    chance="theory",
+    needs=("concepts",),
+    depends_on_size="rare forms exceed chance only in large corpora",
+    most_messages=MAX_MESSAGES,
+    by_name_only=True,
+    details={
+        "covered_symbols": "share of symbols that belong to a morpheme",
+        "form_length": "mean symbols of a morpheme",
+        "meaning_size": "mean concepts of a morpheme",
+        "least_weight": "bits that a pair had to exceed",
+        "synonymy": "mean bits of the form, given a meaning",
+        "polysemy": "mean bits of the meaning, given a form",
+    },
+)
+CSAR = replace(
+    MORPHEMES,
+    name="csar",
+    about="meanings are said by some form",
+    title="morphemes by CSAR, without an end",
+    high="near 1 also for languages without morphemes",
+    question="other",
+    direction=None,
+    version=2,
+    chance=None,
+    depends_on_size="pairs that occur once count, too",
+    most_messages=None,
+)
+
+
+@metric(MORPHEMES)
 def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     """Coverage of meanings by morphemes that CSAR finds: Boldt & Mortensen 2025, arXiv 2510.03439.
 
@@ -59,9 +97,7 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
         corpus = corpus.take(np.sort(rng.choice(num_messages, MAX_MESSAGES, replace=False)))
     found = _Said(corpus)
     score = unscored(
-        "morphemes",
-        "meanings are said by recurring forms",
-        VERSION,
+        MORPHEMES,
         form=MAX_FORM,
         meaning=found.largest,
         stop=f"exchanged{NUM_SHUFFLES}",
@@ -78,7 +114,7 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=_coverage(inventory), chance=chance, details=found.described(inventory))]
 
 
-@versioned(CSAR_VERSION)
+@metric(CSAR)
 def csar(corpus: Corpus, options: Options) -> list[Score]:
     """Coverage by the morphemes that CSAR finds if it goes on until nothing is left, as its authors' program does.
 
@@ -88,9 +124,7 @@ def csar(corpus: Corpus, options: Options) -> list[Score]:
     """
     found = _Said(corpus)
     score = unscored(
-        "csar",
-        "meanings are said by some form",
-        CSAR_VERSION,
+        CSAR,
         form=MAX_FORM,
         meaning=found.largest,
         stop="nothing",

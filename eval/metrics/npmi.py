@@ -4,16 +4,31 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.ami import labels_of_meanings
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 2
+NCNPMI = Traits(
+    name="ncnpmi",
+    about="whole messages co-occur with whole meanings",
+    title="non-compositional normalised pointwise mutual information",
+    high="1 if each meaning has its own message; near 1 for any language whose messages hardly recur",
+    question="consistent",
+    direction="higher",
+    version=2,
+    bounds=(-1.0, 1.0),
+    chance="shuffled meanings",
+    needs=("concepts",),
+    least_messages=5000,
+    depends_on_size="the less often messages and meanings recur, the higher it is, whatever they are",
+    details={"above_half": "share of messages with an NPMI above 0.5"},
+)
 
 
-@versioned(VERSION)
+@metric(NCNPMI)
 def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
     """Non-compositional NPMI: Lipinski et al. (2024), https://arxiv.org/abs/2406.07277, after Bouma (2009).
 
@@ -30,7 +45,7 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
     """
     kind, meaning = labels_of_meanings(corpus)
     how = {"unit": "message", "mean": "weighted", "label": kind, "eos": "strip"}
-    score = unscored("ncnpmi", "whole messages co-occur with whole meanings", VERSION, **how)
+    score = unscored(NCNPMI, **how)
     if meaning is None:
         return [score(value=None, reason=NO_CONCEPTS)]
     message = row_labels(corpus.content())

@@ -11,6 +11,7 @@ import numpy as np
 import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
+from ecsuite.eval.metrics.traits import Traits, traits_in, with_size
 from ecsuite.parts.own_functions import called
 from ecsuite.runtime.errors import PartError
 
@@ -31,30 +32,55 @@ def as_metric(function: Callable[..., Any], kind: str, options: Mapping[str, Any
     source, _, named = kind.partition(":")
     own = [f"{key}:{value}" for key, value in options.items()]
     more = "|".join([*own, f"code:{own_code.checksum(source)[:12]}"])
+    first, *further = _traits(function, named)
+    plain = inspect.unwrap(function)  # its scores get their traits here, as they may have any names
 
     def metric(corpus: Corpus, options: Options) -> list[Score]:
-        found = called(function, corpus, options)
+        found = called(plain, corpus, options)
         scores = [found] if isinstance(found, Score) else found
         if not isinstance(scores, list | tuple) or not all(isinstance(score, Score) for score in scores):
-            scores = [_score(function, found, kind, named)]
-        return [replace(score, signature=f"{score.signature}|{more}") for score in scores]
+            scores = [_score(found, kind, first)]
+        own = {
+            score.name: next((each for each in further if each.name == score.name), first) for score in scores
+        }
+        return [
+            replace(
+                with_size(score, own[score.name], corpus, f"|{more}"),
+                traits=replace(own[score.name], name=score.name),
+            )
+            for score in scores
+        ]
 
-    vars(metric)["bounds"] = getattr(function, "bounds", None)
-    vars(metric)["asks_agents"] = next(iter(inspect.signature(function).parameters), "") == "run"
+    vars(metric)["traits"] = (first, *further)
     return metric
 
 
-def _score(function: Callable[..., Any], found: Any, kind: str, name: str) -> Score:
+def _traits(function: Callable[..., Any], named: str) -> list[Traits]:
+    """The traits of each score of a user's own metric; the first one's name is that by which the user calls it."""
+    about = (inspect.getdoc(function) or named).split("\n")[0].rstrip(".")
+    asks_agents = next(iter(inspect.signature(function).parameters), "") == "run"
+    declared = [
+        replace(
+            each,
+            about=each.about or about,
+            needs=("agents", *each.needs) if asks_agents and not each.needs_agents else each.needs,
+        )
+        for each in traits_in(function) or (Traits(),)
+    ]
+    return [replace(declared[0], name=named), *declared[1:]]
+
+
+def _score(found: Any, kind: str, traits: Traits) -> Score:
     """The score of a number or None.
 
     Raises:
         PartError: If it is neither.
     """
     value = found.item() if isinstance(found, np.generic) or getattr(found, "ndim", None) == 0 else found
+    name = traits.name
     if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
         place = own_code.place_of(kind.partition(",")[0], "__call__")
         expected = "a finite number, None where it is not defined, or scores"
         raise PartError(f"{place}: {name}: expected {expected}; got {value!r:.80}")
-    about = (inspect.getdoc(function) or name).split("\n")[0].rstrip(".")
     reason = UNDEFINED if value is None else None
-    return Score(name=name, value=value, about=about, reason=reason, signature=name.partition(",")[0])
+    return Score(name=name, value=value, about=traits.about, reason=reason, signature=name.partition(",")[0])

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import counted, renumbered
 from ecsuite.eval.statistics.counting import Floats, Ints, entropy, narrow_attributes, narrow_content, row_of
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES
 from ecsuite.eval.statistics.resampling import Statistic, resample
 
-VERSION = 2
 _BLOCK = 1 << 16
 """Observations or messages counted at once."""
 _MAX_TABLES = 1 << 20
@@ -28,7 +28,32 @@ _TOLERANCE = 1e-9
 """Entropies below this, in bits, are rounding errors: one different row among 10^8 gives 3e-7."""
 
 
-@versioned(VERSION)
+_BIAS = "plug-in information is too high in small corpora, most where structure is weak"
+
+POSDIS = Traits(
+    name="posdis",
+    about="each position encodes one attribute",
+    title="positional disentanglement",
+    high="1 if each position encodes one attribute only; low where word order is free",
+    question="compositional",
+    direction="higher",
+    version=2,
+    bounds=(0.0, 1.0),
+    chance="shuffled meanings",
+    needs=("attributes",),
+    depends_on_size=_BIAS,
+)
+BOSDIS = replace(
+    POSDIS,
+    name="bosdis",
+    about="each symbol encodes one attribute",
+    title="bag-of-symbols disentanglement",
+    high="1 if the count of each symbol encodes one attribute; low where places tell what symbols mean",
+    least_messages=400,
+)
+
+
+@metric(POSDIS)
 def posdis(corpus: Corpus, options: Options) -> list[Score]:
     """Positional disentanglement: Chaabouni et al. (2020), equation 1, https://arxiv.org/abs/2004.09124.
 
@@ -41,18 +66,18 @@ def posdis(corpus: Corpus, options: Options) -> list[Score]:
     information are biased upwards. Interval: see `resampling.resample`. Undefined for fewer than two attributes, and
     if all attributes are constant.
     """
-    score = unscored("posdis", "each position encodes one attribute", VERSION, past_end="blank", eos="strip")
+    score = unscored(POSDIS, past_end="blank", eos="strip")
     return [_score(corpus, options, score, POSITIONS)]
 
 
-@versioned(VERSION)
+@metric(BOSDIS)
 def bosdis(corpus: Corpus, options: Options) -> list[Score]:
     """Bag-of-symbols disentanglement: Chaabouni et al. (2020), equation 2, https://arxiv.org/abs/2004.09124.
 
     As `posdis`, including null distribution and interval, but the variables are the counts of each symbol in the
     message, for all symbols that occur except EOS. Range 0 to 1; 1 if the count of each symbol encodes one attribute.
     """
-    score = unscored("bosdis", "each symbol encodes one attribute", VERSION, eos="strip")
+    score = unscored(BOSDIS, eos="strip")
     return [_score(corpus, options, score, SYMBOLS)]
 
 

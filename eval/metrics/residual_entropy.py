@@ -12,13 +12,13 @@ from functools import cached_property
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import joint_codes, renumbered, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, entropy
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 2
 EXACT_WORK = 1 << 26
 """All assignments are tried if num_attributes * 2^num_positions * num_messages is at most this."""
 MAX_EXACT_POSITIONS = 12
@@ -35,7 +35,38 @@ Partition = tuple[int, ...]
 """The attribute that each position is assigned to, (num_positions,)."""
 
 
-@versioned(VERSION)
+_BIAS = "sequences of symbols that occur once determine their meaning, so small corpora look determined"
+
+HCE = Traits(
+    name="hce",
+    about="positions determine their attribute",
+    title="human compositional entropy",
+    high="1 if the positions of each attribute determine it; 0.8 and more by chance in small corpora of long messages",
+    question="compositional",
+    direction="higher",
+    version=2,
+    bounds=(0.0, 1.0),
+    chance="shuffled meanings",
+    needs=("attributes",),
+    least_messages=5000,
+    depends_on_size=_BIAS,
+    details={
+        "residual_bits": "mean bits of an attribute, given its positions",
+        "residual_entropy": "share of this attribute's entropy that is left",
+    },
+)
+RESIDUAL_ENTROPY = replace(
+    HCE,
+    name="residual_entropy",
+    about="uncertainty left by the best positions",
+    title="residual entropy",
+    high="0 if each attribute is determined by its positions, 1 if they say nothing of it",
+    direction="lower",
+    least_messages=2000,
+)
+
+
+@metric(HCE)
 def hce(corpus: Corpus, options: Options) -> list[Score]:
     """Human compositional entropy: Perkins (2021), appendix D, equation 1.
 
@@ -50,7 +81,7 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
     shows by how much. Interval: see `resampling.resample`.
     """
     how = {"normalised": "yes", "past_end": "blank", "eos": "strip"}
-    score = unscored("hce", "positions determine their attribute", VERSION, **how)
+    score = unscored(HCE, **how)
     entropies = entropies_or_reason(corpus)
     if isinstance(entropies, str):
         return [score(value=None, reason=entropies)]
@@ -73,7 +104,7 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
-@versioned(VERSION)
+@metric(RESIDUAL_ENTROPY)
 def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     """Residual entropy: Resnick et al. (2020), as Perkins (2021) defines it in appendix D.
 
@@ -127,8 +158,7 @@ def plain_residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     entropies = entropies_or_reason(corpus)
     is_exact = not isinstance(entropies, str) and entropies.is_exact_feasible()
     how = {"search": "exact" if is_exact else "greedy", "normalised": "yes", "past_end": "blank"}
-    about = "uncertainty left by the best positions"
-    score = unscored("residual_entropy", about, VERSION, **how, eos="strip")
+    score = unscored(RESIDUAL_ENTROPY, **how, eos="strip")
     if isinstance(entropies, str):
         return [score(value=None, reason=entropies)]
     search = exact_search if is_exact else greedy_search

@@ -9,18 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Self
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.jobs.graph import Runner
-
-Direction = Literal["higher", "lower"]
-"""Which way is better."""
-Question = Literal[
-    "compositional", "concepts", "consistent", "natural", "transfer", "agents", "sizes", "other"
-]
-"""What a score answers, see `QUESTIONS` of `ecsuite.eval.metrics`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,10 +67,8 @@ class Score:
     """The chance level of the score, where that is known."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further figures and tables, JSON-ready."""
-    direction: Direction | None = None
-    """Which way is better, for a metric of one's own; None: neither. Ours are in `SCORES` of `ecsuite.eval.metrics`."""
-    question: Question = "other"
-    """What it answers, for a metric of one's own."""
+    traits: Traits | None = None
+    """The traits of a metric of one's own; None: those that our metric of this name has."""
 
     def __post_init__(self) -> None:
         """Check the invariants."""
@@ -121,26 +113,10 @@ class Score:
 Metric = Callable[[Corpus, Options], list[Score]]
 
 
-Function = TypeVar("Function", bound=Callable[..., list[Score]])
-
-
-def versioned(version: int) -> Callable[[Function], Function]:
-    """Mark a metric with its version, which is in its signatures and in the keys of kept results.
-
-    Args:
-        version: Raised whenever the same input gives another value.
-    """
-
-    def marked(metric: Function) -> Function:
-        vars(metric)["version"] = version
-        return metric
-
-    return marked
-
-
-def unscored(name: str, about: str, version: int, **options: object) -> "partial[Score]":
-    """A score that lacks its value; the arguments are those of `Score` and of `signature`."""
-    return partial(Score, name=name, about=about, signature=signature(name, version, **options))
+def unscored(traits: Traits, **options: object) -> "partial[Score]":
+    """A score that lacks its value, with everything else that can change it in its signature."""
+    line = signature(traits.name, traits.version, **options)
+    return partial(Score, name=traits.name, about=traits.about, signature=line)
 
 
 def signature(name: str, version: int, **options: object) -> str:

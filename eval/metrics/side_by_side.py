@@ -17,8 +17,8 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import KEEPS_WORK
 from ecsuite.eval.metrics.score import Metric, Options, Score
+from ecsuite.eval.metrics.traits import traits_in
 from ecsuite.jobs.executors import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
 
@@ -63,7 +63,7 @@ def computed(
 
     def compute(name: str) -> list[Score]:
         look_at_requests(name)
-        if name in KEEPS_WORK:
+        if any(each.keeps_work for each in traits_in(metrics[name])):
             return metrics[name](corpus, options)
         with ending_at_once():
             if name in alone:

@@ -1,18 +1,42 @@
 """Synonymy and polysemy: entropies of words given a concept, and of concepts given a word."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import conditional_entropies, counted, renumbered
 from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
 
-VERSION = 2
+SYNONYMY = Traits(
+    name="synonymy",
+    about="bits of a word given its concept",
+    high="0 if each concept has one word, 1 bit if each has two that are used alike",
+    question="concepts",
+    direction="lower",
+    version=2,
+    chance="shuffled meanings",
+    needs=("concepts",),
+    least_messages=400,
+    depends_on_size="plug-in entropies are too low in small corpora",
+    details={
+        "normalised": "divided by the entropy without condition",
+        "unaligned": "each word divided over all concepts of its phrase",
+    },
+)
+POLYSEMY = replace(
+    SYNONYMY,
+    name="polysemy",
+    about="bits of a concept given its word",
+    high="0 if each word has one concept, 1 bit if each has two that it is used for alike",
+)
 
 
-@versioned(VERSION)
+@metric(SYNONYMY, POLYSEMY)
 def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     """Synonymy H(word | concept) and polysemy H(concept | word), in bits.
 
@@ -31,10 +55,7 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     """
     kind, _ = concept_rows(corpus)
     how = {"align": "pmi", "label": kind, "eos": "strip"}
-    scores = [
-        unscored("synonymy", "bits of a word given its concept", VERSION, **how),
-        unscored("polysemy", "bits of a concept given its word", VERSION, **how),
-    ]
+    scores = [unscored(traits, **how) for traits in (SYNONYMY, POLYSEMY)]
     incidence = Incidence.of(corpus)
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence) for score in scores]

@@ -14,14 +14,14 @@ from ecsuite.eval.metrics.distances import (
     hamming_distance,
     jaccard_distance,
 )
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, concept_sets, flat, has_attributes, narrow_content
 from ecsuite.eval.statistics.distributions import average_ranks
 from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws
 
-VERSION = 2
 NUM_ROWS_ALL_PAIRS = 1_000
 """Up to this many messages all pairs are used."""
 NUM_SAMPLED_PAIRS = 500_000
@@ -31,8 +31,21 @@ NUM_RESAMPLES = 200
 BOUNDS = (-1.0, 1.0)
 """Range of a correlation."""
 
+TOPSIM = Traits(
+    name="topsim",
+    about="similar meanings have similar messages",
+    title="topographic similarity",
+    high="1 if both distances rank all pairs of messages alike; trained agents mostly reach 0.2 to 0.5",
+    question="compositional",
+    direction="higher",
+    version=2,
+    bounds=BOUNDS,
+    chance="shuffled meanings",
+    needs=("meanings",),
+)
 
-@versioned(VERSION)
+
+@metric(TOPSIM)
 def topsim(corpus: Corpus, options: Options) -> list[Score]:
     """Spearman's correlation between the distances of meanings and the distances of their messages.
 
@@ -52,8 +65,8 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
     sampled = num_rows > NUM_ROWS_ALL_PAIRS
     meaning, meaning_distance = _meaning_distance(corpus)
     pairs = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if sampled else {"pairs": "all"}
-    how = {"dist": "lev/mean", "mdist": meaning, "eos": "strip", **pairs, "n": num_rows}
-    score = unscored("topsim", "similar meanings have similar messages", VERSION, **how)
+    how = {"dist": "lev/mean", "mdist": meaning, "eos": "strip", **pairs}
+    score = unscored(TOPSIM, **how)
     if isinstance(meaning_distance, str):
         return [score(value=None, reason=meaning_distance)]
     if num_rows < 3:

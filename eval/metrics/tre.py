@@ -9,20 +9,36 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.side_by_side import num_threads
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import WORK, resample
 
-VERSION = 2
 NUM_OBJECTS = 300
 """Messages drawn without replacement from a larger corpus, as in the program of the ICY paper."""
 NUM_COLUMNS_RESAMPLED = 16
 """Columns drawn for the null and the interval, if the tables have more distinct columns."""
 
 
-@versioned(VERSION)
+TRE7 = Traits(
+    name="tre7",
+    about="distance from sums of attribute parts",
+    title="tree reconstruction error",
+    high="0 if each position encodes at most one attribute; at most the length of the messages",
+    question="compositional",
+    direction="lower",
+    version=2,
+    chance="shuffled meanings",
+    needs=("attributes",),
+    depends_on_size="the free tables fit few messages better than many",
+    most_messages=NUM_OBJECTS,
+    details={"share": "share of the error without meanings"},
+)
+
+
+@metric(TRE7)
 def tre7(corpus: Corpus, options: Options) -> list[Score]:
     """Tree reconstruction error of Andreas (2019), section 7, as Perkins (2021), section 3.2, measures it.
 
@@ -91,10 +107,10 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
 def plain_tre7(corpus: Corpus, options: Options) -> list[Score]:
     """`tre7` without null and interval, for studies that need only the value."""
     how = {"compose": "sum", "error": "l1", "fit": "optimum", "past_end": "blank", "eos": "strip"}
-    drawn: dict[str, object] = {"objects": "all"}
+    drawn = {}
     if len(corpus.messages) > NUM_OBJECTS:
         drawn = {"objects": NUM_OBJECTS, "seed": options.seed}
-    score = unscored("tre7", "distance from sums of attribute parts", VERSION, **how, **drawn)
+    score = unscored(TRE7, **how, **drawn)
     known = attributes_or_reason(corpus)
     if isinstance(known, str):
         return [score(value=None, reason=known)]

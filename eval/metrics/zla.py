@@ -1,19 +1,40 @@
 """Zipf's law of abbreviation: are frequent units short?"""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.has import LEVELS, THRESHOLD, shuffle_symbols
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
+from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.segmentation import boundaries, segments
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.distributions import average_ranks
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
 
-VERSION = 2
+ZLA_MESSAGES = Traits(
+    name="zla_messages",
+    about="frequent messages are short",
+    title="Zipf's law of abbreviation, of messages",
+    high="below 0 and below its shuffled control: frequent messages are short, as words of human languages",
+    question="natural",
+    direction="lower",
+    version=2,
+    bounds=(-1.0, 1.0),
+    chance="shuffled symbols",
+    depends_on_size="more messages recur, and more different ones are counted",
+)
+ZLA_SEGMENTS = replace(
+    ZLA_MESSAGES,
+    name="zla_segments",
+    about="frequent segments are short",
+    title="Zipf's law of abbreviation, of segments",
+    high="below 0 and below its shuffled control: frequent segments are short, as words of human languages",
+)
 
 
-@versioned(VERSION)
+@metric(ZLA_SEGMENTS, ZLA_MESSAGES)
 def zla(corpus: Corpus, options: Options) -> list[Score]:
     """Zipf's law of abbreviation: Zipf (1935); for segments Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 
@@ -26,10 +47,9 @@ def zla(corpus: Corpus, options: Options) -> list[Score]:
     that of a score at most as high. Undefined if all units have the same length or the same frequency.
     """
     content, _ = corpus.reindexed()
-    kinds = {"segments": {"units": "has", "threshold": f"{THRESHOLD:g}"}, "messages": {"units": "messages"}}
     scores = {
-        kind: unscored(f"zla_{kind}", f"frequent {kind} are short", VERSION, **how, eos="strip")
-        for kind, how in kinds.items()
+        "segments": unscored(ZLA_SEGMENTS, units="has", threshold=f"{THRESHOLD:g}", eos="strip"),
+        "messages": unscored(ZLA_MESSAGES, units="messages", eos="strip"),
     }
     if not len(content.values):
         return [score(value=None, reason="every message is empty") for score in scores.values()]

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.files.checksums import require_unchanged_text
 from ecsuite.formats.strict_json import read_json
 from ecsuite.parts.config import decoded, parse_yaml
@@ -160,7 +160,9 @@ class Source:
     def scores(self) -> dict[str, float | None]:
         """Scores by name, for tables: those that were asked for, and users' own; all of them if these are none."""
         values = {record.score: record.value for record in self.records if not record.is_measure}
-        wanted = {name: value for name, value in values.items() if name in self.asked or name not in SCORES}
+        wanted = {
+            name: value for name, value in values.items() if name in self.asked or name not in METRIC_OF
+        }
         return wanted or values
 
     @property

@@ -8,9 +8,9 @@ from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.conclusions import Conclusion
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.reports.detail_words import COUNTS, words_about
 from ecsuite.eval.reports.inventory_table import inventory_tables
 from ecsuite.eval.reports.short_table import ARROWS
 from ecsuite.eval.statistics.chance import Basis
@@ -22,6 +22,8 @@ BASES: Mapping[Basis, str] = {
     "theory": " by theory",
 }
 """What a p-value is from, see `Chance.p_value`."""
+COUNTS = ("segments",)
+"""Details that are counts; means over shuffles of them have decimals."""
 
 
 def full_table(
@@ -106,8 +108,9 @@ def _figures(score: Score) -> Iterator[tuple[str, str, str, str]]:
 
     The chance level has its own row, see `_chance_level`.
     """
+    words = traits_of(score).details
     for key, value in score.details.items():
-        about = words_about(score.name, key)
+        about = words.get(key, key.replace("_", " "))
         if isinstance(value, float):
             yield f"  {key}", _format(int(value) if key in COUNTS else value), "", about
         elif isinstance(value, Mapping) and all(isinstance(number, float) for number in value.values()):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.metrics import QUESTIONS
+from ecsuite.eval.metrics.traits import QUESTIONS
 from ecsuite.eval.metrics.conclusions import Conclusion
 from ecsuite.eval.metrics.score import Score
 

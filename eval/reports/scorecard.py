@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, Group
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import ASKED_FOR, METRICS, asks_agents, load_metric, metric_names
+from ecsuite.eval.metrics import METRICS, load_metric, metric_names, traits_of_metric
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Metric, Options, Score
@@ -185,9 +185,11 @@ def score_corpus(
     """
     options = options or Options()
     metrics = {name: _load(name) for name in metric_names(names)}
-    alone = frozenset(name for name in metrics if name not in METRICS.parts or name in ASKED_FOR)
+    alone = frozenset(
+        name for name in metrics if name not in METRICS.parts or traits_of_metric(name).is_asked_for
+    )
     for name, metric in metrics.items():
-        if asks_agents(name, metric):
+        if traits_of_metric(name).needs_agents:
             metrics[name] = _asking(name, metric, run)
     with message_labels_kept(corpus) as labels:
         content = narrow_content(corpus)
@@ -201,7 +203,7 @@ def score_corpus(
 
 def _load(name: str) -> Metric:
     metric = load_metric(name)
-    return metric if asks_agents(name, metric) else by_speaker(name, metric)
+    return metric if traits_of_metric(name).needs_agents else by_speaker(metric)
 
 
 def _asking(name: str, metric: Metric, run: "Run | None") -> Metric:

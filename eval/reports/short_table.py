@@ -12,15 +12,24 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from ecsuite.eval.metrics import ASKED_FOR, QUESTIONS, SCORES
-from ecsuite.eval.metrics.conclusions import FEW_MESSAGES, Conclusion, anchors_of
+from ecsuite.eval.metrics import place_of, traits_of
+from ecsuite.eval.metrics.conclusions import Conclusion, anchors_of
 from ecsuite.eval.metrics.preset_limits import are_read_alike, limits_of, passes_of
-from ecsuite.eval.metrics.score import Question, Score
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
 from ecsuite.eval.reports.samples import Sample
 
 MOST_LINES = 12
 """Most lines of questions and scores; with the other parts they are at most 30."""
-SHOWN: Mapping[Question, int] = {"compositional": 3, "concepts": 3, "natural": 2, "transfer": 1, "other": 12}
+SHOWN: Mapping[Question, int] = {
+    "compositional": 3,
+    "concepts": 3,
+    "learnable": 2,
+    "natural": 2,
+    "transfer": 1,
+    "shared": 3,
+    "other": 12,
+}
 """Scores that are shown of each question before others have their turn."""
 WIDTH = 80
 """Columns that the table takes at most."""
@@ -149,12 +158,11 @@ class ShortTable:
 
         Those that are computed only if they are named come first.
         """
-        order = {name: place for place, name in enumerate(SCORES)}
         pairs = sorted(
             zip(self.scores, self.conclusions, strict=True),
             key=lambda pair: (
-                pair[1].question != "agents" and pair[0].name not in ASKED_FOR,
-                order.get(pair[0].name, -1),
+                not traits_of(pair[0]).is_asked_for,
+                place_of(pair[0].name),
             ),
         )
         groups: dict[Question, list[tuple[Score, Conclusion]]] = {}

@@ -1,16 +1,30 @@
 """Cross-play within a society: do senders and receivers understand each other that never met?"""
 
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
-from ecsuite.eval.run_metrics.pairings import every_pairing
+from typing import TYPE_CHECKING
+
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.t_intervals import clipped
-from ecsuite.games.runs import Run
 
-VERSION = 2
+if TYPE_CHECKING:
+    from ecsuite.games.runs import Run
+
+CROSS_PLAY = Traits(
+    name="cross_play",
+    about="accuracy of pairs that never met",
+    high="as high as that of pairs that met: one language for all; as by chance also for renamed symbols",
+    question="agents",
+    direction="higher",
+    version=2,
+    bounds=(0.0, 1.0),
+    chance="guesses",
+    needs=("agents",),
+)
 
 
-@versioned(VERSION)
-def cross_play(run: Run, options: Options) -> list[Score]:
+@metric(CROSS_PLAY)
+def cross_play(run: "Run", options: Options) -> list[Score]:
     """Accuracy of the pairs of a society that never met in training, without learning (zero-shot).
 
     The score is the mean over these pairs. They share agents, so its 95 % interval is from a jackknife over agents, see
@@ -19,13 +33,10 @@ def cross_play(run: Run, options: Options) -> list[Score]:
 
     Undefined if all pairs met.
     """
-    score = unscored(
-        "cross_play",
-        "accuracy of pairs that never met",
-        VERSION,
-        task=run.experiment.task.kind,
-        mode=run.experiment.evaluation.mode,
-    )
+    from ecsuite.eval.run_metrics.pairings import every_pairing
+
+    evaluation = run.experiment.evaluation
+    score = unscored(CROSS_PLAY, task=run.experiment.task.kind, mode=evaluation.mode)
     pairings = every_pairing([run])
     strangers = pairings.where("strangers")
     if not strangers.any():

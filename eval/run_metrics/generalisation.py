@@ -1,22 +1,34 @@
 """Generalisation: how well agents understand each other about what was kept out of training."""
 
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
-from ecsuite.eval.run_metrics.rounds import HELD_OUT, TRAINED, Rounds, played
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_guesses
 from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
-from ecsuite.games.runs import Run
-from ecsuite.games.worlds.splits import RARE
 
-VERSION = 1
+if TYPE_CHECKING:
+    from ecsuite.eval.run_metrics.rounds import Rounds
+    from ecsuite.games.runs import Run
+
+GENERALISATION = Traits(
+    name="generalisation",
+    about="accuracy on held-out meanings",
+    high="1 if agents always understand each other about new combinations; compare with `seen` in its details",
+    question="agents",
+    direction="higher",
+    bounds=(0.0, 1.0),
+    chance="guesses",
+    needs=("agents",),
+)
 
 
-@versioned(VERSION)
-def generalisation(run: Run, options: Options) -> list[Score]:
+@metric(GENERALISATION)
+def generalisation(run: "Run", options: Options) -> list[Score]:
     """Accuracy on combinations of values that were held out of training.
 
     Chaabouni et al. (2020), https://arxiv.org/abs/2004.09124: each value is seen in training, but not these
@@ -33,13 +45,11 @@ def generalisation(run: Run, options: Options) -> list[Score]:
 
     Undefined if nothing was held out.
     """
-    score = unscored(
-        "generalisation",
-        "accuracy on held-out meanings",
-        VERSION,
-        task=run.experiment.task.kind,
-        mode=run.experiment.evaluation.mode,
-    )
+    from ecsuite.eval.run_metrics.rounds import HELD_OUT, TRAINED, played
+    from ecsuite.games.worlds.splits import RARE
+
+    evaluation = run.experiment.evaluation
+    score = unscored(GENERALISATION, task=run.experiment.task.kind, mode=evaluation.mode)
     rounds = played(run)
     is_held_out, is_trained = rounds.split == HELD_OUT, rounds.split == TRAINED
     if not is_held_out.any():
@@ -83,7 +93,7 @@ def unseen_pairs(trained: NDArray[np.int64], meanings: NDArray[np.generic]) -> N
     return unseen
 
 
-def _by_meaning(rounds: Rounds, chosen: NDArray[np.bool_]) -> list[float]:
+def _by_meaning(rounds: "Rounds", chosen: NDArray[np.bool_]) -> list[float]:
     """The accuracy in some rounds about each of their meanings."""
     _, meaning = np.unique(rounds.meanings[chosen], axis=0, return_inverse=True)
     meaning = meaning.ravel()

@@ -1,18 +1,29 @@
 """A control: do agents understand each other about objects of noise, which are like nothing that they know?"""
 
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
-from ecsuite.eval.run_metrics.rounds import played
+from typing import TYPE_CHECKING
+
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_guesses
 from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
-from ecsuite.games.noise_objects import with_noise_objects
-from ecsuite.games.runs import Run
 from ecsuite.runtime.errors import ConfigError
 
-VERSION = 1
+if TYPE_CHECKING:
+    from ecsuite.games.runs import Run
+
+NOISE_OBJECTS = Traits(
+    name="noise_objects",
+    about="accuracy about objects of noise (a control)",
+    high="above chance: agents speak of single pixels or features; as by chance: of what objects have in common",
+    question="agents",
+    bounds=(0.0, 1.0),
+    chance="guesses",
+    needs=("agents",),
+)
 
 
-@versioned(VERSION)
-def noise_objects(run: Run, options: Options) -> list[Score]:
+@metric(NOISE_OBJECTS)
+def noise_objects(run: "Run", options: Options) -> list[Score]:
     """Accuracy in rounds of evaluation about images or vectors of noise, in the place of the objects of the world.
 
     Bouchacourt & Baroni (2018, section 4), https://arxiv.org/abs/1808.10696: agents that understand each other about
@@ -23,13 +34,11 @@ def noise_objects(run: Run, options: Options) -> list[Score]:
 
     Undefined where agents see attribute values instead of images or features.
     """
-    score = unscored(
-        "noise_objects",
-        "accuracy about objects of noise (a control)",
-        VERSION,
-        task=run.experiment.task.kind,
-        mode=run.experiment.evaluation.mode,
-    )
+    from ecsuite.eval.run_metrics.rounds import played
+    from ecsuite.games.noise_objects import with_noise_objects
+
+    evaluation = run.experiment.evaluation
+    score = unscored(NOISE_OBJECTS, task=run.experiment.task.kind, mode=evaluation.mode)
     world = run.pair.world
     try:
         noisy = with_noise_objects(world)

@@ -1,29 +1,54 @@
 """Representational similarity of agents: do they see objects alike, and as the objects are?"""
 
+from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
-from ecsuite.eval.run_metrics.representations import Vectors, inputs, objects_of, of_receiver, of_sender
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.distributions import average_ranks
 from ecsuite.eval.statistics.resampling import resample
-from ecsuite.games.runs import Run
 
-VERSION = 1
+if TYPE_CHECKING:
+    from ecsuite.games.runs import Run
+
 MAX_OBJECTS = 300
 """Of more objects, so many are compared, drawn at random."""
-SCORES = {
-    "rsa": ("sender", "receiver", "sender and receiver see objects alike"),
-    "rsa_sender": ("sender", "input", "the sender sees objects as they are"),
-    "rsa_receiver": ("receiver", "input", "the receiver sees objects as they are"),
-}
-"""What is compared in each score, and its meaning."""
+
+RSA = Traits(
+    name="rsa",
+    about="sender and receiver see objects alike",
+    title="representational similarity analysis",
+    high="1 if both rank all pairs of objects alike, which need not be how the objects are",
+    question="agents",
+    direction="higher",
+    bounds=(-1.0, 1.0),
+    chance="shuffled meanings",
+    needs=("agents",),
+)
+RSA_SENDER = replace(
+    RSA,
+    name="rsa_sender",
+    about="the sender sees objects as they are",
+    title="representational similarity of the sender and the input",
+    high="1 if the sender's vectors rank all pairs of objects as the input does",
+)
+RSA_RECEIVER = replace(
+    RSA,
+    name="rsa_receiver",
+    about="the receiver sees objects as they are",
+    title="representational similarity of the receiver and the input",
+    high="1 if the receiver's vectors rank all pairs of objects as the input does",
+)
+COMPARED = ((RSA, "sender", "receiver"), (RSA_SENDER, "sender", "input"), (RSA_RECEIVER, "receiver", "input"))
+"""What is compared in each score."""
 
 
-@versioned(VERSION)
-def rsa(run: Run, options: Options) -> list[Score]:
+@metric(RSA, RSA_SENDER, RSA_RECEIVER)
+def rsa(run: "Run", options: Options) -> list[Score]:
     """Spearman's correlation between the similarities of objects for the sender, for the receiver, and in the input.
 
     Bouchacourt & Baroni (2018), https://arxiv.org/abs/1808.10696: the cosines of all pairs of objects, in the
@@ -38,10 +63,12 @@ def rsa(run: Run, options: Options) -> list[Score]:
 
     Undefined for fewer than three objects, if all pairs are equally similar, and where the sender sees several objects.
     """
+    from ecsuite.eval.run_metrics.representations import inputs, objects_of, of_receiver, of_sender
+
     objects = objects_of(run.pair.world, MAX_OBJECTS, options.seed)
     number = 0 if objects is None else len(objects.meanings)
     found = []
-    vectors: dict[str, Vectors] = {}
+    vectors: dict[str, Floats] = {}
     if objects is not None and number >= 3:
         vectors = {
             "input": inputs(objects),
@@ -49,8 +76,8 @@ def rsa(run: Run, options: Options) -> list[Score]:
             "receiver": of_receiver(run.pair, objects),
         }
     tables = {name: _standard_ranks(each) for name, each in vectors.items()}
-    for name, (first, second, about) in SCORES.items():
-        score = unscored(name, about, VERSION, similarity="cosine", objects=number, seed=options.seed)
+    for traits, first, second in COMPARED:
+        score = unscored(traits, similarity="cosine", objects=number, seed=options.seed)
         if objects is None:
             found.append(score(value=None, reason="the sender of this game sees several objects"))
         elif number < 3:
@@ -81,7 +108,7 @@ def _compared(score: partial[Score], one: Floats, other: Floats, options: Option
     return score(value=value, ci95=found.ci95, chance=found.chance, details=found.details)
 
 
-def _standard_ranks(vectors: Vectors) -> Floats | None:
+def _standard_ranks(vectors: Floats) -> Floats | None:
     """Ranks of the cosines of all pairs, (num_objects, num_objects), ties averaged; None if all are equal."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = vectors / np.where(norms > 0, norms, 1)

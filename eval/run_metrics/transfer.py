@@ -1,24 +1,22 @@
 """Transfer: what the agents of a run know of attributes, read from their vectors by linear models."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from ecsuite.eval.metrics.score import Options, Score, unscored, versioned
-from ecsuite.eval.run_metrics.representations import Vectors, after_messages, objects_of, of_sender
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.eval.statistics.t_intervals import clipped, resampled_mean
-from ecsuite.games.players.pair import Pair
-from ecsuite.games.players.players import make_players
-from ecsuite.games.runs import Run
 
-VERSION = 2
+if TYPE_CHECKING:
+    from ecsuite.eval.run_metrics.representations import Vectors
+    from ecsuite.games.players.pair import Pair
+    from ecsuite.games.runs import Run
+
 MAX_OBJECTS = 1_000
 """Of more objects, so many are used, drawn at random."""
 NUM_HALVES = 5
@@ -27,15 +25,28 @@ NUM_SHUFFLES = 20
 """Shuffles of the attribute values over the objects, each with models of its own."""
 MAX_UPDATES = 200
 """Iterations of the solver."""
-SCORES = {
-    "transfer": (after_messages, "attributes read from the receiver after a message"),
-    "transfer_sender": (of_sender, "attributes read from the sender's perception"),
-}
-"""What vectors are read in each score, and its meaning."""
+
+TRANSFER = Traits(
+    name="transfer",
+    about="attributes read from the receiver after a message",
+    high="1 if linear models read every attribute from the receiver's states after messages",
+    question="agents",
+    direction="higher",
+    version=2,
+    bounds=(0.0, 1.0),
+    chance="training",
+    needs=("agents",),
+)
+TRANSFER_SENDER = replace(
+    TRANSFER,
+    name="transfer_sender",
+    about="attributes read from the sender's perception",
+    high="1 if linear models read every attribute from what the sender perceives",
+)
 
 
-@versioned(VERSION)
-def transfer(run: Run, options: Options) -> list[Score]:
+@metric(TRANSFER, TRANSFER_SENDER)
+def transfer(run: "Run", options: Options) -> list[Score]:
     """Accuracy of linear models that read the attributes of objects from the vectors of frozen agents.
 
     Chaabouni et al. (2022, https://openreview.net/forum?id=AUGBfDIV9rL) train a new head on a frozen agent for
@@ -53,6 +64,8 @@ def transfer(run: Run, options: Options) -> list[Score]:
     Undefined where the world has no attribute values, or no attribute varies, for fewer than 10 objects, and where the
     sender sees several objects. Of a society the first pair is used; at most 1,000 objects of the corpus.
     """
+    from ecsuite.eval.run_metrics.representations import after_messages, objects_of, of_sender
+
     objects = objects_of(run.pair.world, MAX_OBJECTS, options.seed)
     reason, codes = None, np.zeros((0, 0), np.int64)
     if objects is None:
@@ -68,8 +81,8 @@ def transfer(run: Run, options: Options) -> list[Score]:
         reason = None if varies.any() else "no attribute varies"
     number = len(codes)
     scores = []
-    for name, (vectors_of, about) in SCORES.items():
-        score = unscored(name, about, VERSION, model="logistic", objects=number, seed=options.seed)
+    for traits, vectors_of in ((TRANSFER, after_messages), (TRANSFER_SENDER, of_sender)):
+        score = unscored(traits, model="logistic", objects=number, seed=options.seed)
         if reason is not None or objects is None:
             scores.append(score(value=None, reason=reason))
             continue
@@ -107,7 +120,7 @@ class ReadAttributes:
     """Accuracy of each attribute."""
 
 
-def read_attributes(vectors: Vectors, codes: NDArray[np.int64], seed: int) -> ReadAttributes:
+def read_attributes(vectors: "Vectors", codes: NDArray[np.int64], seed: int) -> ReadAttributes:
     """Train and test linear models that read attributes from vectors.
 
     Args:
@@ -128,15 +141,22 @@ def read_attributes(vectors: Vectors, codes: NDArray[np.int64], seed: int) -> Re
     )
 
 
-def _untrained(run: Run) -> Pair:
+def _untrained(run: "Run") -> "Pair":
     """The agents with the weights that they began with."""
+    from ecsuite.games.players.players import make_players
+
     return make_players(run.experiment, run.pair.world).eval().first_pair
 
 
 def _read(
-    vectors: Vectors, codes: NDArray[np.int64], seed: int
+    vectors: "Vectors", codes: NDArray[np.int64], seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Accuracy on the other half and that of the most frequent value, each (num_halves, num_attributes)."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     accuracy, chance = np.zeros((2, NUM_HALVES, codes.shape[1]))
     for half in range(NUM_HALVES):
         order = np.random.default_rng([seed, half, *b"halves"]).permutation(len(codes))

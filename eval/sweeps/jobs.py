@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save
 
-from ecsuite.eval.metrics import asks_agents, load_metric
+from ecsuite.eval.metrics import traits_of_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics import resampling
@@ -78,7 +78,7 @@ class Metric:
     @property
     def asks_agents(self) -> bool:
         """Whether it asks the agents of a run."""
-        return asks_agents(self.name, load_metric(self.name))
+        return traits_of_metric(self.name).needs_agents
 
     def job_key(self) -> Any:
         """What can change its scores."""
@@ -88,8 +88,9 @@ class Metric:
                 "code": own_code.checksum(own_code.source_of(kind)),
                 "part": kind.partition(":")[2],
                 "options": options,
+                "draws": resampling.VERSION,
             }
-        version = getattr(load_metric(self.name), "version")  # noqa: B009  # a trait of all metrics of ours
+        version = traits_of_metric(self.name).version
         return {"name": self.name, "version": version, "draws": resampling.VERSION}
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import asks_agents, load_metric
+from ecsuite.eval.metrics import load_metric, traits_of_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.games.corpus_generation import joined
 from ecsuite.games.run_identity import with_data
@@ -20,8 +20,6 @@ NUM_MESSAGES = 24
 """Messages of the made-up language."""
 NUM_ATTRIBUTES = 3
 """Most attributes of its meanings: the time of some metrics grows fast with them."""
-UNTRIED = ("ease_of_learning", "language_similarity", "morphemes", "csar", "xferbench")
-"""Metrics that score any corpus and train a model for it, and those that need more messages or speakers."""
 
 
 def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], source: str) -> None:
@@ -41,7 +39,7 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
     experiments = list(experiments)
     for experiment in experiments:
         if experiment.play != SIGNALLING:
-            of_agents = [name for name in metrics if asks_agents(name, load_metric(name))]
+            of_agents = [name for name in metrics if traits_of_metric(name).needs_agents]
             if of_agents:
                 raise ConfigError(
                     f"{source}: score: {of_agents[0]} asks senders and receivers, and play {experiment.play.kind} has "
@@ -58,11 +56,7 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
             f"{source}: score: generalisation is about objects that were held out of training: set "
             "world.held_out=0.3 or so"
         )
-    tried = [
-        name
-        for name in metrics
-        if name.partition(",")[0] not in UNTRIED and not asks_agents(name, load_metric(name))
-    ]
+    tried = [name for name in metrics if not traits_of_metric(name).is_asked_for]
     kinds = {(repr(each.world), repr(each.task)): each for each in reversed(experiments)}
     for experiment in kinds.values() if tried else ():
         about_objects, about_attributes = made_up(experiment)

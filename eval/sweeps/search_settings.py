@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-from ecsuite.eval.metrics import SCORES, load_metric
+from ecsuite.eval.metrics import METRIC_OF, load_metric
 from ecsuite.eval.sweeps.grids import Range, Settings, Values, at, read_values
 from ecsuite.games.sections import METRICS, Experiment
 from ecsuite.parts.config import Count, Seed, build
@@ -91,10 +91,10 @@ class SearchSettings:
         try:
             load_metric(self.objective)
         except ConfigError:
-            if self.objective in SCORES:
+            if self.objective in METRIC_OF:
                 return tuple(metrics)  # of a metric with several scores, which `score` names
             place = at(source, "search", "maximise" if self.is_maximised else "minimise")
-            raise unknown_name(f"figure in {place}", self.objective, [*MEASURES, *SCORES]) from None
+            raise unknown_name(f"figure in {place}", self.objective, [*MEASURES, *METRIC_OF]) from None
         return (*metrics, self.objective)
 
     def require_intermediate(self, experiment: Experiment, source: str) -> None:

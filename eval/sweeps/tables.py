@@ -14,7 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import unpaired_difference
@@ -263,7 +263,7 @@ def _column(groups: Sequence[Sequence[Source]], name: str) -> list[Cell]:
     values = [
         [value for record in group if (value := record.figures.get(name)) is not None] for group in groups
     ]
-    best = best_of(values, SCORES[name][1] if name in SCORES else DIRECTIONS.get(name))
+    best = best_of(values, traits_of(name).direction or DIRECTIONS.get(name))
     cells = []
     for found, is_best in zip(values, best, strict=True):
         mean, half_width = mean_and_half_width(found) if found else (None, None)

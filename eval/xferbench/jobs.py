@@ -15,10 +15,10 @@ from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.study import Study
 from ecsuite.eval.xferbench.texts import Text
 from ecsuite.eval.xferbench.training import cross_entropy, train
+from ecsuite.eval.xferbench.traits import XFERBENCH
 from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
 
-VERSION = 4
-"""Increased whenever the same inputs would give another result."""
+VERSION = XFERBENCH.version
 BYTES_PER_UNIT = 20
 """Bytes of text that are tokenised in the time of a token of training; only for the time left."""
 

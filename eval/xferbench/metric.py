@@ -1,17 +1,18 @@
 """XferBench as a metric of a corpus, and as the score of a source that draws a corpus for each seed."""
 
+from typing import TYPE_CHECKING
+
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.score import Options, Score, versioned
-from ecsuite.eval.xferbench.jobs import VERSION
-from ecsuite.eval.xferbench.presets import PRESETS
-from ecsuite.eval.xferbench.report import report
-from ecsuite.eval.xferbench.result import measure
-from ecsuite.eval.xferbench.study import Corpora, Study, make_study
-from ecsuite.eval.xferbench.texts import choose_texts
+from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.traits import metric
+from ecsuite.eval.xferbench.traits import XFERBENCH
 from ecsuite.runtime.errors import DivergedError, look_up
 
+if TYPE_CHECKING:
+    from ecsuite.eval.xferbench.study import Corpora, Study
 
-@versioned(VERSION)
+
+@metric(XFERBENCH)
 def xferbench(corpus: Corpus, options: Options) -> list[Score]:
     """Score a corpus by XferBench at a preset.
 
@@ -23,16 +24,21 @@ def xferbench(corpus: Corpus, options: Options) -> list[Score]:
         ConfigError: If the preset, the protocol or the device is unknown, or the texts cannot be used.
     """
     if len(corpus.messages.values) == 0:
+        from ecsuite.eval.xferbench.report import report
+
         return [report(study_of(corpus, options), None, "the corpus has no symbols to learn from")]
     return [score_source(corpus, options)]
 
 
-def score_source(corpus: Corpora, options: Options) -> Score:
+def score_source(corpus: "Corpora", options: Options) -> Score:
     """Score a corpus, a corpus for each seed, or, for None, the model without pretraining.
 
     Raises:
         ConfigError: See `xferbench`.
     """
+    from ecsuite.eval.xferbench.report import report
+    from ecsuite.eval.xferbench.result import measure
+
     study = study_of(corpus, options)
     try:
         return report(study, measure(study, options.runner))
@@ -40,12 +46,16 @@ def score_source(corpus: Corpora, options: Options) -> Score:
         return report(study, None, str(error))
 
 
-def study_of(corpus: Corpora, options: Options) -> Study:
+def study_of(corpus: "Corpora", options: Options) -> "Study":
     """The study of a corpus, or of a corpus for each seed, by options of the metrics.
 
     Raises:
         ConfigError: See `xferbench`.
     """
+    from ecsuite.eval.xferbench.presets import PRESETS
+    from ecsuite.eval.xferbench.study import make_study
+    from ecsuite.eval.xferbench.texts import choose_texts
+
     preset = look_up("preset", options.preset, PRESETS)
     return make_study(
         corpus,

@@ -7,13 +7,12 @@ import numpy as np
 
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.metrics.score import Score, signature
-from ecsuite.eval.xferbench.jobs import VERSION
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.result import XferBenchResult
 from ecsuite.eval.xferbench.study import Study
 from ecsuite.eval.xferbench.texts import fingerprint
+from ecsuite.eval.xferbench.traits import XFERBENCH
 
-ABOUT = "transfer to human languages, lower is better"
 ABOUT_EMBEDDED = "transfer to human-like languages, lower is better"
 REDUCED = "nats per BPE token at a reduced size; not comparable with published XferBench scores"
 
@@ -28,8 +27,8 @@ def report(study: Study, result: XferBenchResult | None, reason: str | None = No
     """
     preset, protocol = study.preset, PROTOCOLS[study.protocol]
     line = signature(
-        "xferbench",
-        VERSION,
+        XFERBENCH.name,
+        XFERBENCH.version,
         preset=preset.name,
         protocol=protocol.name,
         targets="embedded" if study.is_embedded else fingerprint(study.texts),
@@ -50,10 +49,10 @@ def report(study: Study, result: XferBenchResult | None, reason: str | None = No
     details |= {"failed": {str(seed): reason for seed, reason in failures.items()}} if failures else {}
     details |= {} if result is None else _figures(study, result)
     return Score(
-        name="xferbench",
+        name=XFERBENCH.name,
         value=None if result is None else float(np.mean(result.means)),
         reason=reason,
-        about=ABOUT_EMBEDDED if study.is_embedded else ABOUT,
+        about=ABOUT_EMBEDDED if study.is_embedded else XFERBENCH.about,
         signature=line,
         details=details,
     )

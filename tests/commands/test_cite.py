@@ -9,7 +9,7 @@ import yaml
 
 import ecsuite as package
 from ecsuite.commands.named import KINDS
-from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.reports.citations import ECSUITE
 from ecsuite.parts.config import packaged_yaml
 
@@ -37,7 +37,7 @@ def test_every_work_is_used_and_every_name_is_known():
     for kind in ("games", "worlds", "tasks", "channels", "grammars"):
         assert TABLE["rests_on"][kind].keys() <= KINDS[kind].names().keys()
     metrics = TABLE["rests_on"]["metrics"].keys() - {"chrf", "bleu", "elcc"}
-    assert metrics <= SCORES.keys() | KINDS["metrics"].names().keys()
+    assert metrics <= METRIC_OF.keys() | KINDS["metrics"].names().keys()
 
 
 def test_a_run_is_cited_with_its_game_parts_and_scores(ecsuite, tmp_path):

@@ -10,9 +10,9 @@ import typer.main
 
 from ecsuite.cli import app
 from ecsuite.commands.options import MAX_SEED, MAX_SEEDS, read_seeds
-from ecsuite.commands.score import SAMPLING, UNSAMPLED
+from ecsuite.commands.score import SAMPLING
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import METRICS, OF_RUNS, TRAINED, load_metric
+from ecsuite.eval.metrics import METRICS, load_metric, traits_of_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.runtime.errors import ConfigError
 
@@ -92,7 +92,12 @@ def test_what_a_choice_reads_are_options_of_the_command(command):
     assert names <= set(inspect.signature(getattr(module, command)).parameters)
 
 
-@pytest.mark.parametrize("name", [name for name in METRICS.parts if name not in (*TRAINED, *OF_RUNS)])
+TRAITS = {name: traits_of_metric(name) for name in METRICS.parts}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, traits in TRAITS.items() if not (traits.trains or traits.needs_agents)]
+)
 def test_metrics_read_the_options_that_the_command_says(name):
     """Metrics with random draws read the seed; no metric but xferbench reads more."""
 
@@ -110,4 +115,4 @@ def test_metrics_read_the_options_that_the_command_says(name):
         concept_names=tuple("abcdef"),
     )
     load_metric(name)(corpus, Recorder())
-    assert read <= {"progress", *(() if name in UNSAMPLED else SAMPLING)}
+    assert read <= {"progress", *(SAMPLING if TRAITS[name].draws else ())}

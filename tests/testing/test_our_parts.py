@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
-from ecsuite.eval.metrics import METRICS, asks_agents, load_metric
+from ecsuite.eval.metrics import METRICS, traits_of_metric
 from ecsuite.games.registry import CHANNELS, LOSSES, NOISES, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
 from ecsuite.testing import checks, run
 
@@ -74,7 +74,7 @@ def parts():
     """Every registered part; all but the first of a kind are in the slow set."""
     for kind, registry in REGISTRIES.items():
         for number, name in enumerate(registry.parts):
-            if kind == "metric" and asks_agents(name, load_metric(name)):
+            if kind == "metric" and traits_of_metric(name).needs_agents:
                 continue  # it is of a run, and not of a corpus
             part = f"{kind}:{name}"
             needed = [NEEDS_TIMM] if name == "pretrained" else []

@@ -183,7 +183,12 @@ class Metric:
     ),
     "a metric out of its bounds": (
         METRIC,
-        ("else None", "else None\nmetric.bounds = (0, 0.5)"),
+        (
+            "def metric(corpus)",
+            "from ecsuite.eval.metrics.traits import Traits\n"
+            "from ecsuite.eval.metrics.traits import metric as judged\n"
+            "@judged(Traits(bounds=(0, 0.5)))\ndef metric(corpus)",
+        ),
         "within its bounds",
     ),
     "a chance level that is not that of shuffles": (

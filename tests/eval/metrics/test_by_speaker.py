@@ -11,7 +11,7 @@ from ecsuite.eval.metrics.score import Options
 
 
 def scored(name, corpus):
-    return by_speaker(name, load_metric(name))(corpus, Options())
+    return by_speaker(load_metric(name))(corpus, Options())
 
 
 def random_corpus(seed, num_messages=120, num_speakers=4):
@@ -47,11 +47,8 @@ def test_sizes_of_all_speakers_are_in_the_signature():
         meanings=rng.integers(0, 4, (480, 2)),
         columns={"speaker": np.repeat([0, 1, 2], [60, 120, 300])},
     )
-    (score,) = scored("topsim", corpus)
-    assert (
-        score.signature
-        == "topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|n:60+120+300|v:2|speakers:3"
-    )
+    (score,) = scored("posdis", corpus)
+    assert score.signature == "posdis|past_end:blank|eos:strip|n:60+120+300|v:2|speakers:3"
     equal = corpus.where("speaker", 2)
     halves = Corpus(equal.messages, meanings=equal.meanings, columns={"speaker": np.arange(300) % 2})
-    assert "|n:150|" in scored("topsim", halves)[0].signature
+    assert "|n:150|" in scored("posdis", halves)[0].signature

@@ -5,9 +5,10 @@ import pytest
 from languages import corpus_of, grid
 from scipy.stats import norm
 
-from ecsuite.eval.metrics import ASKED_FOR, METRICS, QUESTIONS, SCORES, load_metric, metric_names
+from ecsuite.eval.metrics import METRIC_OF, load_metric, metric_names, traits_of, usual_metrics
 from ecsuite.eval.metrics.conclusions import conclusions, p_value, place_of
 from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.traits import QUESTIONS
 from ecsuite.eval.statistics.chance import Chance, of_draws
 
 NORMAL = norm.ppf(np.arange(1, 101) / 101)
@@ -98,15 +99,13 @@ def test_all_scores_of_a_table_are_corrected_together():
 def test_every_score_has_a_question_and_a_direction_is_known():
     corpus = corpus_of(grid(4, 4).tolist() * 3, grid(4, 4).tolist() * 3)
     found = {each.name: name for name in metric_names(None) for each in load_metric(name)(corpus, Options())}
-    parts = {"ease_of_speaking", "language_ami", "language_topsim"}
-    parts |= {"rsa_sender", "rsa_receiver", "transfer_sender"}
-    assert set(SCORES) == {*found, *ASKED_FOR, *parts}
-    assert set(found.values()) == set(METRICS.parts) - set(ASKED_FOR)
-    assert {question for question, _ in SCORES.values()} | {"other"} == set(QUESTIONS)
+    assert found.items() <= METRIC_OF.items()
+    assert set(found.values()) == set(usual_metrics())
+    assert {traits_of(name).question for name in METRIC_OF} == set(QUESTIONS)
 
 
 def test_names_of_metrics():
-    every = [name for name in METRICS.parts if name not in ASKED_FOR]
+    every = usual_metrics()
     assert metric_names(None) == metric_names(["all"]) == every
     assert metric_names(["+xferbench"]) == metric_names(["all", "xferbench"]) == [*every, "xferbench"]
     assert metric_names(["cbm", "topsim", "cbm"]) == ["cbm", "topsim"]

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from languages import corpus_of, grid
 
-from ecsuite.eval.metrics import ASKED_FOR, METRICS, load_metric
+from ecsuite.eval.metrics import load_metric, traits_of_metric, usual_metrics
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 
 MEANINGS = np.tile(grid(4, 4), (6, 1))
 PERFECT = np.add(MEANINGS, [10, 20])
 UNDEFINED = None
-OF_CORPORA = [name for name in METRICS.parts if name not in ASKED_FOR]
+OF_CORPORA = usual_metrics()
 
 ANSWERS = {
     # name: (metric, perfect code, constant message)
@@ -43,22 +43,22 @@ def answers_to(messages, **known):
 
 
 SIGNATURES = """
-ami|normaliser:max|label:attributes|eos:strip|v:2
-ami_arithmetic|normaliser:arithmetic|label:attributes|eos:strip|v:2
-bosdis|eos:strip|v:2
-conflict_count|unit:rows|eos:strip|v:2
-context_independence|count:messages|label:attributes|eos:strip|v:2
-has|threshold:0.8|starts:all|eos:strip|v:2
-hce|normalised:yes|past_end:blank|eos:strip|v:2
-ncnpmi|unit:message|mean:weighted|label:attributes|eos:strip|v:2
-polysemy|align:pmi|label:attributes|eos:strip|v:2
-posdis|past_end:blank|eos:strip|v:2
-residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|v:2
-synonymy|align:pmi|label:attributes|eos:strip|v:2
-topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|n:96|v:2
-tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|objects:all|v:2
-zla_messages|units:messages|eos:strip|v:2
-zla_segments|units:has|threshold:0.8|eos:strip|v:2
+ami|normaliser:max|label:attributes|eos:strip|n:96|v:2
+ami_arithmetic|normaliser:arithmetic|label:attributes|eos:strip|n:96|v:2
+bosdis|eos:strip|n:96|v:2
+conflict_count|unit:rows|eos:strip|n:96|v:2
+context_independence|count:messages|label:attributes|eos:strip|n:96|v:2
+has|threshold:0.8|starts:all|eos:strip|n:96|v:2
+hce|normalised:yes|past_end:blank|eos:strip|n:96|v:2
+ncnpmi|unit:message|mean:weighted|label:attributes|eos:strip|n:96|v:2
+polysemy|align:pmi|label:attributes|eos:strip|n:96|v:2
+posdis|past_end:blank|eos:strip|n:96|v:2
+residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|n:96|v:2
+synonymy|align:pmi|label:attributes|eos:strip|n:96|v:2
+topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:2
+tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|n:96|v:2
+zla_messages|units:messages|eos:strip|n:96|v:2
+zla_segments|units:has|threshold:0.8|eos:strip|n:96|v:2
 """
 
 
@@ -294,5 +294,5 @@ def test_the_version_of_a_metric_is_that_of_its_signatures(name):
     metric = load_metric(name)
     scores = metric(corpus_of([[1], [2], [2]], [[0], [1], [1]]), Options())
     assert {score.signature.partition("|v:")[2].partition("|")[0] for score in scores} == {
-        str(metric.version)
+        str(traits_of_metric(name).version)
     }

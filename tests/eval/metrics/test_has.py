@@ -30,7 +30,7 @@ def test_words():
     assert p_value(result) < 0.05
     assert result.details["shuffled"]["segments"] > 100
     assert [bits for bits, _ in result.details["by_threshold"]] == [0.0, 0.4, 1.2]
-    assert result.signature == "has|threshold:0.8|starts:all|eos:strip|v:2"
+    assert result.signature == "has|threshold:0.8|starts:all|eos:strip|n:300|v:2"
 
 
 def test_constant_messages_have_no_boundary():

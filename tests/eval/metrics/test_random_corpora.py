@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import METRICS, OF_RUNS, TRAINED
+from ecsuite.eval.metrics import METRICS, traits_of_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics import resampling
 
-NAMES = [name for name in METRICS.parts if name not in (*OF_RUNS, *TRAINED)]
+TRAITS = {name: traits_of_metric(name) for name in METRICS.parts}
+NAMES = [name for name, traits in TRAITS.items() if not (traits.needs_agents or traits.trains)]
 SIZES = (1, 2, 3, 5, 9, 10, 11, 20, 40, 120)
 
 

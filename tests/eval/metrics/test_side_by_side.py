@@ -12,6 +12,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric, side_by_side
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.side_by_side import computed
+from ecsuite.eval.metrics.traits import Traits
 from ecsuite.grammars.making import make_corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.signals import stop_signals
@@ -79,7 +80,7 @@ def test_the_error_of_a_metric_is_raised(corpus: Corpus) -> None:
 def test_products_have_one_thread_whatever_the_machine_has(corpus: Corpus) -> None:
     def threads(corpus: Corpus, options: Options) -> list[Score]:
         numbers = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
-        return [unscored("threads", "most threads of a product", 1)(value=max(numbers))]
+        return [unscored(Traits(name="threads", about="most threads of a product"))(value=max(numbers))]
 
     with threadpool_limits(2, "blas"):
         [[score]] = computed({"a": threads}, corpus, Options())

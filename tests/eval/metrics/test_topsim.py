@@ -90,8 +90,8 @@ def test_sampled_pairs(monkeypatch):
     assert first == again
     assert first.value != other.value
     assert first.value == pytest.approx(other.value, abs=0.01)
-    assert "pairs:100000|seed:1|n:1500" in first.signature
-    assert "pairs:100000|seed:2|n:1500" in other.signature
+    assert "pairs:100000|seed:1|v:2" in first.signature
+    assert "pairs:100000|seed:2|v:2" in other.signature
     everything = spearmanr(pdist(noisy, "hamming"), pdist(meanings, "hamming")).statistic
     assert first.value == pytest.approx(everything, abs=0.01)
     assert first.ci95[0] < everything < first.ci95[1]

@@ -26,8 +26,8 @@ def test_frequent_messages_are_short():
     in_segments, in_messages = scores(law_abiding())
     assert in_messages.value == pytest.approx(-1)
     assert in_segments.value == pytest.approx(-1)
-    assert in_messages.signature == "zla_messages|units:messages|eos:strip|v:2"
-    assert in_segments.signature == "zla_segments|units:has|threshold:0.8|eos:strip|v:2"
+    assert in_messages.signature == "zla_messages|units:messages|eos:strip|n:56|v:2"
+    assert in_segments.signature == "zla_segments|units:has|threshold:0.8|eos:strip|n:56|v:2"
 
 
 def test_frequent_messages_are_long():

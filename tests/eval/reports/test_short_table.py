@@ -11,10 +11,10 @@ import pytest
 from rich.console import Console
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics import METRIC_OF, traits_of
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.reports.detail_words import WORDS
+from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics.chance import of_draws
@@ -144,10 +144,9 @@ def test_few_messages_are_told(cards):
 
 
 def test_a_score_of_ones_own_says_its_question(cards):
-    own = Score(
-        name="mine", value=1.0, about="mine", signature="mine|v:1", direction="lower", question="natural"
-    )
-    other = replace(own, name="another", direction=None, question="other")
+    traits = Traits(name="mine", direction="lower", question="natural")
+    own = Score(name="mine", value=1.0, about="mine", signature="mine|v:1", traits=traits)
+    other = replace(own, name="another", traits=Traits(name="another"))
     lines = lines_of(replace(cards["run"], scores=(*cards["run"].scores, own, other)))
     assert any(re.match(r"  mine +1\.000 ↓", line) for line in lines)
     assert lines[[line.strip() for line in lines].index("Further scores") + 1].startswith("  another")
@@ -163,7 +162,7 @@ def test_every_detail_has_a_word_of_explanation(cards):
         if (isinstance(value, float) or (isinstance(value, dict) and value))
         and not (isinstance(value, dict) and not all(isinstance(each, float) for each in value.values()))
     }
-    assert details and all(key in WORDS or f"{name}.{key}" in WORDS for name, key in details)
+    assert details and all(key in traits_of(name).details for name, key in details)
 
 
 def test_the_full_table_names_nothing_twice_in_a_block(cards):
@@ -210,8 +209,8 @@ def test_meanings_as_people_read_them():
 
 def test_the_scores_of_each_question_are_in_the_order_of_the_table(cards):
     lines = lines_of(cards["grammar"])
-    shown = [line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] in SCORES]
-    assert shown == [name for name in SCORES if name in shown]
+    shown = [line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] in METRIC_OF]
+    assert shown == [name for name in METRIC_OF if name in shown]
 
 
 def test_commands_print_where_characters_are_lacking(tmp_path, monkeypatch):

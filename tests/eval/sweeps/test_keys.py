@@ -1,8 +1,10 @@
 """Keys of kept scores: they change with the version of the metric, and with that of draws."""
 
+from dataclasses import replace
+
 import pytest
 
-from ecsuite.eval.metrics import METRICS, load_metric
+from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.sweeps.jobs import Metric
 
@@ -12,9 +14,15 @@ def test_a_raised_version_is_another_key(name, monkeypatch):
     before = Metric(name=name).job_key()
     monkeypatch.setattr(resampling, "VERSION", resampling.VERSION + 1)
     draws = Metric(name=name).job_key()
-    monkeypatch.setitem(vars(load_metric(name)), "version", load_metric(name).version + 1)
+    [first, *further] = load_metric(name).traits
+    raised = replace(first, version=first.version + 1)
+    monkeypatch.setitem(vars(load_metric(name)), "traits", (raised, *further))
     assert len({repr(each) for each in (before, draws, Metric(name=name).job_key())}) == 3
 
 
-def test_every_metric_has_a_version():
-    assert all(load_metric(name).version >= 1 for name in METRICS.parts)
+def test_draws_of_a_metric_of_one_s_own_are_in_its_key_too(tmp_path, monkeypatch):
+    file = tmp_path / "mine.py"
+    file.write_text("def mine(corpus):\n    return 1.0\n")
+    before = Metric(name=f"{file}:mine").job_key()
+    monkeypatch.setattr(resampling, "VERSION", resampling.VERSION + 1)
+    assert Metric(name=f"{file}:mine").job_key() != before
