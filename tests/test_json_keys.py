@@ -124,10 +124,12 @@ def test_cbm(as_json):
 
 
 def test_compare_of_another_metric(as_json):
-    for name in ("finished", "perm"):
-        as_json("score", name, "--metrics", "topsim", "--out", f"topsim_{name}.json")
-    compared = as_json("compare", "topsim_finished.json", "topsim_perm.json", "--metric", "topsim")
-    require_listed("compare --metric", compared)
+    as_json("grammar", "rot", *"--num-attributes 2 --num-values 3 --word-length 2 --out rot".split())
+    for name in ("rot", "perm"):
+        as_json("score", name, "--metrics", "cbm", "--out", f"cbm_{name}.json")
+    require_listed(
+        "compare --metric", as_json("compare", "cbm_rot.json", "cbm_perm.json", "--metric", "cbm")
+    )
 
 
 def test_xtreme(as_json, monkeypatch):
