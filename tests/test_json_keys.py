@@ -127,9 +127,7 @@ def test_compare_of_another_metric(as_json):
     as_json("grammar", "rot", *"--num-attributes 2 --num-values 3 --word-length 2 --out rot".split())
     for name in ("rot", "perm"):
         as_json("score", name, "--metrics", "cbm", "--out", f"cbm_{name}.json")
-    require_listed(
-        "compare --metric", as_json("compare", "cbm_rot.json", "cbm_perm.json", "--metric", "cbm")
-    )
+    require_listed("compare --metric", as_json("compare", "cbm_rot.json", "cbm_perm.json", "--metric", "cbm"))
 
 
 def test_xtreme(as_json, monkeypatch):
