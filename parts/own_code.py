@@ -199,7 +199,7 @@ def place_of(kind: str, *methods: str) -> str:
 
 def _place(found: Any) -> tuple[str, int] | None:
     """File and line of a function, method or class."""
-    if code := getattr(found, "__code__", None):
+    if code := getattr(inspect.unwrap(found), "__code__", None):
         return code.co_filename, code.co_firstlineno
     with suppress(OSError, TypeError):
         return inspect.getsourcefile(found) or "", inspect.getsourcelines(found)[1]
