@@ -6,7 +6,7 @@ from pathlib import Path
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.metrics import SCORES
+from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.reports.score_chart import has_usual_unit, unit_notes
 
 
@@ -33,5 +33,5 @@ def draw_comparison(scores: Mapping[str, Sequence[Result]], file: Path) -> None:
 
 def _point(name: str, result: Result) -> Point:
     low, high = result.ci95 or (None, None)
-    direction = SCORES[name][1] if name in SCORES else None
+    direction = traits_of(name).direction
     return Point(row=name, value=result.score, low=low, high=high, series=result.name, direction=direction)

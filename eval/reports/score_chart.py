@@ -5,9 +5,9 @@ from pathlib import Path
 
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.metrics.traits import QUESTIONS
 from ecsuite.eval.metrics.conclusions import Conclusion
 from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.metrics.traits import QUESTIONS
 
 LEAST, MOST = -1.0, 2.0
 """Scores outside of this have another unit, and are named above the picture."""
