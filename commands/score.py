@@ -182,24 +182,24 @@ def _score_collection(
     trust_code: bool,
 ) -> None:
     """Score many corpora as jobs, and print one table; `--out FILE.csv` is that table with all scores."""
-    from ecsuite.commands.collection_jobs import jobs_of, scores_of
-    from ecsuite.commands.scoring import keep_scores, prepare_scores
+    from ecsuite.commands.scoring import asked_run, keep_scores, prepare_scores
+    from ecsuite.eval.collections.benchmark import Collections
     from ecsuite.eval.collections.members import members_of
     from ecsuite.eval.collections.report import CSV, report, write_csv
+    from ecsuite.eval.collections.study import CollectionStudy
 
-    members = members_of(corpora)
+    members = tuple(members_of(corpora))
+    study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
+    benchmark = Collections(read=scored.read, selection=scored.selection, options=of_metrics)
     if options.plan:
-        options.print_plan(jobs_of(members, names, of_metrics, scored))
+        options.print_plan(benchmark.plan(study))
         return
     options.prepare_output()
     if plot is not None:
         prepare_picture(plot)
     prepare_scores(corpora)
-    found_scores = options.run(
-        lambda runner: scores_of(
-            members, names, replace(of_metrics, runner=runner), scored, trust_code=trust_code
-        )
-    )
+    runs = [asked_run(path, names, trust_code=trust_code) for path in corpora]
+    found_scores = options.run(lambda runner: replace(benchmark, runs=runs).measure(study, runner))
     for each in found_scores if scored.is_whole else ():
         keep_scores(each.member.path, each.card, lambda text: print(text, file=sys.stderr))
     is_csv = options.out is not None and options.out.suffix == CSV

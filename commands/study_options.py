@@ -24,52 +24,65 @@ Finding = TypeVar("Finding")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StudyOptions:
-    """The values of the options, by their names."""
+class RunOptions:
+    """Where the jobs of a study are computed, and what is shown; the values of the options, by their names."""
 
-    cache: Cache
     plan: Plan = False
-    workers: Workers = None
     on: On = None
     slurm: Slurm = None
-    out: Out = None
     device: Device = "auto"
     quiet: Quiet = False
     as_json: Json = False
 
     def place(self) -> "Place":
-        """Where the jobs are computed.
+        """Where the jobs are computed; `ConfigError` if there is no such place."""
+        from ecsuite.jobs.engines import place_of
 
-        Raises:
-            ConfigError: If there is no such place, or `--workers` is given as well.
-        """
-        from ecsuite.jobs.engines import Place, place_of
-
-        if self.on is not None and self.workers is not None:
-            raise ConfigError("--on, --workers: expected one of these; --workers 8 is --on local:8")
-        if self.on is None and self.slurm is None:
-            return Place(num_workers=self.workers)
         return place_of(self.on or "local", self.slurm)
 
     def planning(self) -> AbstractContextManager[None]:
         """Plan jobs for where they are computed."""
         return nullcontext() if self.on is None else self.place().planning()
 
-    def publish(self, benchmark: "Benchmark[Study, Any]", study: Study, *, plot: Path | None = None) -> None:
+    def show(
+        self,
+        benchmark: "Benchmark[Study, Any]",
+        study: Study,
+        *,
+        cache: Path | None = None,
+        out: Path | None = None,
+        plot: Path | None = None,
+        retries: bool = False,
+    ) -> None:
         """Do what the command of a benchmark does: print the plan of a study, or run it and show what came out.
 
         Args:
             benchmark: The benchmark.
             study: What is asked of it.
-            plot: The file of `--plot`, if it has one.
+            cache: Folder of kept results, where the benchmark has none of its own.
+            out: The file for the JSON.
+            plot: The file for the figure.
+            retries: Whether jobs whose failure is kept are computed again.
         """
+        from ecsuite.eval.studies.running import run
+
         if plot is not None:
             benchmark.require_figure(study)
             prepare_picture(plot)
-        device = benchmark.device(study)
+        device, place, folder = benchmark.device(study), self.place(), benchmark.store or cache
+        assert folder is not None
         if self.plan:
-            self.print_plan(benchmark.plan(study), device=device)
+            print_plan(
+                benchmark.plan(study),
+                cache=folder,
+                as_json=self.as_json,
+                num_places=1 if place.engine is not None else place.workers_for(device),
+                notes=benchmark.notes_on_plan(study),
+                measure=benchmark.seconds_of,
+            )
             return
+        if out is not None:
+            prepare_output_file(out)
 
         def measure(runner: "Runner") -> Any:
             lines = [] if self.quiet or self.as_json else benchmark.announce(study, runner)
@@ -77,40 +90,48 @@ class StudyOptions:
                 runner.note(line)
             return benchmark.measure(study, replace(runner, announces=lines is None))
 
-        found = self.run(measure, device=device)
-        benchmark.report(study, found).publish(out=self.out, picture=plot, as_json=self.as_json)
+        finding = run(measure, folder=folder, place=place, device=device, quiet=self.quiet, retries=retries)
+        benchmark.report(study, finding).publish(out=out, picture=plot, as_json=self.as_json)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyOptions(RunOptions):
+    """The options of a command whose results go where the user says."""
+
+    cache: Cache
+    workers: Workers = None
+    out: Out = None
+
+    def place(self) -> "Place":
+        """Where the jobs are computed; `ConfigError` if there is no such place, or `--workers` is given as well."""
+        from ecsuite.jobs.engines import Place
+
+        if self.on is not None and self.workers is not None:
+            raise ConfigError("--on, --workers: expected one of these; --workers 8 is --on local:8")
+        if self.on is None and self.slurm is None:
+            return Place(num_workers=self.workers)
+        return RunOptions.place(self)
+
+    def publish(self, benchmark: "Benchmark[Study, Any]", study: Study, *, plot: Path | None = None) -> None:
+        """`show` it, with the folder and the file of these options."""
+        self.show(benchmark, study, cache=self.cache, out=self.out, plot=plot)
 
     def prepare_output(self) -> None:
         """Refuse a file of `--out` that cannot be written, before anything is computed."""
         if self.out is not None:
             prepare_output_file(self.out)
 
-    def print_plan(self, jobs: "Iterable[Job]", *, device: str = "cpu") -> None:
+    def print_plan(self, jobs: "Iterable[Job]") -> None:
         """Print which jobs are kept and which would run, for `--plan`; see `print_plan`."""
-        place = self.place()
-        places = 1 if place.engine is not None else place.workers_for(device)
-        print_plan(jobs, cache=self.cache, as_json=self.as_json, num_places=places)
+        print_plan(jobs, cache=self.cache, as_json=self.as_json)
 
-    def run(
-        self, measure: "Callable[[Runner], Finding]", *, device: str = "cpu", announces: bool = True
-    ) -> Finding:
-        """Run a study; see `ecsuite.eval.studies.running.run`.
-
-        Args:
-            measure: Runs the study and returns what it found.
-            device: Type of the device on which the jobs compute.
-            announces: Whether a note says before the first job how many there are, if no JSON is printed.
-        """
+    def run(self, measure: "Callable[[Runner], Finding]") -> Finding:
+        """Run what is no benchmark; see `ecsuite.eval.studies.running.run`."""
         from ecsuite.eval.studies.running import run
 
         self.prepare_output()
         return run(
-            measure,
-            folder=self.cache,
-            place=self.place(),
-            device=device,
-            quiet=self.quiet,
-            announces=announces and not self.as_json,
+            measure, folder=self.cache, place=self.place(), quiet=self.quiet, announces=not self.as_json
         )
 
 

@@ -1,37 +1,33 @@
-"""`ecsuite sweep`: a game with many settings and seeds, trained and scored."""
+"""`ecsuite sweep`: a game with many settings and seeds, trained and scored; or given corpora, scored."""
 
 import shlex
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ecsuite.commands.options import MORE, Device, Json, On, OutFolder, Plan, Quiet, Slurm
-from ecsuite.commands.plans import print_plan
-from ecsuite.eval.reports.console import print_json
-from ecsuite.files.format_numbers import with_format
+from ecsuite.commands.given_together import given_together
+from ecsuite.commands.options import MORE, OutFolder
+from ecsuite.commands.study_options import RunOptions
 from ecsuite.runtime.errors import ConfigError
 
+if TYPE_CHECKING:
+    from ecsuite.jobs.engines import Place
 
-def sweep(
-    ctx: typer.Context,
-    study: Annotated[
-        str,
-        typer.Argument(
-            help="A shipped study such as paper/xferbench_search, or a YAML file with base, vary or search, seeds "
-            "and score (docs/sweeps.md), or with corpora and score (docs/collection_studies.md)."
-        ),
-    ],
-    on: On = None,
-    slurm: Slurm = None,
-    out: OutFolder = None,
-    plan: Plan = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute again what failed.")] = False,
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweepOptions(RunOptions):
+    """The values of the options, by their names."""
+
+    out: OutFolder = None
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute again what failed.")] = False
     part: Annotated[
         str | None,
         typer.Option(help="Only a part of the runs, such as 2/10.", metavar="K/N", rich_help_panel=MORE),
-    ] = None,
+    ] = None
     print_sbatch: Annotated[
         bool,
         typer.Option(
@@ -39,111 +35,83 @@ def sweep(
             help="Print a script of Slurm that computes the runs in parts, and do nothing.",
             rich_help_panel=MORE,
         ),
-    ] = False,
-    device: Device = "auto",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    ] = False
+
+    def place(self) -> "Place":
+        """Where the jobs are computed; of a script, Slurm."""
+        from ecsuite.jobs.engines import place_of
+
+        place = place_of(self.on or ("slurm" if self.print_sbatch else "local"), self.slurm)
+        if self.print_sbatch and place.slurm is None:
+            raise ConfigError(f"--print-sbatch: not with --on {self.on}; options of sbatch are in --slurm")
+        return place
+
+    def planning(self) -> AbstractContextManager[None]:
+        """Plan jobs for where they are computed."""
+        return self.place().planning()
+
+
+@given_together(SweepOptions, "options", {}, SweepOptions.planning)
+def sweep(
+    study: Annotated[
+        str,
+        typer.Argument(
+            help="A shipped study such as paper/xferbench_search, or a YAML file with base, vary or search, seeds "
+            "and score (docs/sweeps.md), or with corpora and score (docs/collection_studies.md)."
+        ),
+    ],
+    *,
+    options: SweepOptions,
 ) -> None:
     """Train a game with many settings and seeds, score every corpus, and show the means over seeds."""
-    from ecsuite.eval.records.reading import STORE, SWEEP
-    from ecsuite.eval.studies.files import SWEEP as SWEEP_FILES
-    from ecsuite.eval.studies.running import run
-    from ecsuite.eval.sweeps.estimate import measured_seconds
-    from ecsuite.eval.sweeps.jobs import plan as plan_jobs
-    from ecsuite.eval.sweeps.result import measure
-    from ecsuite.eval.sweeps.search import Search
-    from ecsuite.eval.sweeps.search_report import search_lines, trials_table
+    from ecsuite.eval.studies.files import SWEEP
+    from ecsuite.eval.sweeps.benchmark import Sweeps
     from ecsuite.eval.sweeps.study import COLLECTION_KEY, load_study
-    from ecsuite.jobs.engines import place_of
-    from ecsuite.jobs.store import Store
 
-    share = None if part is None else read_part(part)
-    place = place_of(on or ("slurm" if print_sbatch else "local"), slurm)
-    if print_sbatch and place.slurm is None:
-        raise ConfigError(f"--print-sbatch: not with --on {on}; options of sbatch are in --slurm")
-    ctx.with_resource(place.planning())
-    tree, _ = SWEEP_FILES.read(study)
+    part = None if options.part is None else read_part(options.part)
+    tree, _ = SWEEP.read(study)
     if COLLECTION_KEY in tree:
-        from ecsuite.commands.collection_sweep import sweep_collection
-
-        sweep_collection(
-            tree,
-            study,
-            place=place,
-            out=out,
-            plan=plan,
-            retries=retry_failed,
-            quiet=quiet,
-            as_json=as_json,
-            unread={
-                "--part": share is not None,
-                "--print-sbatch": print_sbatch,
-                "--device": device != "auto",
-            },
-        )
+        _score_corpora(study, options)
         return
-    chosen = load_study(study, device=device)
-    if chosen.search is not None and (share or print_sbatch):
-        option = "--part" if share else "--print-sbatch"
+    asked = load_study(study, device=options.device)
+    if asked.search is not None and (part or options.print_sbatch):
+        option = "--part" if part else "--print-sbatch"
         raise ConfigError(f"{option}: a search has no parts, for each trial follows from others; --on slurm")
-    if print_sbatch:
-        assert place.slurm is not None
-        print(
-            sbatch_script(study, len(chosen.variants) * len(chosen.seeds), out, device, place.slurm), end=""
-        )
+    if options.print_sbatch:
+        slurm = options.place().slurm
+        assert slurm is not None
+        number = len(asked.variants) * len(asked.seeds)
+        print(sbatch_script(study, number, options.out, options.device, slurm), end="")
         return
-    folder = out or Path("runs") / chosen.name
-    store = folder / STORE
-    if plan:
-        notes = []
-        if chosen.search is None:
-            jobs = [
-                job for each in plan_jobs(chosen, folder) for job in (each.training, *each.scores.values())
-            ]
-        else:
-            search = Search(chosen, folder, Store(store))
-            jobs = search.known_jobs()
-            notes = [
-                f"these are the jobs of {len(search.trials)} of {chosen.search.trials} trials; the others follow "
-                "from what comes out"
-            ]
-        places = 1 if place.engine is not None else place.workers_for(chosen.device.type)
-        print_plan(
-            jobs, cache=store, as_json=as_json, num_places=places, notes=notes, measure=measured_seconds
-        )
-        return
-    found = run(
-        lambda runner: measure(chosen, folder, runner, share),
-        folder=store,
-        place=place,
-        retries=retry_failed,
-        device=chosen.device.type,
-        quiet=quiet,
-        announces=not as_json,
-    )
-    if as_json:
-        print_json(with_format("result", found.to_json()))
-        return
-    if share is None:
-        from rich.console import Console
+    folder = options.out or Path("runs") / asked.name
+    options.show(Sweeps(folder=folder, part=part, source=study), asked, retries=options.retry_failed)
 
-        if found.search is None:
-            Console().print(found.table().rich())
-        else:
-            Console().print(trials_table(found.search))
-            for line in search_lines(found.search, chosen.base):
-                print(line)
-    for each in found:
-        if each.failure is not None:
-            print(f"failed: {each.folder.name}: {each.failure}")
-        elif each.training["stopped"] == "minutes":
-            print(f"not complete, and not in the means: {each.folder.name} was ended by training.max_minutes")
-    if share is not None:
-        print(
-            f"part {part}: {len(found)} runs in {folder / 'runs'}; when all parts are done: ecsuite sweep {study}"
-        )
-        return
-    print(f"Runs in {folder / 'runs'}, all figures in {folder / SWEEP}; next: ecsuite table {folder} --latex")
+
+def _score_corpora(source: str, options: SweepOptions) -> None:
+    """Score the corpora of a study of a collection, or plan this; no game is trained."""
+    from ecsuite.commands.corpus_options import CorpusOptions
+    from ecsuite.commands.scoring import asked_run
+    from ecsuite.eval.collections.benchmark import FILES, Collections
+    from ecsuite.eval.collections.study import load_study
+    from ecsuite.eval.metrics.score import Options
+
+    unread = {
+        "--part": options.part,
+        "--print-sbatch": options.print_sbatch,
+        "--device": options.device != "auto",
+    }
+    for option, is_given in unread.items():
+        if is_given:
+            raise ConfigError(f"{option}: not read by {source}, which trains no games")
+    study = load_study(source)
+    folder = options.out or Path("runs") / study.name
+    benchmark = Collections(
+        read=CorpusOptions().read,
+        options=Options(seed=study.seed),
+        runs=[asked_run(member.path, study.metrics, trust_code=False) for member in study.members],
+        folder=folder,
+    )
+    options.show(benchmark, study, out=folder / FILES[0], retries=options.retry_failed)
 
 
 def read_part(text: str) -> tuple[int, int]:

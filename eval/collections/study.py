@@ -6,7 +6,6 @@
 `corpora` is a downloaded data set, or patterns of paths such as `runs/*/corpus.jsonl`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from ecsuite.downloads.downloads import data_folder
 from ecsuite.eval.collections.members import Member, members_of
+from ecsuite.eval.studies.files import SWEEP, Source
 from ecsuite.eval.sweeps.grids import at
 from ecsuite.eval.sweeps.study import COLLECTION_KEY, metrics_of
 from ecsuite.parts.config import Seed, build
@@ -53,16 +53,16 @@ class CollectionStudy:
     """Seed of metrics with random draws."""
 
 
-def read_study(tree: Mapping[str, Any], source: str) -> CollectionStudy:
-    """A study from its content.
+def load_study(study: Source) -> CollectionStudy:
+    """Read a study, and find its corpora.
 
     Args:
-        tree: The content of the YAML file.
-        source: What messages call it.
+        study: A shipped study such as `paper/elcc`, a YAML file, or its content.
 
     Raises:
         ConfigError: If a key is not valid, or there is no such corpus.
     """
+    tree, source = SWEEP.read(study)
     header: Header = build(Header, {"score": [], **tree}, source)
     metrics = metrics_of(header.score, source)
     if not metrics:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from ecsuite.eval.reports.console import Report
@@ -17,6 +18,11 @@ class Benchmark(ABC, Generic[Study, Finding]):
 
     A study is made by the function of the benchmark's `study.py` that checks what is asked; nothing has run then.
     """
+
+    @property
+    def store(self) -> Path | None:
+        """The folder of kept results; None: the one that the user names."""
+        return None
 
     @abstractmethod
     def plan(self, study: Study) -> Sequence[Job]:
@@ -41,6 +47,14 @@ class Benchmark(ABC, Generic[Study, Finding]):
     def device(self, study: Study) -> str:
         """Type of the device on which the jobs compute: cpu, cuda or mps."""
         return "cpu"
+
+    def notes_on_plan(self, study: Study) -> list[str]:
+        """Lines below a plan."""
+        return []
+
+    def seconds_of(self, jobs: Sequence[Job]) -> float | None:
+        """Time that jobs take here one after the other, measured; None: it is not measured."""
+        return None
 
     def announce(self, study: Study, runner: Runner) -> list[str] | None:
         """Lines for the user before the first job; None: the usual ones, with the number of jobs and their time."""

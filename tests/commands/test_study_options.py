@@ -17,7 +17,7 @@ came: list[tuple[str, int, StudyOptions]] = []
 
 def test_options_come_as_one_value():
     defaults = {name: each.default for name, each in inspect.signature(study).parameters.items()}
-    assert list(defaults)[:3] == ["name", "seed", "cache"] and "options" not in defaults
+    assert list(defaults)[:3] == ["name", "seed", "plan"] and "options" not in defaults
     assert (defaults["cache"], defaults["device"], defaults["out"]) == (Path("runs/mine"), "cpu", None)
     study(**defaults | {"name": "a", "quiet": True})
     [(name, seed, options)] = came

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.collections.benchmark import Collections
 from ecsuite.eval.collections.jobs import Content, is_job, plan_member, score_file
 from ecsuite.eval.collections.members import members_of
 from ecsuite.eval.collections.report import report, write_csv
-from ecsuite.eval.collections.scoring import measure
 from ecsuite.eval.collections.selection import Selection
-from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.collections.study import CollectionStudy
+from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.graph import Runner
@@ -38,6 +39,12 @@ def test_corpora_are_named_by_system_and_variant(collection, tmp_path):
     assert members_of([path.parent for path in collection])[3].name == members[3].name
 
 
+def scores_of(collection, runner=None):
+    members = tuple(members_of(collection))
+    study = CollectionStudy(name="small", members=members, metrics=tuple(METRICS), seed=0)
+    return Collections(read=read_corpus).measure(study, runner or Runner())
+
+
 def test_other_corpora_get_names_that_differ(tmp_path):
     for folder in ("a/run", "b/run", "c"):
         (tmp_path / folder).mkdir(parents=True)
@@ -50,21 +57,21 @@ def test_other_corpora_get_names_that_differ(tmp_path):
 
 def test_scores_are_those_of_one_corpus_and_are_kept(collection, tmp_path):
     folder, notes = tmp_path / "kept", []
-    options = Options(runner=Runner(folder=folder, note=notes.append))
-    scored = measure(members_of(collection), METRICS, options, read_corpus)
+    runner = Runner(folder=folder, note=notes.append)
+    scored = scores_of(collection, runner)
     for path, each in zip(collection, scored, strict=True):
         alone = score_corpus(read_corpus(path), METRICS)
         assert [score.to_json() for score in each.card.scores] == [score.to_json() for score in alone.scores]
         assert each.card.corpus == alone.corpus
     times = {file: file.stat().st_mtime_ns for file in folder.rglob("*.json")}
     assert len(times) >= len(collection) * len(METRICS)
-    again = measure(members_of(collection), METRICS, options, read_corpus)
+    again = scores_of(collection, runner)
     assert [each.to_json() for each in again] == [each.to_json() for each in scored]
     assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.json")} == times
 
 
 def test_the_table_has_a_row_for_each_corpus(collection, tmp_path):
-    scored = measure(members_of(collection), METRICS, Options(), read_corpus)
+    scored = scores_of(collection)
     write_csv(tmp_path / "t.csv", scored)
     rows = list(csv.DictReader((tmp_path / "t.csv").read_text().splitlines()))
     assert [row["name"] for row in rows] == [member.name for member in members_of(collection)]
@@ -78,7 +85,7 @@ def test_the_table_has_a_row_for_each_corpus(collection, tmp_path):
 
 
 def test_games_of_a_collection_are_not_ranked_by_mini(collection):
-    scored = measure(members_of(collection), METRICS, Options(), read_corpus)
+    scored = scores_of(collection)
     assert not any("mini" in line for line in report(scored).notes)
     mini = Score(
         name="xferbench",

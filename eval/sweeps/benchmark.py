@@ -1,0 +1,99 @@
+"""A sweep as a benchmark: games are trained with many settings and seeds, and every corpus is scored."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ecsuite.eval.records.reading import STORE, SWEEP
+from ecsuite.eval.reports.console import Report
+from ecsuite.eval.studies.benchmark import Benchmark
+from ecsuite.eval.sweeps.estimate import measured_seconds
+from ecsuite.eval.sweeps.jobs import PlannedRun, plan
+from ecsuite.eval.sweeps.result import Sweep, collect, measure
+from ecsuite.eval.sweeps.search import Search
+from ecsuite.eval.sweeps.search_report import search_lines, trials_table
+from ecsuite.eval.sweeps.study import Study
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import Job, Result
+from ecsuite.jobs.store import Store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sweeps(Benchmark[Study, Sweep]):
+    """Games with many settings and seeds."""
+
+    folder: Path
+    """Of the runs, their kept results, and the file of all figures."""
+    part: tuple[int, int] | None = None
+    """Only every run of a part, such as (2, 10), the second of ten."""
+    source: str = ""
+    """How the user named the study."""
+
+    @property
+    def store(self) -> Path:
+        """In the folder of the sweep."""
+        return self.folder / STORE
+
+    def runs(self, study: Study) -> list[PlannedRun]:
+        """The runs, those of a part if one is asked for; of a search there are none yet."""
+        runs = plan(study, self.folder)
+        return runs if self.part is None else runs[self.part[0] - 1 :: self.part[1]]
+
+    def plan(self, study: Study) -> list[Job]:
+        """The training and the scores of each run; of a search, as far as the kept results tell."""
+        if study.search is not None:
+            return self._search(study).known_jobs()
+        return [job for run in self.runs(study) for job in (run.training, *run.scores.values())]
+
+    def notes_on_plan(self, study: Study) -> list[str]:
+        """How many trials of a search are in the plan."""
+        if study.search is None:
+            return []
+        search = self._search(study)
+        search.known_jobs()
+        return [
+            f"these are the jobs of {len(search.trials)} of {study.search.trials} trials; the others follow from what "
+            "comes out"
+        ]
+
+    def _search(self, study: Study) -> Search:
+        return Search(study, self.folder, Store(self.store))
+
+    def seconds_of(self, jobs: Sequence[Job]) -> float | None:
+        """From a few training runs that are begun and given up."""
+        return measured_seconds(jobs)
+
+    def device(self, study: Study) -> str:
+        """Where the games are trained."""
+        return study.device.type
+
+    def collect(self, study: Study, results: Mapping[Job, Result]) -> Sweep:
+        """The runs with their scores, of a study without a search."""
+        return collect(study, self.runs(study), results, Runner(folder=self.store))
+
+    def measure(self, study: Study, runner: Runner) -> Sweep:
+        """Train and score what is not kept; a search chooses its trials from what came out before."""
+        return measure(study, self.folder, runner, self.part)
+
+    def report(self, study: Study, finding: Sweep) -> Report:
+        """The table over seeds, or that of the trials; and which runs are not in it."""
+        lines = [] if finding.search is None else search_lines(finding.search, study.base)
+        for run in finding:
+            if run.failure is not None:
+                lines.append(f"failed: {run.folder.name}: {run.failure}")
+            elif run.training["stopped"] == "minutes":
+                name = run.folder.name
+                lines.append(f"not complete, and not in the means: {name} was ended by training.max_minutes")
+        runs = self.folder / "runs"
+        if self.part is not None:
+            number, parts = self.part
+            lines.append(
+                f"part {number}/{parts}: {len(finding)} runs in {runs}; when all parts are done: "
+                f"ecsuite sweep {self.source}"
+            )
+            return Report(tables=(), notes=tuple(lines), data=finding.to_json())
+        table = finding.table().rich() if finding.search is None else trials_table(finding.search)
+        lines.append(
+            f"Runs in {runs}, all figures in {self.folder / SWEEP}; next: ecsuite table {self.folder} --latex"
+        )
+        return Report(tables=(table,), notes=tuple(lines), data=finding.to_json())
