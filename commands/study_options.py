@@ -125,13 +125,18 @@ class StudyOptions(RunOptions):
         """Print which jobs are kept and which would run, for `--plan`; see `print_plan`."""
         print_plan(jobs, cache=self.cache, as_json=self.as_json)
 
-    def run(self, measure: "Callable[[Runner], Finding]") -> Finding:
+    def run(self, measure: "Callable[[Runner], Finding]", *, device: str = "cpu") -> Finding:
         """Run what is no benchmark; see `ecsuite.eval.studies.running.run`."""
         from ecsuite.eval.studies.running import run
 
         self.prepare_output()
         return run(
-            measure, folder=self.cache, place=self.place(), quiet=self.quiet, announces=not self.as_json
+            measure,
+            folder=self.cache,
+            place=self.place(),
+            device=device,
+            quiet=self.quiet,
+            announces=not self.as_json,
         )
 
 

@@ -91,7 +91,8 @@ def _score_corpora(source: str, options: SweepOptions) -> None:
     """Score the corpora of a study of a collection, or plan this; no game is trained."""
     from ecsuite.commands.corpus_options import CorpusOptions
     from ecsuite.commands.scoring import asked_run
-    from ecsuite.eval.collections.benchmark import FILES, Collections
+    from ecsuite.eval.collections.benchmark import Collections
+    from ecsuite.eval.collections.report import FILES
     from ecsuite.eval.collections.study import load_study
     from ecsuite.eval.metrics.score import Options
 
