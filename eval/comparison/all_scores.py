@@ -10,6 +10,7 @@ from ecsuite.eval.comparison.differences import (
     compare,
     require_comparable,
 )
+from ecsuite.eval.comparison.equal_sizes import EqualSizes
 from ecsuite.eval.comparison.gathering import results_of
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.metrics import place_of, traits_of
@@ -80,6 +81,7 @@ def compare_scores(
     baseline: str | None = None,
     *,
     distinct: bool = False,
+    sizes: EqualSizes | None = None,
 ) -> ComparedScores:
     """Compare sources in every score that at least two of them have.
 
@@ -90,6 +92,7 @@ def compare_scores(
         metrics: Names of scores; None: all but sizes and entropies.
         baseline: Name of the source that the others are compared with; None: all pairs are compared.
         distinct: Whether runs that differ only in their seed are sources of their own.
+        sizes: See `differences.compare`.
 
     Raises:
         ConfigError: If a source has no scores, or there is no score that all have.
@@ -100,8 +103,9 @@ def compare_scores(
         raise ConfigError(
             f"no score that two of them have{': ' if why else ''}{why}; run `ecsuite score` on each"
         )
+    sizes = sizes or EqualSizes()
     merges_seeds = not distinct and _num_sources(sources, names[0]) > 1
-    compared = [_compared(sources, name, baseline, merges_seeds=merges_seeds) for name in names]
+    compared = [_compared(sources, name, baseline, sizes, merges_seeds=merges_seeds) for name in names]
     flat = iter(corrected([each for score in compared for each in score.differences]))
     scores = tuple(
         ComparedScore(
@@ -132,7 +136,7 @@ def _having(sources: Sequence[Source], name: str) -> list[Source]:
 
 
 def _compared(
-    sources: Sequence[Source], name: str, baseline: str | None, *, merges_seeds: bool
+    sources: Sequence[Source], name: str, baseline: str | None, sizes: EqualSizes, *, merges_seeds: bool
 ) -> ComparedScore:
     """One score of the sources that have it, before the correction."""
     results = results_of(_having(sources, name), name, merges_seeds=merges_seeds)
@@ -141,7 +145,7 @@ def _compared(
     differences: tuple[Difference, ...] = ()
     try:
         require_comparable(results)
-        differences = compare(results, name, baseline).differences
+        differences = compare(results, name, baseline, sizes).differences
     except ConfigError as error:
         reason = str(error)
     direction = traits_of(name).direction

@@ -12,6 +12,7 @@ from itertools import combinations
 from textwrap import shorten
 from typing import Any
 
+from ecsuite.eval.comparison.equal_sizes import EqualSizes
 from ecsuite.eval.comparison.results import UNSIGNED, Result, repetition, require_same_targets
 from ecsuite.eval.statistics.differences import (
     Difference,
@@ -59,23 +60,30 @@ class Comparison:
         }
 
 
-def compare(results: Sequence[Result], metric: str, baseline: str | None = None) -> Comparison:
+def compare(
+    results: Sequence[Result],
+    metric: str,
+    baseline: str | None = None,
+    sizes: EqualSizes | None = None,
+) -> Comparison:
     """Compare sources that were measured with the same settings.
 
     Args:
         results: The sources, see `score_files.gather`.
         metric: Name of the score.
         baseline: Name of the source that the others are compared with; None: all pairs are compared.
+        sizes: Draws from the larger of two corpora where the score depends on their sizes; None: with those of its own.
 
     Raises:
-        ConfigError: If there are no results, their settings differ, or no source has the baseline's name.
+        ConfigError: If there are no results, their settings differ, no pair can be compared, or no source has the
+            baseline's name.
     """
     if not results:
         raise ConfigError(f"no {metric} score: expected at least one")
     require_comparable(results)
     sources = sorted(results, key=lambda result: (-result.score, result.name))
     chosen = choose_baseline(sources, baseline)
-    differences = corrected(difference(*pair) for pair in pairs_of(sources, chosen))
+    differences = corrected(_differences(pairs_of(sources, chosen), metric, sizes or EqualSizes()))
     return Comparison(metric=metric, results=tuple(sources), baseline=chosen, differences=tuple(differences))
 
 
@@ -83,8 +91,35 @@ UNRELIABLE_INTERVALS = ("has", "ncnpmi")
 """Scores whose 95 % intervals cover more often than they say (docs/error_rates.md): nothing is concluded from them."""
 
 
+def _differences(pairs: Sequence[tuple[Result, Result]], metric: str, sizes: EqualSizes) -> list[Difference]:
+    """The differences of pairs, each at one size, before the correction."""
+    differences: list[Difference] = []
+    reasons = []
+    for first, second in pairs:
+        try:
+            one, other, at_size = sizes.of_pair(first, second, metric)
+        except ConfigError as error:
+            apart = " and ".join(", ".join(dict.fromkeys(map(str, each.sizes))) for each in (first, second))
+            reasons.append(
+                f"{first.name} cannot be compared with {second.name}: of {apart} messages, and {error}"
+            )
+            differences.append(
+                _named(Difference(mean=first.score - second.score), first, second, reasons[-1])
+            )
+            continue
+        measured = difference(one, other)
+        differences.append(replace(measured, basis=measured.basis + at_size))
+    if reasons and len(reasons) == len(pairs):
+        raise ConfigError(reasons[0])
+    return differences
+
+
+def _named(measured: Difference, first: Result, second: Result, basis: str) -> Difference:
+    return replace(measured, source=first.name, baseline=second.name, basis=basis)
+
+
 def difference(first: Result, second: Result) -> Difference:
-    """The difference of two sources, before the correction."""
+    """The difference of two sources whose scores are of one size, before the correction."""
     one, other = first.seed_scores, second.seed_scores
     has_seeds = min(len(one), len(other)) > 1
     is_paired = has_seeds and first.seeds == second.seeds
@@ -105,7 +140,7 @@ def difference(first: Result, second: Result) -> Difference:
         measured, basis = unclear, "no interval"
     if has_seeds and why is None:
         measured = with_effect(measured, one, other, is_paired=is_paired)
-    return replace(measured, source=first.name, baseline=second.name, basis=basis)
+    return _named(measured, first, second, basis)
 
 
 def require_comparable(results: Sequence[Result]) -> None:

@@ -115,6 +115,8 @@ def _result(source: Source, record: Record, file: Path) -> Result:
         source=str(source.corpus or (file if source.name == name_of_file(file) else source.name)),
         fingerprint=identity,
         ci95=interval,
+        sizes=(next((part[2:] for part in parts if part.startswith("n:")), None),) * len(rows),
+        corpora=(source.corpus,) * len(rows),
         passes=passes_of(str(record.signature)),
     )
 
@@ -164,20 +166,26 @@ def _targets(file: Path, details: Mapping[str, Any]) -> dict[str, float]:
 def _merge(measured: Sequence[tuple[Result, Path]]) -> Result:
     """Merge the results of one source; a file that was read twice counts once."""
     first = measured[0][0]
-    rows: dict[int, tuple[Mapping[str, float], Path]] = {}
+    places: dict[int, tuple[Result, int, Path]] = {}
     for result, file in measured:
-        for own_seed, values in zip(result.seeds, result.by_target, strict=True):
-            if first.signature == UNSIGNED and any(values == other for other, _ in rows.values()):
+        for place, values in enumerate(result.by_target):
+            others = (other.by_target[at] for other, at, _ in places.values())
+            if first.signature == UNSIGNED and any(values == known for known in others):
                 continue
-            seed = len(rows) if first.signature == UNSIGNED else own_seed
-            known = rows.setdefault(seed, (values, file))
-            if known[0] != values:
-                raise ConfigError(f"{first.name}: seed {seed} has different scores in {known[1]} and {file}")
-    seeds = tuple(sorted(rows))
+            seed = len(places) if first.signature == UNSIGNED else result.seeds[place]
+            other, at, known_file = places.setdefault(seed, (result, place, file))
+            if other.by_target[at] != values:
+                raise ConfigError(
+                    f"{first.name}: seed {seed} has different scores in {known_file} and {file}"
+                )
+    seeds = tuple(sorted(places))
+    rows = [places[seed] for seed in seeds]
     return replace(
         first,
-        by_target=tuple(rows[seed][0] for seed in seeds),
+        by_target=tuple(result.by_target[place] for result, place, _ in rows),
         seeds=seeds,
+        sizes=tuple(result.sizes[place] for result, place, _ in rows),
+        corpora=tuple(result.corpora[place] for result, place, _ in rows),
         ci95=first.ci95 if len(seeds) == 1 else None,
     )
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from ecsuite.runtime.errors import ConfigError
 
 UNSIGNED = "unsigned (another program)"
 """Signature of results without one: their settings are unknown."""
-OF_A_SOURCE = ("seed", "seeds", "passes")
-"""Parts of a signature in which sources of one table may differ; passes that do allow no conclusion on a pair."""
+OF_A_SOURCE = ("seed", "seeds", "passes", "n")
+"""Parts of a signature in which sources of one table may differ; passes that do allow no conclusion on a pair, and of
+numbers of messages that differ, the larger corpus is drawn from (`equal_sizes`)."""
 EQUAL_SIZES = (
     "compare corpora of equally many symbols (games: evaluation.corpus_size, grammars: --num-symbols)"
 )
@@ -49,6 +51,10 @@ class Result:
     """Identity of the source, if known: the hash of the corpus, or the settings of the game without the seed."""
     ci95: Interval | None = None
     """The interval of the score, if there is one seed and the metric has an interval."""
+    sizes: tuple[str | None, ...] = ()
+    """For each seed: the number of messages that is in the signature; None where it does not depend on it."""
+    corpora: tuple[Path | None, ...] = ()
+    """For each seed: where its messages are, if that is known."""
     passes: float | None = None
     """XferBench: passes over the corpus per epoch of pretraining, at least 1; None if not known."""
 
@@ -101,6 +107,7 @@ class Result:
             "score": self.score,
             "seeds": list(self.seeds),
             "seed_scores": self.seed_scores.tolist(),
+            "sizes": list(self.sizes),
             "source": self.source,
         }
 

@@ -1,0 +1,139 @@
+"""Runs of one game that differ only in their seeds: the mean of each score, its interval over seeds, and two spreads.
+
+What a score varies by from seed to seed has two levels: trainings differ, and each corpus is a sample of what its agents
+say. The second is what the interval of a single corpus shows; it is subtracted from the variance over seeds, by the
+moments of a random-effects model: Hedges and Olkin (1985), "Statistical Methods for Meta-Analysis", chapter 9, section B.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ecsuite.eval.comparison.gathering import results_of
+from ecsuite.eval.metrics import place_of, traits_of
+from ecsuite.eval.records.source import Source
+from ecsuite.eval.statistics.differences import ALPHA, Interval
+from ecsuite.eval.statistics.distributions import normal_quantile
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.tables.cells import estimate, nothing, number
+from ecsuite.tables.table import Table, figure, key, row
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeedMean:
+    """A score over the seeds of one game."""
+
+    name: str
+    """Name of the score."""
+    seeds: tuple[int, ...]
+    """The seeds whose corpora have it."""
+    values: tuple[float, ...]
+    """The score of each."""
+    mean: float
+    """Their mean."""
+    ci95: Interval | None
+    """Student's 95 % interval of the mean over seeds; None of one seed."""
+    sd: float | None
+    """Standard deviation over seeds."""
+    within_sd: float | None
+    """The part of it that is noise within a corpus: the root mean square of the errors of single scores, from their
+    intervals; None where scores have none."""
+    between_sd: float | None
+    """The part of it between trainings, at least 0."""
+    sizes: tuple[str | None, ...]
+    """Numbers of messages, of a score that depends on them."""
+
+
+def over_seeds(sources: Sequence[Source]) -> list[SeedMean]:
+    """Each score over the seeds, in the order of tables; undefined scores are left out.
+
+    Args:
+        sources: Scored runs of one game.
+    """
+    names = dict.fromkeys(
+        record.score
+        for source in sources
+        for record in source.records
+        if not record.is_measure and record.value is not None and traits_of(record.score).question != "sizes"
+    )
+    return [mean for name in sorted(names, key=place_of) for mean in _means(sources, name)]
+
+
+def _means(sources: Sequence[Source], name: str) -> Iterable[SeedMean]:
+    """The means of a score, of each signature one."""
+    defined = [
+        source for source in sources if any(record.value is not None for record in source.records_of(name))
+    ]
+    for result in results_of(defined, name):
+        values = result.seed_scores
+        mean, half_width = mean_and_half_width(values.tolist())
+        sd = None if half_width is None else float(np.std(values, ddof=1))
+        errors = [
+            (record.ci95[1] - record.ci95[0]) / 2 / normal_quantile(1 - ALPHA / 2)
+            for source in defined
+            for record in source.records_of(name)
+            if record.ci95 is not None
+        ]
+        within = math.sqrt(float(np.mean(np.square(errors)))) if len(errors) == len(values) else None
+        is_split = sd is not None and within is not None
+        yield SeedMean(
+            name=name,
+            seeds=result.seeds,
+            values=tuple(values.tolist()),
+            mean=mean,
+            ci95=None if half_width is None else (mean - half_width, mean + half_width),
+            sd=sd,
+            within_sd=within,
+            between_sd=math.sqrt(max(0.0, sd**2 - within**2)) if is_split else None,  # type: ignore[operator]
+            sizes=result.sizes,
+        )
+
+
+def table(means: Sequence[SeedMean], title: str) -> Table:
+    """A row a score: mean with its interval over seeds, and the two spreads."""
+    columns = (
+        key("score"),
+        figure("mean", "mean ± 95 % over seeds", parts=("low", "high", "n")),
+        figure("sd", "sd over seeds"),
+        figure("between_sd", "between trainings"),
+        figure("within_sd", "within a corpus"),
+        figure("seeds"),
+    )
+    rows = [
+        row(
+            each.name,
+            estimate(
+                each.mean, None if each.ci95 is None else each.ci95[1] - each.mean, num_values=len(each.seeds)
+            ),
+            number(each.sd),
+            number(each.between_sd),
+            number(each.within_sd) if each.within_sd is not None else nothing("-"),
+            len(each.seeds),
+        )
+        for each in means
+    ]
+    return Table(columns=columns, rows=rows, title=title)
+
+
+def notes(means: Sequence[SeedMean], num_failed: int = 0) -> list[str]:
+    """What the figures rest on."""
+    lines = [
+        "Mean ± half of Student's 95 % interval over seeds. The spread over seeds (sd) is split into that between trainings "
+        "and the noise within a corpus, from the intervals of single scores."
+    ]
+    few = [
+        each.name for each in means if len(each.seeds) < max((len(other.seeds) for other in means), default=0)
+    ]
+    if few:
+        lines.append(f"Undefined for some seeds: {', '.join(few)}.")
+    if num_failed:
+        lines.append(f"{num_failed} runs failed and are not in the means.")
+    return lines
+
+
+def to_json(means: Sequence[SeedMean]) -> list[dict[str, Any]]:
+    """The means, JSON-ready."""
+    return [asdict(each) | {"ci95": None if each.ci95 is None else list(each.ci95)} for each in means]
