@@ -121,8 +121,8 @@ def table(means: Sequence[SeedMean], title: str) -> Table:
 def notes(means: Sequence[SeedMean], num_failed: int = 0) -> list[str]:
     """What the figures rest on."""
     lines = [
-        "Mean ± half of Student's 95 % interval over seeds. The spread over seeds (sd) is split into that between trainings "
-        "and the noise within a corpus, from the intervals of single scores."
+        "Mean ± half of Student's 95 % interval over seeds. The spread over seeds (sd) is split into that between "
+        "trainings and the noise within a corpus, from the intervals of single scores."
     ]
     few = [
         each.name for each in means if len(each.seeds) < max((len(other.seeds) for other in means), default=0)

@@ -46,6 +46,8 @@ def test_a_scorecard(tmp_path):
         signature=WITHOUT_SEED,
         source="runs/words/corpus.jsonl",
         fingerprint='{"corpus.jsonl": "1"}',
+        sizes=(None,),
+        corpora=(Path("runs/words/corpus.jsonl"),),
     )
     assert result.score == 4.5
 
@@ -268,7 +270,7 @@ def run(folder, seed, value, **settings):
 def test_a_score_of_any_metric(tmp_path):
     [result] = gather([scores(tmp_path / "a.json", ci95=[0.4, 0.6])], "topsim")
     assert (result.name, result.score, result.ci95, result.seeds) == ("words", 0.5, (0.4, 0.6), (0,))
-    assert result.signature == "topsim|n:9|v:2"
+    assert (result.signature, result.sizes) == ("topsim|v:2", ("9",))
 
 
 def test_runs_of_a_game_with_several_seeds_are_one_source(tmp_path):
@@ -289,7 +291,7 @@ def test_of_several_signatures_the_common_one_is_taken(tmp_path):
     data["scores"].append(data["scores"][0] | {"signature": "topsim|n:9|v:1"})
     write(newer, data)
     scores(older, signature="topsim|n:9|v:1", source_path="runs/others")
-    assert [result.signature for result in gather([newer, older], "topsim")] == ["topsim|n:9|v:1"] * 2
+    assert [result.signature for result in gather([newer, older], "topsim")] == ["topsim|v:1"] * 2
 
 
 def test_a_score_beside_a_name(tmp_path):

@@ -1,0 +1,114 @@
+"""Corpora of different sizes: one grammar is not better than itself, another is; and what stays not comparable."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from compared_sources import source
+
+import ecsuite as ec
+from ecsuite.eval.comparison.all_scores import compare_scores
+from ecsuite.eval.comparison.equal_sizes import NUM_DRAWS, EqualSizes, Mean, is_exhaustive
+from ecsuite.eval.records.reading import read_sources
+from ecsuite.runtime.errors import ConfigError
+
+SIZED = ["ncnpmi", "residual_entropy", "ami", "posdis", "conflict_count"]
+
+
+def grammar(num_messages, seed=0, noise=0.2, num_values=(8, 8)):
+    """Messages with a word for each attribute, some of which are drawn at random."""
+    rng = np.random.default_rng(seed)
+    meanings = np.stack([rng.integers(values, size=num_messages) for values in num_values], axis=1)
+    is_noise = rng.random(meanings.shape) < noise
+    words = np.where(is_noise, rng.integers(num_values[0], size=meanings.shape), meanings)
+    return ec.Corpus((words + [0, num_values[0]]).tolist(), meanings=meanings.tolist())
+
+
+def scored(folder, corpus, metrics=SIZED):
+    ec.write_corpus(corpus, folder)
+    card = ec.score(ec.read_corpus(folder), metrics)
+    (folder / "scores.json").write_text(json.dumps(card.to_json()))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    place = tmp_path_factory.mktemp("sizes")
+    return {
+        "small": scored(place / "small", grammar(200)),
+        "large": scored(place / "large", grammar(2000, seed=1)),
+        "noisy": scored(place / "noisy", grammar(2000, seed=2, noise=0.8)),
+    }
+
+
+def test_one_grammar_in_two_sizes_is_inside_the_noise(folders):
+    """It was better by size alone in four of these scores."""
+    found = compare_scores(read_sources([folders["small"], folders["large"]]), SIZED)
+    for score in found.scores:
+        [difference] = score.differences
+        assert difference.conclusion != "higher" and difference.conclusion != "lower", score.name
+        assert difference.basis.endswith("at 200 messages, 50 draws from larger corpora"), difference.basis
+
+
+def test_another_grammar_is_told_apart_in_another_size(folders):
+    found = compare_scores(read_sources([folders["small"], folders["noisy"]]), ["posdis", "residual_entropy"])
+    assert [score.differences[0].is_clear for score in found.scores] == [True, True]
+
+
+def test_scores_that_do_not_depend_on_size_are_compared_as_they_are(tmp_path):
+    paths = [scored(tmp_path / str(size), grammar(size), ["topsim"]) for size in (200, 400)]
+    [score] = compare_scores(read_sources(paths)).scores
+    assert "draws" not in score.differences[0].basis
+
+
+def test_what_can_not_be_compared_says_why(tmp_path, folders):
+    every = np.array([[a, b] for a in range(8) for b in range(8)])
+    exhaustive = scored(
+        tmp_path / "all", ec.Corpus((every + [0, 8]).tolist(), meanings=every.tolist()), ["posdis"]
+    )
+    small = scored(tmp_path / "few", grammar(40), ["posdis"])
+    assert is_exhaustive(ec.read_corpus(exhaustive)) and not is_exhaustive(ec.read_corpus(small))
+    [score] = compare_scores(read_sources([exhaustive, small]), ["posdis"]).scores
+    assert score.reason.endswith("says each meaning of its world once, so its size is that of the world")
+    shutil.copy(folders["large"] / "scores.json", tmp_path / "alone.json")
+    scores = compare_scores(read_sources([small, tmp_path / "alone.json"]), ["posdis"]).scores
+    assert scores[0].reason is None  # the file says where the corpus is
+    text = (tmp_path / "alone.json").read_text().replace(str(folders["large"]), str(tmp_path / "gone"))
+    (tmp_path / "alone.json").write_text(text)
+    [score] = compare_scores(read_sources([small, tmp_path / "alone.json"]), ["posdis"]).scores
+    assert "of 2000 and 40 messages, and the corpus of" in score.reason and "is not there" in score.reason
+
+
+def test_a_corpus_that_changed_is_not_drawn_from(tmp_path):
+    first, second = (
+        scored(tmp_path / "a", grammar(200), ["posdis"]),
+        scored(tmp_path / "b", grammar(400), ["posdis"]),
+    )
+    ec.write_corpus(grammar(400, seed=9), second)
+    [score] = compare_scores(read_sources([first, second]), ["posdis"]).scores
+    assert score.reason.endswith("no longer is what was scored")
+
+
+def test_each_metric_is_computed_once_at_a_size(folders):
+    seen = []
+    sizes = EqualSizes(progress=lambda label, done, total: seen.append((label, done)))
+    sources = read_sources([folders["small"], folders["large"], folders["noisy"]])
+    compare_scores(sources, ["posdis"], sizes=sizes)
+    assert len(seen) == 2 * NUM_DRAWS  # of both larger corpora, at the size of the small one
+
+
+def test_the_interval_moves_with_the_mean_and_widens_by_the_error_of_draws():
+    low, high = Mean(value=0.5, error=0.1).moved((0.5, 0.9), 0.6)
+    width = 0.1 * 1.959964
+    assert low == pytest.approx(0.5 - np.hypot(0.1, width)) and high == pytest.approx(
+        0.5 + np.hypot(0.3, width)
+    )
+    assert np.isnan(Mean.of([0.1, None]).value)
+
+
+def test_sizes_by_speaker_are_refused():
+    one, other = (source(name, [0.5], targets=["posdis"]) for name in "ab")
+    with pytest.raises(ConfigError, match="differ by speaker"):
+        EqualSizes().of_pair(replace(one, sizes=("60+300",)), replace(other, sizes=("200",)), "posdis")
