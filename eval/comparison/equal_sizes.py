@@ -1,9 +1,9 @@
 """Scores whose value depends on the number of messages, at one size: the larger corpus is drawn from.
 
 A mean over draws of n rows (messages with their meanings) without replacement is a U-statistic of the corpus: Hoeffding
-(1948), "A class of statistics with asymptotically normal distribution", Annals of Mathematical Statistics 19. For smooth
-scores it varies over corpora as the score of all rows does, whose interval is therefore moved to the mean, and widened
-by the error of so many draws.
+(1948), "A class of statistics with asymptotically normal distribution", Annals of Mathematical Statistics 19. For
+smooth scores it varies over corpora as the score of all rows does, whose interval is therefore moved to the mean, and
+widened by the error of so many draws.
 """
 
 import math

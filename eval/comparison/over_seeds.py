@@ -1,8 +1,8 @@
 """Runs of one game that differ only in their seeds: the mean of each score, its interval over seeds, and two spreads.
 
-What a score varies by from seed to seed has two levels: trainings differ, and each corpus is a sample of what its agents
-say. The second is what the interval of a single corpus shows; it is subtracted from the variance over seeds, by the
-moments of a random-effects model: Hedges and Olkin (1985), "Statistical Methods for Meta-Analysis", chapter 9, section B.
+What a score varies by from seed to seed has two levels: trainings differ, and each corpus is a sample of what its
+agents say. The second is what the interval of a single corpus shows; it is subtracted from the variance over seeds, by
+the moments of a random-effects model: Hedges and Olkin (1985), "Statistical Methods for Meta-Analysis", chapter 9.
 """
 
 import math

@@ -17,9 +17,10 @@ from ecsuite.runtime.errors import ConfigError
 
 UNSIGNED = "unsigned (another program)"
 """Signature of results without one: their settings are unknown."""
-OF_A_SOURCE = ("seed", "seeds", "passes", "n")
-"""Parts of a signature in which sources of one table may differ; passes that do allow no conclusion on a pair, and of
-numbers of messages that differ, the larger corpus is drawn from (`equal_sizes`)."""
+OF_A_SOURCE = ("seed", "seeds", "passes", "n", "pairs", "objects")
+"""Parts of a signature in which sources of one table may differ. Passes that differ allow no conclusion on a pair; of
+numbers of messages that do, the larger corpus is drawn from (`equal_sizes`); how many pairs or objects are drawn of a
+large corpus changes how sure the score is, not what it estimates."""
 EQUAL_SIZES = (
     "compare corpora of equally many symbols (games: evaluation.corpus_size, grammars: --num-symbols)"
 )

@@ -52,7 +52,7 @@ def notes(compared: ComparedScores) -> list[str]:
         lines.append(
             f"p: with Holm's correction for {compared.num_comparisons} comparisons, from {'; '.join(bases)}."
         )
-    if "intervals of the scores" in bases:
+    if any(basis.startswith("intervals of the scores") for basis in bases):
         lines.append("Noise between seeds is not in these intervals: train each source with several seeds.")
     lines += [f"{score.name}: {score.reason}" for score in compared.scores if score.reason]
     unequal = [repetition(list(score.results.values())) for score in compared.scores]

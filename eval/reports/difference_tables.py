@@ -41,7 +41,7 @@ def notes(comparison: Comparison) -> list[str]:
         lines.append(
             f"p: with Holm's correction for {comparison.num_comparisons} comparisons; higher or lower: below .05."
         )
-    if "intervals of the scores" in found:
+    if any(basis.startswith("intervals of the scores") for basis in found):
         lines.append(
             "Intervals of scores do not include noise between seeds: train each source with several seeds."
         )

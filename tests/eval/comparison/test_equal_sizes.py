@@ -23,7 +23,7 @@ def grammar(num_messages, seed=0, noise=0.2, num_values=(8, 8)):
     meanings = np.stack([rng.integers(values, size=num_messages) for values in num_values], axis=1)
     is_noise = rng.random(meanings.shape) < noise
     words = np.where(is_noise, rng.integers(num_values[0], size=meanings.shape), meanings)
-    return ec.Corpus((words + [0, num_values[0]]).tolist(), meanings=meanings.tolist())
+    return ec.Corpus((words + np.array([0, num_values[0]])).tolist(), meanings=meanings.tolist())
 
 
 def scored(folder, corpus, metrics=SIZED):
@@ -66,7 +66,7 @@ def test_scores_that_do_not_depend_on_size_are_compared_as_they_are(tmp_path):
 def test_what_can_not_be_compared_says_why(tmp_path, folders):
     every = np.array([[a, b] for a in range(8) for b in range(8)])
     exhaustive = scored(
-        tmp_path / "all", ec.Corpus((every + [0, 8]).tolist(), meanings=every.tolist()), ["posdis"]
+        tmp_path / "all", ec.Corpus((every + np.array([0, 8])).tolist(), meanings=every.tolist()), ["posdis"]
     )
     small = scored(tmp_path / "few", grammar(40), ["posdis"])
     assert is_exhaustive(ec.read_corpus(exhaustive)) and not is_exhaustive(ec.read_corpus(small))
