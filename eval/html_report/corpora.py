@@ -159,12 +159,14 @@ def _translations(corpus: Corpus, texts: dict[str, int]) -> dict[str, list[Any]]
     found = translate(corpus)
     if found is None:
         return {}
-    words = found.words.ids[found.word].tolist()
-    concepts = found.concepts.ids[found.concept].tolist()
+    words = found.samples.word_ids[found.word].tolist()
+    concepts = found.samples.phrases.ids[found.concept].tolist()
     weights = found.weights[found.word, found.concept].tolist()
     return {
         str(word): [_short(_name(corpus, concept)), weight, round(share, 3)]
-        for word, concept, weight, (share, _) in zip(words, concepts, weights, found.shares(), strict=True)
+        for word, concept, weight, (share, _) in zip(
+            words, concepts, weights, found.shares().tolist(), strict=True
+        )
     }
 
 

@@ -16,6 +16,7 @@ from ecsuite.eval.metrics.phrase_counts import cooccurrence_counter
 from ecsuite.eval.metrics.sample_counts import Samples
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
+from ecsuite.eval.metrics.translation_graph import translate
 from ecsuite.eval.statistics.cooccurrence import Count
 from ecsuite.eval.statistics.counting import Floats, Ints, num_labels
 from ecsuite.eval.statistics.message_labels import message_labels
@@ -101,13 +102,11 @@ def cbm_types(corpus: Corpus, options: Options) -> list[Score]:
 def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> list[Score]:
     """The score, with tokens or types counted."""
     score = unscored(traits, count=count, eos="strip")
-    if corpus.concepts is None or not corpus.concepts.values.size:
+    graph = translate(corpus, count)
+    if graph is None:
         return [score(value=None, reason="the corpus has no concepts")]
-    samples = Samples(corpus, count)
-    weights, present = samples.cooccurrences()
-    word, concept = best_match(weights)
-    order = np.argsort(-weights[word, concept], kind="stable")
-    word, concept = word[order], concept[order]
+    samples, weights, present = graph.samples, graph.weights, graph.present
+    word, concept = graph.word, graph.concept
     different_in_row, with_word = samples.understood(word, concept)
     total_edges, precision, recall = _of_samples(samples, different_in_row)
     del different_in_row  # of a large corpus it takes much memory
@@ -156,8 +155,7 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
         [samples.word_name(word), samples.phrases.name(concept), int(weights[word, concept])]
         for word, concept in pairs
     ]
-    shares = present[word, concept] / of_words[word], with_word / of_concepts[concept]
-    details["map_shares"] = np.stack(shares, axis=1).tolist()
+    details["map_shares"] = graph.shares(with_word).tolist()
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 

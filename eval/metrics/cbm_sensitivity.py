@@ -3,13 +3,14 @@
 Few samples are easy to match in any language: a score is not reliable at sizes where the curves still fall.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.matching import best_match
-from ecsuite.eval.metrics.translation_graph import translate
+from ecsuite.eval.metrics.sample_counts import Samples
 from ecsuite.eval.statistics.cooccurrence import Count
 from ecsuite.eval.statistics.counting import Ints
 from ecsuite.runtime.errors import CorpusError
@@ -38,8 +39,7 @@ def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None
         CorpusError: If the corpus has no concepts.
         ValueError: If `step` is below 1.
     """
-    translation = translate(corpus, count)
-    if translation is None:
+    if corpus.concepts is None or not corpus.concepts.values.size:
         raise CorpusError("the corpus has no concepts to match words with")
     num_rows = len(corpus.messages)
     if step is None:
@@ -47,30 +47,29 @@ def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None
     if step < 1:
         raise ValueError(f"step {step}: expected at least 1 sample per segment")
 
-    words, concepts = translation.words, translation.concepts
-    repeats = bool((concepts.count > 1).any())
-    word_counts, concept_counts = words.matrix(), concepts.matrix()
-    concept_presence = concepts.once().matrix()
-    larger = np.maximum(words.per_row, concepts.per_row)
-    weights, present = np.zeros_like(translation.weights), np.zeros_like(translation.weights)
+    samples = Samples(corpus, count)
+    phrases = samples.phrases
+    repeats = bool((phrases.count > 1).any())
+    tables = [phrases.matrix(), *([phrases.once().matrix()] if repeats else [])]
+    larger = np.maximum(samples.words_per_row(), samples.concepts_per_row())
+    weights, present = np.zeros((2, len(samples.word_ids), len(phrases.ids)), np.int64)
     num_edges = 0
     sizes: list[int] = []
     accumulated: list[float | None] = []
     segmented: list[float | None] = []
-    for begin in range(0, num_rows, step):
-        end = min(begin + step, num_rows)
-        part = slice(begin, end)
-        used = np.unique(word_counts[part].indices)  # few words, so the assignment problem is small
-        segment_words = word_counts[part][:, used].T
-        segment_weights = (segment_words @ concept_counts[part]).toarray()
-        segment_present = (segment_words @ concept_presence[part]).toarray() if repeats else segment_weights
-        segment_edges = int(larger[part].sum())
+    for part in samples.parts(step):
+        # Few words, so the assignment problem is small.
+        used, kind = np.unique(part.kind, return_inverse=True)
+        segment_words = replace(part, kind=kind).matrix(len(used)).T
+        segment_weights, *once = ((segment_words @ table[part.phrase]).toarray() for table in tables)
+        segment_present = once[0] if once else segment_weights
+        segment_edges = int(larger[part.rows].sum())
         weights[used] += segment_weights
         present[used] += segment_present
         num_edges += segment_edges
-        sizes.append(end)
+        sizes.append(part.rows.stop)
         accumulated.append(_score(weights, present, num_edges))
-        if end - begin == step:
+        if len(part.phrase) == step:
             segmented.append(_score(segment_weights, segment_present, segment_edges))
     return {
         "step": step,

@@ -37,6 +37,14 @@ class Part:
     phrase: NDArray[np.integer[Any]]
     """The phrase of each sample of the part."""
 
+    def matrix(self, num_words: int) -> Any:
+        """The words as a sparse array, shape (num_samples_in_part, num_words); repetitions are added."""
+        from scipy.sparse import csr_array
+
+        starts = np.searchsorted(self.row, np.arange(len(self.phrase) + 1))
+        ones = np.ones(len(self.kind), np.int64)
+        return csr_array((ones, self.kind, starts), shape=(len(self.phrase), num_words))
+
 
 class Samples:
     """The words of each sample and its phrase.
@@ -146,7 +154,7 @@ class Samples:
         else:
             found = [np.zeros((num_words, table.shape[1]), np.int64) for table in tables]
             for part in self.parts():
-                words = _matrix(part, num_words).T
+                words = part.matrix(num_words).T
                 for total, table in zip(found, tables, strict=True):
                     total += (words @ table[part.phrase]).toarray()
         return found[0], found[-1]
@@ -202,12 +210,3 @@ class Samples:
 def _narrow(most: int) -> type[np.signedinteger[Any]]:
     """The type of integers for numbers up to this: half of the memory where it can be."""
     return np.int32 if most < 1 << 31 else np.int64
-
-
-def _matrix(part: Part, num_words: int) -> Any:
-    """The words of a part as a sparse array, shape (num_samples_in_part, num_words); repetitions are added."""
-    from scipy.sparse import csr_array
-
-    starts = np.searchsorted(part.row, np.arange(len(part.phrase) + 1))
-    ones = np.ones(len(part.kind), np.int64)
-    return csr_array((ones, part.kind, starts), shape=(len(part.phrase), num_words))

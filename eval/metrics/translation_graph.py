@@ -10,18 +10,17 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.matching import best_match
-from ecsuite.eval.statistics.cooccurrence import Count, Occurrences
-from ecsuite.eval.statistics.counting import Ints
+from ecsuite.eval.metrics.sample_counts import Samples
+from ecsuite.eval.statistics.cooccurrence import Count
+from ecsuite.eval.statistics.counting import Floats, Ints
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Translation:
     """Words and concepts of a corpus, their co-occurrences and their best matching."""
 
-    words: Occurrences
-    """The words of each sample, without EOS."""
-    concepts: Occurrences
-    """The concepts of each sample."""
+    samples: Samples
+    """The words of each sample, without EOS, and its phrase."""
     weights: Ints
     """Co-occurrences of word and concept in samples, all repeated occurrences counted,
     shape (num_words, num_concepts)."""
@@ -33,24 +32,30 @@ class Translation:
     concept: Ints
     """Their concepts."""
 
-    def shares(self) -> list[list[float]]:
-        """Purity of each pair of the best matching, one row per pair.
+    @property
+    def edges(self) -> int:
+        """The sum over samples of max(number of words, number of concepts)."""
+        return int(np.maximum(self.samples.words_per_row(), self.samples.concepts_per_row()).sum())
+
+    @property
+    def share(self) -> float:
+        """The score: the share of the edges that is words whose matched concept is in the phrase of their sample."""
+        return int(self.present[self.word, self.concept].sum()) / self.edges
+
+    def shares(self, with_word: Ints | None = None) -> Floats:
+        """Purity of each pair of the best matching, shape (num_pairs, 2).
+
+        Args:
+            with_word: The second result of `Samples.understood` of the pairs, if it is there already.
 
         Returns:
             The share of the word's occurrences with the concept in their phrase, and the share of the concept's
             occurrences with the word in their message.
         """
-        with_word = cooccurrences(self.words.once(), self.concepts)
-        of_word = self.present[self.word, self.concept] / self.words.totals()[self.word]
-        of_concept = with_word[self.word, self.concept] / self.concepts.totals()[self.concept]
-        shares: list[list[float]] = np.stack([of_word, of_concept], axis=1).tolist()
-        return shares
-
-
-def cooccurrences(words: Occurrences, concepts: Occurrences) -> Ints:
-    """Co-occurrences of word and concept, summed over samples, shape (num_words, num_concepts)."""
-    together: Ints = (words.matrix().T @ concepts.matrix()).toarray()
-    return together
+        if with_word is None:
+            with_word = self.samples.understood(self.word, self.concept)[1]
+        of_word = self.present[self.word, self.concept] / self.samples.word_totals[self.word]
+        return np.stack([of_word, with_word / self.samples.concept_totals[self.concept]], axis=1)
 
 
 def translate(corpus: Corpus, count: Count = "tokens") -> Translation | None:
@@ -65,12 +70,10 @@ def translate(corpus: Corpus, count: Count = "tokens") -> Translation | None:
     """
     if corpus.concepts is None or not corpus.concepts.values.size:
         return None
-    words = Occurrences.of(corpus.content(), count, corpus.symbol_names)
-    concepts = Occurrences.of(corpus.concepts, count, corpus.concept_names or None)
-    weights = cooccurrences(words, concepts)
-    repeats = (concepts.count > 1).any()
-    present = cooccurrences(words, concepts.once()) if repeats else weights
+    samples = Samples(corpus, count)
+    weights, present = samples.cooccurrences()
     word, concept = best_match(weights)
     order = np.argsort(-weights[word, concept], kind="stable")
-    found = {"weights": weights, "present": present, "word": word[order], "concept": concept[order]}
-    return Translation(words=words, concepts=concepts, **found)
+    return Translation(
+        samples=samples, weights=weights, present=present, word=word[order], concept=concept[order]
+    )

@@ -96,14 +96,14 @@ def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> No
         ConfigError: If matplotlib is missing, or a file is neither .svg nor .png.
     """
     translation = translation_of(corpus)
-    if not len(translation.words.ids):
+    if not len(translation.samples.word_ids):
         raise CorpusError("every message is empty: there are no words to match with concepts")
     sides = Sides.of(translation, max_words)
     present = translation.present[np.ix_(sides.words, sides.concepts)]
     figure = heat_map(
-        100 * present / np.maximum(translation.words.totals()[sides.words], 1)[:, None],
-        [translation.words.name(word) for word in sides.words],
-        [translation.concepts.name(concept) for concept in sides.concepts],
+        100 * present / np.maximum(translation.samples.word_totals[sides.words], 1)[:, None],
+        [translation.samples.word_name(word) for word in sides.words],
+        [translation.samples.phrases.name(concept) for concept in sides.concepts],
         has_texts=False,
         limits=(0, 100),
         names=("words", "concepts"),

@@ -46,8 +46,8 @@ class Sides:
     @classmethod
     def of(cls, translation: Translation, max_words: int) -> Self:
         """The sides of a translation graph with at most so many words that have no pair."""
-        words = _pairs_first(translation.word, translation.words.totals())
-        concepts = _pairs_first(translation.concept, translation.concepts.totals())
+        words = _pairs_first(translation.word, translation.samples.word_totals)
+        concepts = _pairs_first(translation.concept, translation.samples.concept_totals)
         num_words = min(max(max_words, len(translation.word)), MAX_ROWS)
         return cls(
             words=words[:num_words],
@@ -91,13 +91,14 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
     _draw_pairs(graph, columns, translation, sides)
     others = graph.secondary_yaxis("right")
     num_rows = max(len(sides.words), len(sides.concepts))
-    for axes, x, names, ids, free in (
-        (graph, 0, translation.words, sides.words, FREE_WORD),
-        (others, 1, translation.concepts, sides.concepts, FREE_CONCEPT),
+    samples = translation.samples
+    for axes, x, name_of, ids, free in (
+        (graph, 0, samples.word_name, sides.words, FREE_WORD),
+        (others, 1, samples.phrases.name, sides.concepts, FREE_CONCEPT),
     ):
         rows = range(len(ids))
         graph.plot([x] * (len(ids) - sides.num_pairs), rows[sides.num_pairs :], **free)
-        axes.set_yticks(rows, [label(names.name(each)) for each in ids])
+        axes.set_yticks(rows, [label(name_of(each)) for each in ids])
         for text in axes.get_yticklabels()[sides.num_pairs :]:
             text.set_color(free["color"])
     for axes in (graph, others, columns):
@@ -109,10 +110,10 @@ def draw_translation(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -
     graph.set_xticks([0, 1], ["words", "concepts"])
     graph.xaxis.tick_top()
     graph.tick_params(axis="x", length=0, labelcolor=SOFT)
-    name = f"{corpus_name(corpus)}: concept best matching {_share(translation):.3f}"
+    name = f"{corpus_name(corpus)}: concept best matching {translation.share:.3f}"
     num_words, num_concepts = translation.weights.shape
     counts = f"{num_words:,} words, {num_concepts:,} concepts, {len(translation.word):,} pairs"
-    notes = [f"{counts}, {len(translation.words.per_row):,} samples", sides.more_words, sides.more_concepts]
+    notes = [f"{counts}, {len(samples.phrase):,} samples", sides.more_words, sides.more_concepts]
     write_title(figure, name, notes)
     fit(figure, grid, 3.0, ROW * num_rows, _legend())
     save(figure, *paths)
@@ -147,12 +148,6 @@ def _legend() -> dict[str, Any]:
         "unmatched concept": FREE_CONCEPT,
     }
     return {name: Line2D([], [], **look_of) for name, look_of in kinds.items()}
-
-
-def _share(translation: Translation) -> float:
-    """The score: of all uses and occurrences, those of pairs that agree."""
-    good = translation.present[translation.word, translation.concept].sum()
-    return float(good / np.maximum(translation.words.per_row, translation.concepts.per_row).sum())
 
 
 def _secondary_edges(translation: Translation, sides: Sides) -> list[tuple[int, int]]:

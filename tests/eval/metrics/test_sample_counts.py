@@ -1,12 +1,14 @@
-"""Counts of words and phrases part by part are those of the whole corpus."""
+"""Counts of words and phrases part by part are those of all rows at once."""
 
 import numpy as np
 import pytest
 from languages import corpus_of
 
 from ecsuite.eval.metrics import sample_counts
+from ecsuite.eval.metrics.matching import best_match
 from ecsuite.eval.metrics.sample_counts import Samples
-from ecsuite.eval.metrics.translation_graph import translate
+from ecsuite.eval.metrics.translation_graph import Translation
+from ecsuite.eval.statistics.cooccurrence import Occurrences
 
 
 @pytest.fixture(params=[(1 << 18, 1 << 22), (7, 1 << 22), (7, 1)], ids=["one part", "parts", "no tables"])
@@ -19,24 +21,26 @@ def sizes(request, monkeypatch):
 
 @pytest.mark.parametrize("count", ["tokens", "types"])
 @pytest.mark.parametrize("repeats", [False, True])
-def test_counts_are_those_of_the_translation_graph(sizes, count, repeats):
+def test_counts_are_those_of_all_rows(sizes, count, repeats):
     rng = np.random.default_rng(3)
     messages = [rng.integers(1, 9, rng.integers(0, 6)).tolist() for _ in range(60)]
     phrases = [rng.choice(6, rng.integers(1, 4), replace=repeats).tolist() for _ in range(60)]
     corpus = corpus_of(messages, None, phrases)
-    expected, samples = translate(corpus, count), Samples(corpus, count)
+    words, concepts = Occurrences.of(corpus.content(), count), Occurrences.of(corpus.concepts, count)
+    samples = Samples(corpus, count)
     weights, present = samples.cooccurrences()
-    assert (weights == expected.weights).all() and (present == expected.present).all()
-    assert samples.words_per_row().tolist() == expected.words.per_row.tolist()
-    assert samples.concepts_per_row().tolist() == expected.concepts.per_row.tolist()
-    assert samples.word_totals.tolist() == expected.words.totals().tolist()
-    assert samples.concept_totals.tolist() == expected.concepts.totals().tolist()
-    word, concept = expected.word, expected.concept
+    assert (weights == (words.matrix().T @ concepts.matrix()).toarray()).all()
+    assert (present == (words.matrix().T @ concepts.once().matrix()).toarray()).all()
+    assert samples.words_per_row().tolist() == words.per_row.tolist()
+    assert samples.concepts_per_row().tolist() == concepts.per_row.tolist()
+    assert samples.word_totals.tolist() == words.totals().tolist()
+    assert samples.concept_totals.tolist() == concepts.totals().tolist()
+    word, concept = best_match(weights)
     different, with_word = samples.understood(word, concept)
-    shares = np.stack(
-        [present[word, concept] / samples.word_totals[word], with_word / samples.concept_totals[concept]]
-    )
-    assert shares.T.tolist() == expected.shares()
+    together = (words.once().matrix().T @ concepts.matrix()).toarray()
+    assert with_word.tolist() == together[word, concept].tolist()
+    graph = Translation(samples=samples, weights=weights, present=present, word=word, concept=concept)
+    assert (graph.shares()[:, 1] == with_word / concepts.totals()[concept]).all()
     named = dict(zip(word.tolist(), concept.tolist(), strict=True))
     by_hand = [
         len(

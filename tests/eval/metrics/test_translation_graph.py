@@ -18,26 +18,29 @@ def translation_of(messages, concepts, count="tokens", **more):
 def test_known_tables():
     """Word 7 twice in a message with concept 5 twice: four co-occurrences, two occurrences of the word."""
     graph = translation_of([[7, 7, 9, 0], [9, 0]], [[5, 5], [3]], eos=0)
-    assert graph.words.ids.tolist() == [7, 9] and graph.concepts.ids.tolist() == [3, 5]
+    assert graph.samples.word_ids.tolist() == [7, 9] and graph.samples.phrases.ids.tolist() == [3, 5]
     assert graph.weights.tolist() == [[0, 4], [1, 2]]
     assert graph.present.tolist() == [[0, 2], [1, 1]]
-    assert graph.words.per_row.tolist() == [3, 1] and graph.concepts.per_row.tolist() == [2, 1]
-    assert graph.words.totals().tolist() == [2, 2] and graph.concepts.totals().tolist() == [1, 2]
+    assert graph.samples.words_per_row().tolist() == [3, 1]
+    assert graph.samples.concepts_per_row().tolist() == [2, 1]
+    assert graph.samples.word_totals.tolist() == [2, 2]
+    assert graph.samples.concept_totals.tolist() == [1, 2]
     assert (graph.word.tolist(), graph.concept.tolist()) == ([0, 1], [1, 0])
-    assert graph.shares() == [[1, 1], [0.5, 1]]
+    assert graph.shares().tolist() == [[1, 1], [0.5, 1]]
 
 
 def test_known_tables_of_types():
     graph = translation_of([[7, 7, 9, 0], [9, 0]], [[5, 5], [3]], "types", eos=0)
     assert graph.weights.tolist() == graph.present.tolist() == [[0, 1], [1, 1]]
-    assert graph.words.per_row.tolist() == [2, 1] and graph.concepts.per_row.tolist() == [1, 1]
+    assert graph.samples.words_per_row().tolist() == [2, 1]
+    assert graph.samples.concepts_per_row().tolist() == [1, 1]
 
 
 def test_names():
     named = translation_of([[1], [0]], [[1], [0]], symbol_names=("ba", "gu"), concept_names=("red", "blue"))
-    assert [named.words.name(0), named.concepts.name(1)] == ["ba", "blue"]
+    assert [named.samples.word_name(0), named.samples.phrases.name(1)] == ["ba", "blue"]
     bare = translation_of([[4]], [[6]])
-    assert [bare.words.name(0), bare.concepts.name(0)] == [4, 6]
+    assert [bare.samples.word_name(0), bare.samples.phrases.name(0)] == [4, 6]
 
 
 tokens = st.lists(st.integers(0, 4), max_size=5)
@@ -58,7 +61,9 @@ def test_tables_against_a_plain_count(rows, as_types):
         weights.update(product(kept(said), kept(meant)))
         present.update(product(kept(said), set(meant)))
     for table, expected in ((graph.weights, weights), (graph.present, present)):
-        cells = product(enumerate(graph.words.ids.tolist()), enumerate(graph.concepts.ids.tolist()))
+        cells = product(
+            enumerate(graph.samples.word_ids.tolist()), enumerate(graph.samples.phrases.ids.tolist())
+        )
         assert all(table[i, j] == expected[word, concept] for (i, word), (j, concept) in cells)
         assert table.sum() == expected.total()
     assert (np.diff(graph.weights[graph.word, graph.concept]) <= 0).all()
