@@ -3,6 +3,7 @@
 The thresholds of all conclusions are here, but for those of messages, which are traits of scores.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -33,6 +34,8 @@ class Conclusion:
     """To the chance level; None without one."""
     p_holm: float | None
     """Two-sided p-value of no difference from chance, with Holm's correction for all scores of the table."""
+    adjusted: float | None
+    """How far the score is on the way from the chance level to the best value, see `adjusted_for_chance`."""
     word: str
     """The conclusion in plain words; empty without one."""
 
@@ -43,6 +46,7 @@ class Conclusion:
             "direction": self.direction,
             "conclusion": self.word or None,
             "p_holm": self.p_holm,
+            "adjusted": self.adjusted,
         }
 
 
@@ -82,7 +86,32 @@ def _conclusion(score: Score, p_holm: float | None, num_messages: int | None) ->
         remark = {("below", "lower"): " (good)", ("above", "lower"): " (bad)"}
         word = f"{relation} chance{remark.get((relation, traits.direction or ''), '')}"
     return Conclusion(
-        question=traits.question, direction=traits.direction, relation=relation, p_holm=p_holm, word=word
+        question=traits.question,
+        direction=traits.direction,
+        relation=relation,
+        p_holm=p_holm,
+        adjusted=adjusted_for_chance(score),
+        word=word,
+    )
+
+
+def adjusted_for_chance(score: Score) -> float | None:
+    """(value - chance) / (best - chance): 0 by chance, 1 at the best value, below 0 where it is worse than by chance.
+
+    Hubert and Arabie (1985), "Comparing partitions", Journal of Classification 2, equation 3, with the range of the
+    score in this corpus. It depends on the chance level as that is estimated, and has no interval of its own.
+
+    Returns:
+        None without a value, a chance level, a direction or a bound on that side, and where chance is the best.
+    """
+    direction, chance = traits_of(score).direction, score.chance
+    if score.value is None or chance is None or direction is None:
+        return None
+    bounds = chance.bounds or traits_of(score).bounds
+    best = math.inf if bounds is None else bounds[direction == "higher"]
+    room = best - chance.level
+    return (
+        chance.distance(float(score.value)) / room if math.isfinite(best) and abs(room) > NO_SPREAD else None
     )
 
 

@@ -1,5 +1,7 @@
 """Conclusions: what differs from chance, what does not, and what cannot be told."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from languages import corpus_of, grid
@@ -137,4 +139,28 @@ def test_where_a_score_of_xferbench_lies(value, passes, expected):
     [conclusion] = conclusions([found], 500)
     assert conclusion.to_json() == {
         "question": "transfer", "direction": "lower", "conclusion": expected, "p_holm": None,
+        "adjusted": None,
     }  # fmt: skip
+
+
+def test_a_score_is_adjusted_for_chance():
+    """(value - chance) / (best - chance), towards 1 for topsim and towards 0 for residual entropy."""
+    high = Score(
+        name="topsim", value=0.6, about="", signature="", chance=of_draws([0.1, 0.3], seed=0, bounds=(-1, 1))
+    )
+    low = replace(high, name="residual_entropy", chance=of_draws([0.7, 0.9], seed=0, bounds=(0, 1)))
+    worse = replace(low, value=0.9)
+    values = [each.adjusted for each in conclusions([high, low, worse], 500)]
+    assert values == pytest.approx([0.5, 0.25, -0.125])
+
+
+def test_what_has_no_best_value_is_not_adjusted():
+    chance = of_draws([1.0, 1.0], seed=0, bounds=(-1, 1))
+    at_best = Score(name="topsim", value=1.0, about="", signature="", chance=chance)
+    plain = [
+        at_best,
+        replace(at_best, chance=None),
+        replace(at_best, value=None, reason="few"),
+        replace(at_best, name="has"),
+    ]
+    assert [each.adjusted for each in conclusions(plain, 500)] == [None] * 4
