@@ -57,4 +57,4 @@ def baseline(
     corpus = corpora[chosen.seed]
     sizes_of = {} if corpus is None else describe(corpus)
     scorecard = Scorecard(corpus=known | sizes_of, scores=(score,))
-    scorecard.publish(out=options.out, as_json=options.as_json)
+    scorecard.publish(out=options.out, as_json=options.as_json, form=options.form)

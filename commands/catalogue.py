@@ -142,9 +142,9 @@ COMMANDS = {
         COMPARE,
         "A table of many runs: means over seeds; text, Markdown, LaTeX or CSV.",
         (
-            "runs/study --latex",
+            "runs/study --as latex",
             "runs/study --by channel.kind --metrics accuracy,topsim",
-            "runs/a runs/b --csv",
+            "runs/a runs/b --as csv",
         ),
     ),
     "report": Entry(

@@ -1,11 +1,18 @@
 """`ecsuite check`: try a part, and say what holds of it."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, Set
+from ecsuite.commands.options import As, Json, Set
 from ecsuite.eval.reports.console import print_json
+from ecsuite.tables.cells import nothing, text
+from ecsuite.tables.forms import Form, publish
+from ecsuite.tables.table import Column, Row, Table, row_of
+
+if TYPE_CHECKING:
+    from ecsuite.testing import Outcome
 
 
 def check(
@@ -13,11 +20,11 @@ def check(
     kind: Annotated[str | None, typer.Option(help="What it is: channel, sender, metric, ...")] = None,
     assign: Set = None,
     as_json: Json = False,
+    form: As = Form.TEXT,
 ) -> None:
     """Try a part in a small game, and say what holds of it and what does not; exit code 1 if something does not."""
     from rich.console import Console
     from rich.progress import track
-    from rich.table import Table
 
     from ecsuite.testing import checks, kind_of, run
 
@@ -33,17 +40,29 @@ def check(
         ]
         print_json({"part": part, "kind": kind, "checks": rows})
     else:
-        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-        before = ""
-        for outcome in outcomes:
-            mark = "[green]holds[/]" if outcome.problem is None else "[red]fails[/]"
-            table.add_row(mark, str(outcome.check))
-            if outcome.problem is not None:
-                table.add_row("", "as above" if outcome.problem == before else outcome.problem, style="red")
-                before = outcome.problem
         failed = sum(outcome.problem is not None for outcome in outcomes)
-        Console().print(table)
         article = "an" if kind[0] in "aeiou" else "a"
-        print(f"{part}: {len(outcomes) - failed} of {len(outcomes)} checks of {article} {kind} hold")
+        line = f"{part}: {len(outcomes) - failed} of {len(outcomes)} checks of {article} {kind} hold"
+        publish([_table(outcomes)], form, [line])
     if any(outcome.problem for outcome in outcomes):
         raise typer.Exit(1)
+
+
+def _table(outcomes: "Sequence[Outcome]") -> Table:
+    """A row a check, and below one that fails a row with the problem, told once where the next has the same."""
+    rows: list[Row] = []
+    before = ""
+    for outcome in outcomes:
+        check = text(str(outcome.check))
+        if outcome.problem is None:
+            rows.append(row_of(text("holds", role="good"), check, nothing()))
+            continue
+        shown = "as above" if outcome.problem == before else outcome.problem
+        rows.append(row_of(text("fails", role="bad"), check, text(outcome.problem, shown=shown, role="bad")))
+        before = outcome.problem
+    columns = (
+        Column("outcome"),
+        Column("check", wraps=True),
+        Column("problem", wraps=True, is_shown=bool(before)),
+    )
+    return Table(columns=columns, rows=rows)

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import Json, Out, Plot, Results
+from ecsuite.commands.options import As, Json, Out, Plot, Results
 from ecsuite.eval.figures.canvas import check_picture, prepare_picture
 from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.tables.forms import Form
 
 
 @has_corpus_options()
@@ -28,6 +29,7 @@ def compare(
     out: Out = None,
     plot: Plot = None,
     as_json: Json = False,
+    form: As = Form.TEXT,
     *,
     read_with: CorpusOptions,
 ) -> None:
@@ -40,7 +42,7 @@ def compare(
     from ecsuite.eval.records.reading import read_sources
 
     if metric == "language_similarity":
-        return _between(results, read_with, out, as_json)
+        return _between(results, read_with, out, as_json, form)
     if plot is not None:
         check_picture(plot)
     sources, scored = [], Scored(options=read_with)
@@ -73,10 +75,10 @@ def compare(
         prepare_picture(plot)
     if out is not None:
         prepare_output_file(out)
-    shown.publish(out=out, picture=plot, as_json=as_json)
+    shown.publish(out=out, picture=plot, as_json=as_json, form=form)
 
 
-def _between(results: Results, read_with: CorpusOptions, out: Out, as_json: Json) -> None:
+def _between(results: Results, read_with: CorpusOptions, out: Out, as_json: bool, form: Form) -> None:
     """Print how alike two languages say the same meanings."""
     from ecsuite.api import language_similarity
     from ecsuite.runtime.errors import ConfigError
@@ -86,4 +88,4 @@ def _between(results: Results, read_with: CorpusOptions, out: Out, as_json: Json
     if out is not None:
         prepare_output_file(out)
     first, second = map(read_with.read, results)
-    language_similarity(first, second).publish(out=out, as_json=as_json)
+    language_similarity(first, second).publish(out=out, as_json=as_json, form=form)

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, Out, Plot, names_in, require_read
+from ecsuite.commands.options import As, Json, Out, Plot, names_in, require_read
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.forms import Form
 
 READS = {
     "--paper": (),
@@ -56,6 +57,7 @@ def correlate(
     plot: Plot = None,
     out: Out = None,
     as_json: Json = False,
+    form: As = Form.TEXT,
 ) -> None:
     """Correlate metrics with each other over many corpora, or XferBench with translation scores."""
     source = "--paper" if paper else "--translation" if translation else "a collection"
@@ -80,11 +82,11 @@ def correlate(
         for file in (out, plot):
             if file is not None:
                 prepare_output_file(file)
-        collection_report(found).publish(out=out, picture=plot, as_json=as_json)
+        collection_report(found).publish(out=out, picture=plot, as_json=as_json, form=form)
         return
     from ecsuite.eval.xferbench.comparison.correlation_report import correlate_files, correlate_paper
 
     report = correlate_paper() if paper else correlate_files(results or [], translation or [], metric)
     if out is not None:
         prepare_output_file(out)
-    report.publish(out=out, picture=None, as_json=as_json)
+    report.publish(out=out, picture=None, as_json=as_json, form=form)

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, Out, Plot
+from ecsuite.commands.options import As, Json, Out, Plot
 from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.tables.forms import Form
 
 
 def cross_play(
@@ -19,6 +20,7 @@ def cross_play(
     out: Out = None,
     plot: Plot = None,
     as_json: Json = False,
+    form: As = Form.TEXT,
 ) -> None:
     """Let every sender of some runs talk to every receiver, without learning: who understands strangers?"""
     from ecsuite.eval.run_metrics.cross_play_report import report
@@ -33,4 +35,4 @@ def cross_play(
         load_run(folder, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
         for folder in runs
     ]
-    report(every_pairing(opened)).publish(out=out, picture=plot, as_json=as_json)
+    report(every_pairing(opened)).publish(out=out, picture=plot, as_json=as_json, form=form)

@@ -1,17 +1,17 @@
 """`ecsuite evaluate`: the agents of a run, tried without training, also on other objects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Device, Json, Set
+from ecsuite.commands.options import As, Device, Json, Set
 from ecsuite.eval.reports.console import print_json
 from ecsuite.runtime.errors import ConfigError
-
-if TYPE_CHECKING:
-    from ecsuite.games.interventions import Row
+from ecsuite.tables.cells import number, percent
+from ecsuite.tables.forms import Form, publish
+from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 
 def evaluate(
@@ -44,6 +44,7 @@ def evaluate(
     ] = False,
     device: Device = "auto",
     as_json: Json = False,
+    form: As = Form.TEXT,
 ) -> None:
     """Evaluate the agents of a run without training them, with other objects, distractors or splits."""
     import sys
@@ -65,7 +66,7 @@ def evaluate(
         if as_json:
             print_json({"run": str(run), "interventions": [row.to_json() for row in rows]})
         else:
-            print_interventions(rows, opened.players.chance()["accuracy"])
+            publish([rows.table()], form)
         return
     if out is not None:
         table = opened.interactions(
@@ -81,11 +82,7 @@ def evaluate(
     if as_json:
         print_json({"run": str(run), "evaluations": found})
         return
-    for name, measures in found.items():
-        print(name)
-        for measure, value in measures.items():
-            shown = f"{value:10.1%}" if "accuracy" in measure else f"{value:10.3f}"
-            print(f"  {measure:22}{shown}")
+    publish([_evaluations(found)], form)
 
 
 def names_to_keep(keep: str | None, out: Path | None) -> list[str]:
@@ -102,23 +99,14 @@ def names_to_keep(keep: str | None, out: Path | None) -> list[str]:
     return names
 
 
-def print_interventions(rows: "Sequence[Row]", chance: float) -> None:
-    """Print a line for each intervention, with the accuracy of the same messages before it."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("intervention")
-    for name in ("accuracy", "before", "messages", "influence"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        where = {"position": row.position, "symbol": row.symbol, "probability": row.probability}
-        said = " ".join(f"{key} {value}" for key, value in where.items() if value is not None)
-        influence = "" if row.influence is None else f"{row.influence:.3f}"
-        label = "as they were said" if row.intervention == "none" else f"{row.intervention} {said}".strip()
-        table.add_row(label, f"{row.accuracy:.1%}", f"{row.before:.1%}", f"{row.num_messages:,}", influence)
-    Console().print(table)
-    print(
-        f"chance level of accuracy: {chance:.1%}; influence: of the symbol on the answer, in nats (Lowe et al. 2019)"
+def _evaluations(found: Mapping[str, Mapping[str, float]]) -> Table:
+    """A row a measure of each evaluation."""
+    rows = [
+        row_of(name, measure, percent(value) if "accuracy" in measure else number(value, 3))
+        for name, measures in found.items()
+        for measure, value in measures.items()
+    ]
+    return Table(
+        columns=(name_column("evaluation", merges=True), name_column("measure"), number_column("value")),
+        rows=rows,
     )

@@ -85,7 +85,12 @@ Seeds = Annotated[
 SET = "Change any setting of the YAML; can be repeated."
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SET)]
 Out = Annotated[
-    Path | None, typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="Write the JSON to this file.")
+    Path | None,
+    typer.Option(
+        rich_help_panel=OUTPUT,
+        metavar="FILE",
+        help="Write the JSON to this file, or the tables into one that ends with .csv, .tex, .md or .html.",
+    ),
 ]
 Plot = Annotated[
     Path | None,

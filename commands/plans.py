@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ecsuite.eval.reports.console import print_json
+from ecsuite.tables.cells import nothing, percent
+from ecsuite.tables.forms import Form, publish
+from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 if TYPE_CHECKING:
     from ecsuite.jobs.job import Job
@@ -15,6 +18,7 @@ def print_plan(
     *,
     cache: Path,
     as_json: bool,
+    form: Form = Form.TEXT,
     num_places: int = 1,
     notes: Iterable[str] = (),
     measure: "Callable[[Sequence[Job]], float | None] | None" = None,
@@ -25,6 +29,7 @@ def print_plan(
         jobs: The jobs.
         cache: Folder of kept results.
         as_json: Whether JSON is printed, without notes.
+        form: How the table is printed.
         num_places: Jobs that are computed at the same time, for the estimate of time.
         notes: Lines after the plan.
         measure: Measures how many seconds missing jobs take one after the other, where no kept ones tell it.
@@ -60,23 +65,17 @@ def print_plan(
             }
         )
         return
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("job")
-    table.add_column("share of the work", justify="right")
-    for job, is_kept in rows:
-        table.add_row(job.label, "kept" if is_kept else f"{job.work / total:.0%}")
-    Console().print(table)
     number = "1 job" if len(rows) == 1 else f"{len(rows)} jobs"
-    print(f"{number}: {len(plan.kept)} found in {cache}, {len(plan.missing)} to compute")
+    lines = [f"{number}: {len(plan.kept)} found in {cache}, {len(plan.missing)} to compute"]
     if plan.missing and seconds is not None:
         places = "1 place" if num_places == 1 else f"{num_places} places"
         by = "the time of the kept jobs" if source == "kept jobs" else "a short measurement of training"
-        print(f"about {duration_text(seconds / num_places)} with {places}, by {by}")
+        lines.append(f"about {duration_text(seconds / num_places)} with {places}, by {by}")
     elif plan.missing:
-        print("no estimate of the time: no jobs of the same kinds are kept")
-    for note in notes:
-        print(note)
+        lines.append("no estimate of the time: no jobs of the same kinds are kept")
+    shares = [nothing("kept") if is_kept else percent(job.work / total, 0) for job, is_kept in rows]
+    table = Table(
+        columns=(name_column("job"), number_column("share_of_the_work")),
+        rows=[row_of(job.label, share) for (job, _), share in zip(rows, shares, strict=True)],
+    )
+    publish([table], form, [*lines, *notes])

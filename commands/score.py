@@ -152,9 +152,9 @@ def score(
         ]
     )
     if len(scorecards) > 1:
-        _publish_several(corpora, scorecards, out=options.out, plot=plot, as_json=options.as_json)
+        _publish_several(corpora, scorecards, options, plot=plot)
         return
-    scorecards[0].publish(out=options.out, as_json=options.as_json, is_full=every)
+    scorecards[0].publish(out=options.out, as_json=options.as_json, form=options.form, is_full=every)
     if plot is not None:
         from ecsuite.eval.reports.score_chart import draw_scores
 
@@ -181,11 +181,11 @@ def _score_collection(
     plot: Path | None,
     trust_code: bool,
 ) -> None:
-    """Score many corpora as jobs, and print one table; `--out FILE.csv` is that table with all scores."""
+    """Score many corpora as jobs, and print one table; CSV has all scores."""
     from ecsuite.commands.scoring import asked_run, keep_scores, prepare_scores
     from ecsuite.eval.collections.benchmark import Collections
     from ecsuite.eval.collections.members import members_of
-    from ecsuite.eval.collections.report import CSV, report, write_csv
+    from ecsuite.eval.collections.report import report
     from ecsuite.eval.collections.study import CollectionStudy
 
     members = tuple(members_of(corpora))
@@ -202,27 +202,23 @@ def _score_collection(
     found_scores = options.run(lambda runner: replace(benchmark, runs=runs).measure(study, runner))
     for each in found_scores if scored.is_whole else ():
         keep_scores(each.member.path, each.card, lambda text: print(text, file=sys.stderr))
-    is_csv = options.out is not None and options.out.suffix == CSV
-    if is_csv:
-        assert options.out is not None
-        write_csv(options.out, found_scores)
     found = report(found_scores)
     if plot is not None and found.draw is None:
         print(f"{plot}: not drawn: no score differs between the corpora", file=sys.stderr)
     found.publish(
-        out=None if is_csv else options.out,
+        out=options.out,
         picture=None if found.draw is None else plot,
         as_json=options.as_json,
+        form=options.form,
     )
 
 
 def _publish_several(
     corpora: list[Path],
     scorecards: "list[Scorecard]",
+    options: StudyOptions,
     *,
-    out: Path | None,
     plot: Path | None,
-    as_json: bool,
 ) -> None:
     """One table of several corpora; JSON has their scorecards beside the comparison."""
     from ecsuite.commands.scoring import scored_sources
@@ -234,4 +230,6 @@ def _publish_several(
     found = report(compare_scores(sources, distinct=True))
     data = {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
     picture = plot if found.draw is not None else None
-    replace(found, data=data).publish(out=out, picture=picture, as_json=as_json)
+    replace(found, data=data).publish(
+        out=options.out, picture=picture, as_json=options.as_json, form=options.form
+    )

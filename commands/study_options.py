@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ecsuite.commands.given_together import Command, given_together
-from ecsuite.commands.options import Cache, Device, Json, On, Out, Plan, Quiet, Slurm, Workers
+from ecsuite.commands.options import As, Cache, Device, Json, On, Out, Plan, Quiet, Slurm, Workers
 from ecsuite.commands.plans import print_plan
 from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.forms import Form
 
 if TYPE_CHECKING:
     from ecsuite.eval.studies.benchmark import Benchmark
@@ -33,6 +34,7 @@ class RunOptions:
     device: Device = "auto"
     quiet: Quiet = False
     as_json: Json = False
+    form: As = Form.TEXT
 
     def place(self) -> "Place":
         """Where the jobs are computed; `ConfigError` if there is no such place."""
@@ -76,6 +78,7 @@ class RunOptions:
                 benchmark.plan(study),
                 cache=folder,
                 as_json=self.as_json,
+                form=self.form,
                 num_places=1 if place.engine is not None else place.workers_for(device),
                 notes=benchmark.notes_on_plan(study),
                 measure=benchmark.seconds_of,
@@ -91,7 +94,7 @@ class RunOptions:
             return benchmark.measure(study, replace(runner, announces=lines is None))
 
         finding = run(measure, folder=folder, place=place, device=device, quiet=self.quiet, retries=retries)
-        benchmark.report(study, finding).publish(out=out, picture=plot, as_json=self.as_json)
+        benchmark.report(study, finding).publish(out=out, picture=plot, as_json=self.as_json, form=self.form)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,7 +126,7 @@ class StudyOptions(RunOptions):
 
     def print_plan(self, jobs: "Iterable[Job]") -> None:
         """Print which jobs are kept and which would run, for `--plan`; see `print_plan`."""
-        print_plan(jobs, cache=self.cache, as_json=self.as_json)
+        print_plan(jobs, cache=self.cache, as_json=self.as_json, form=self.form)
 
     def run(self, measure: "Callable[[Runner], Finding]", *, device: str = "cpu") -> Finding:
         """Run what is no benchmark; see `ecsuite.eval.studies.running.run`."""

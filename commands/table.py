@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, names_in
+from ecsuite.commands.options import As, Json, names_in
 from ecsuite.eval.reports.console import print_json
 from ecsuite.files.format_numbers import with_format
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.forms import Form, publish
 
 
 def table(
@@ -24,22 +24,18 @@ def table(
     metrics: Annotated[
         str | None, typer.Option(help="Figures, such as accuracy,topsim; default all that the runs have.")
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX, for the package booktabs.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, with the bounds of the intervals.")] = False,
     incomplete: Annotated[
         bool,
         typer.Option("--incomplete", help="Count runs that were ended by the clock, a stop or pruning, too."),
     ] = False,
     as_json: Json = False,
+    form: As = Form.TEXT,
 ) -> None:
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
     from ecsuite.eval.records.reading import read_runs
-    from ecsuite.eval.sweeps.tables import FORMS, make_table
+    from ecsuite.eval.sweeps.means_table import means_table
+    from ecsuite.eval.sweeps.tables import make_table
 
-    chosen = [form for form, is_asked in (("markdown", markdown), ("latex", latex), ("csv", csv)) if is_asked]
-    if len(chosen) + as_json > 1:
-        raise ConfigError("--markdown, --latex, --csv, --json: expected one of these")
     found = make_table(
         read_runs(runs),
         by=None if by is None else names_in(by),
@@ -48,9 +44,5 @@ def table(
     )
     if as_json:
         print_json(with_format("result", found.to_json()))
-    elif chosen:
-        print(FORMS[chosen[0]](found), end="")
     else:
-        from rich.console import Console
-
-        Console().print(found.rich())
+        publish([means_table(found)], form)

@@ -97,7 +97,7 @@ def xtreme(
 
         with Reporter(quiet=options.quiet) as reporter:
             baseline = baseline_report(folder_of_tasks, names, test_languages, reporter.progress)
-        baseline.publish(out=options.out, picture=None, as_json=options.as_json)
+        baseline.publish(out=options.out, picture=None, as_json=options.as_json, form=options.form)
         return
     from ecsuite.eval.xtreme.jobs import plan as plan_jobs
     from ecsuite.eval.xtreme.report import report
@@ -123,4 +123,4 @@ def xtreme(
         options.print_plan(plan_jobs(study).values())
         return
     result = options.run(lambda runner: measure(study, runner), device=study.machine.device)
-    report(result).publish(out=options.out, picture=plot, as_json=options.as_json)
+    report(result).publish(out=options.out, picture=plot, as_json=options.as_json, form=options.form)

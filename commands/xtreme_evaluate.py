@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, Out
+from ecsuite.commands.options import As, Json, Out
 from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.tables.forms import Form
 
 
 def xtreme_evaluate(
@@ -25,6 +26,7 @@ def xtreme_evaluate(
     ] = False,
     out: Out = None,
     as_json: Json = False,
+    form: As = Form.TEXT,
 ) -> None:
     """Score predictions for XTREME's tasks as its own program does, with the transfer gap."""
     if out is not None:
@@ -33,4 +35,4 @@ def xtreme_evaluate(
     from ecsuite.eval.xtreme.scoring.evaluation_report import report
 
     evaluation = evaluate(predictions, labels, languages)
-    report(evaluation, by_language=by_language).publish(out=out, picture=None, as_json=as_json)
+    report(evaluation, by_language=by_language).publish(out=out, picture=None, as_json=as_json, form=form)

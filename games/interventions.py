@@ -3,7 +3,7 @@
 The agents of a run play the rounds of its validation set once more, with greedy messages that are changed on their way.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -14,6 +14,8 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.worlds.world import World
 from ecsuite.runtime.errors import ConfigError, look_up
+from ecsuite.tables.cells import count, nothing, number, percent, text
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 Intervention = Literal["permute", "drop", "replace", "noise"]
 INTERVENTIONS: Mapping[str, str] = {
@@ -53,6 +55,63 @@ class Row:
     def to_json(self) -> dict[str, Any]:
         """The row as JSON-ready data, without what it does not have."""
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Interventions(Sequence[Row]):
+    """The outcomes of interventions on the messages of a run; it prints as a table."""
+
+    rows: tuple[Row, ...]
+    """First the messages as they were said, then a row for each intervention, position, symbol and probability."""
+    chance: float
+    """Chance level of accuracy."""
+
+    def __getitem__(self, index: Any) -> Any:
+        """One outcome, or several."""
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        """Number of outcomes."""
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        """The table as text."""
+        return str(self.table())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The table in a notebook."""
+        return self.table().html()
+
+    def table(self) -> Table:
+        """A row for each intervention, with the accuracy of the same messages before it."""
+        columns = [
+            name_column("intervention"),
+            *(Column(name, is_shown=False) for name in ("position", "symbol", "probability")),
+        ]
+        columns += [number_column(name) for name in ("accuracy", "before", "messages", "influence")]
+        rows = []
+        for each in self.rows:
+            where = {"position": each.position, "symbol": each.symbol, "probability": each.probability}
+            said = " ".join(f"{name} {value}" for name, value in where.items() if value is not None)
+            label = (
+                "as they were said" if each.intervention == "none" else f"{each.intervention} {said}".strip()
+            )
+            influence = nothing() if each.influence is None else number(each.influence, 3)
+            figures = (percent(each.accuracy), percent(each.before), count(each.num_messages), influence)
+            rows.append(row_of(text(each.intervention, shown=label), *map(text, where.values()), *figures))
+        influence_of = "influence: of the symbol on the answer, in nats (Lowe et al. 2019)"
+        note = f"chance level of accuracy: {self.chance:.1%}; {influence_of}"
+        return Table(columns=columns, rows=rows, notes=[note])
+
+    def to_frame(self) -> Any:
+        """The table as a `pandas.DataFrame`.
+
+        Raises:
+            ConfigError: If pandas is not installed.
+        """
+        return self.table().to_frame()
 
 
 def chosen_interventions(text: str) -> list[Intervention]:

@@ -21,7 +21,7 @@ from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import ignore, load_experiment, override, with_changes
 from ecsuite.games.initial_weights import agent_weights, set_agent_weights
 from ecsuite.games.interactions import PROBABILITIES, read_interactions, record_interactions
-from ecsuite.games.interventions import Row, chosen_interventions, intervene
+from ecsuite.games.interventions import Interventions, chosen_interventions, intervene
 from ecsuite.games.loggers import flat_figures
 from ecsuite.games.noise_objects import evaluations_of
 from ecsuite.games.players.pair import Pair
@@ -198,7 +198,7 @@ class Run:
         *,
         receiver_from: Path | str | None = None,
         device: str = "cpu",
-    ) -> list[Row]:
+    ) -> Interventions:
         """Change messages on their way from sender to receiver, and see what is still understood.
 
         Args:
@@ -215,7 +215,8 @@ class Run:
         experiment, world, players = self._changed(changes, assignments, receiver_from, device)
         players.eval()
         with unrounded_products(players.device):
-            return intervene(players.first_pair, world, chosen, experiment.training.seed)
+            rows = intervene(players.first_pair, world, chosen, experiment.training.seed)
+        return Interventions(rows=tuple(rows), chance=players.chance()["accuracy"])
 
     def _changed(
         self,

@@ -42,7 +42,9 @@ class Cell:
     @property
     def text(self) -> str:
         """What people read, in one line."""
-        return " ".join(line for line in self.lines if line)
+        return " ".join(
+            line.replace("±", "± ", 1) if line[:1] == "±" else line for line in self.lines if line
+        )
 
 
 def text(value: object, *, role: Role = "", shown: object = None) -> Cell:
@@ -73,17 +75,21 @@ def count(value: int | None, *, role: Role = "") -> Cell:
     return nothing(UNDEFINED) if value is None else Cell(value=value, lines=(f"{value:,}",), role=role)
 
 
-def number(value: float | None, digits: int | None = None, *, role: Role = "") -> Cell:
+def number(value: float | None, digits: int | None = None, *, role: Role = "", is_bare: bool = False) -> Cell:
     """A number.
 
     Args:
         value: The number; None: undefined.
         digits: Decimals; None: see `short`.
         role: What it stands for.
+        is_bare: Whether the zero before the point and marks of thousands are left out, where there is little room.
     """
     if value is None:
         return nothing(UNDEFINED)
-    return Cell(value=value, lines=(short(value) if digits is None else decimals(value, digits),), role=role)
+    shown = short(value) if digits is None else decimals(value, digits)
+    if is_bare:
+        shown = shown.replace(",", "").replace("0.", ".", 1 if abs(value) < 1 else 0)
+    return Cell(value=value, lines=(shown,), role=role)
 
 
 def percent(share: float | None, digits: int = 1, *, role: Role = "") -> Cell:
@@ -131,6 +137,7 @@ def estimate(
     num_values: int | None = None,
     as_percent: bool = False,
     role: Role = "",
+    is_bare: bool = False,
     is_stacked: bool = False,
 ) -> Cell:
     """A mean with half of its 95 % interval: 0.412 ± 0.031.
@@ -142,15 +149,17 @@ def estimate(
         num_values: Of how many values it is the mean; None: not told.
         as_percent: Whether they are shares that are shown as percent.
         role: What it stands for.
+        is_bare: See `number`.
         is_stacked: Whether text has the interval below the mean.
     """
-    cell = percent(mean, role=role) if as_percent else number(mean, digits, role=role)
+    cell = percent(mean, role=role) if as_percent else number(mean, digits, role=role, is_bare=is_bare)
     parts: dict[str, Value] = {} if num_values is None else {"n": num_values}
     if mean is None or half_width is None:
         return Cell(value=cell.value, lines=cell.lines, role=cell.role, parts=parts)
-    spread = percent(half_width) if as_percent else number(half_width, digits)
+    spread = percent(half_width) if as_percent else number(half_width, digits, is_bare=is_bare)
     bounds: dict[str, Value] = {"low": mean - half_width, "high": mean + half_width}
-    return _with_line(cell, f"± {spread.text}", bounds | parts, is_stacked=is_stacked)
+    line = f"±{spread.text}" if is_stacked else f"± {spread.text}"
+    return _with_line(cell, line, bounds | parts, is_stacked=is_stacked)
 
 
 def _with_line(cell: Cell, line: str, parts: Mapping[str, Value], *, is_stacked: bool) -> Cell:

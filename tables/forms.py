@@ -32,6 +32,15 @@ FORMS: Mapping[Form, Callable[[Grid], str]] = {
 """What writes a table in a form."""
 
 
+SUFFIXES: Mapping[str, Form] = {
+    ".csv": Form.CSV,
+    ".tex": Form.LATEX,
+    ".md": Form.MARKDOWN,
+    ".html": Form.HTML,
+}
+"""The form that is written into a file of this name."""
+
+
 def rendered(tables: Sequence[Grid], form: Form, notes: Sequence[str] = ()) -> str:
     """Tables below each other with an empty line between them; notes on all of them stand with the last, not in CSV."""
     whole = [*tables]

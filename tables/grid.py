@@ -38,13 +38,18 @@ class Column:
         heading = self.name.replace("_", " ") if self.heading is None else self.heading
         return tuple(map(printable, (heading,) if isinstance(heading, str) else heading))
 
+    @property
+    def heading_text(self) -> str:
+        """What stands above it, in one line; a name that is broken after a point is whole again."""
+        return "".join(line if line[-1:] == "." else f"{line} " for line in self.heading_lines).rstrip()
 
-def key(name: str, heading: str | tuple[str, ...] | None = None, *, merges: bool = False) -> Column:
+
+def name_column(name: str, heading: str | tuple[str, ...] | None = None, *, merges: bool = False) -> Column:
     """A column that says what a row is about."""
     return Column(name, heading=heading, is_key=True, merges=merges)
 
 
-def figure(
+def number_column(
     name: str,
     heading: str | tuple[str, ...] | None = None,
     *,
@@ -71,7 +76,7 @@ class Row:
         return cell.role or self.role
 
 
-def row(*cells: Cell | str | int | None, role: Role = "", ends_section: bool = False) -> Row:
+def row_of(*cells: Cell | str | int | None, role: Role = "", ends_section: bool = False) -> Row:
     """A row; texts are names, integers are counts, None is nothing."""
     return Row(cells=tuple(map(_as_cell, cells)), role=role, ends_section=ends_section)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ecsuite.runtime.printable import printable
-from ecsuite.tables.cells import Cell, Role
+from ecsuite.tables.cells import UNDEFINED, Cell, Role
 from ecsuite.tables.grid import Column, Grid
 
 LONG = 45
@@ -72,7 +72,7 @@ def latex(table: Grid) -> str:
     """The table in LaTeX; title and notes are comments before and after it."""
     columns, grid = table.shown()
     is_long = len(table.rows) > LONG
-    headings = _line([_escaped(" ".join(each.heading_lines)) for each in columns])
+    headings = _line([_escaped(each.heading_text) for each in columns])
     top = [r"\toprule", headings, r"\midrule"] if table.has_headings else [r"\toprule"]
     body: list[str] = []
     for place, (row, cells) in enumerate(zip(table.rows, grid, strict=True)):
@@ -113,7 +113,7 @@ def _line(texts: Sequence[str]) -> str:
 def _cell(cell: Cell, role: Role) -> str:
     is_number = isinstance(cell.value, int | float)
     shown = _escaped(cell.text.strip(), is_number=is_number)
-    return rf"\{MACROS[role]}{{{shown}}}" if role in MACROS and shown else shown
+    return rf"\{MACROS[role]}{{{shown}}}" if role in MACROS and shown and shown != UNDEFINED else shown
 
 
 def _escaped(text: str, *, is_number: bool = False) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from html import escape
 
 from ecsuite.runtime.printable import printable
-from ecsuite.tables.cells import Cell, Role
+from ecsuite.tables.cells import UNDEFINED, Cell, Role
 from ecsuite.tables.grid import Column, Grid
 
 STARS: Mapping[Role, str] = {"best": "**", "heading": "**", "dim": "*"}
@@ -31,7 +31,7 @@ def markdown(table: Grid) -> str:
     """The table in Markdown; a title and notes are paragraphs."""
     columns, grid = table.shown()
     # Markdown has no table without headings: they are empty then.
-    headings = [" ".join(each.heading_lines) if table.has_headings else "" for each in columns]
+    headings = [each.heading_text if table.has_headings else "" for each in columns]
     lines = [[_escaped(heading) for heading in headings]]
     lines.append(["---:" if each.align == "right" else "---" for each in columns])
     for row, cells in zip(table.rows, grid, strict=True):
@@ -43,7 +43,7 @@ def markdown(table: Grid) -> str:
 
 def _starred(cell: Cell, stars: str) -> str:
     shown = _escaped(cell.text.strip())
-    return f"{stars}{shown}{stars}" if shown else ""
+    return f"{stars}{shown}{stars}" if shown and shown != UNDEFINED else shown
 
 
 def _escaped(text: str) -> str:

@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.csv_text import csv_text
-from ecsuite.tables.grid import Column, Grid, Row, figure, key, row
+from ecsuite.tables.grid import Column, Grid, Row, name_column, number_column, row_of
 from ecsuite.tables.latex import latex
 from ecsuite.tables.markup import html, markdown
-from ecsuite.tables.text import text
+from ecsuite.tables.text import renderables, text
 
-__all__ = ["Column", "Row", "Table", "as_frame", "figure", "key", "row"]
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+__all__ = ["Column", "Row", "Table", "as_frame", "name_column", "number_column", "row_of"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -23,6 +26,10 @@ class Table(Grid):
         return text(self)
 
     __repr__ = __str__
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        """The table on a console of rich, as wide as that is."""
+        yield from renderables(self, options.max_width)
 
     def _repr_html_(self) -> str:
         """The table in a notebook."""

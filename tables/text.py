@@ -60,19 +60,19 @@ def print_on_terminal(console: "Console", tables: Sequence[Grid], notes: Sequenc
     for number, table in enumerate(tables):
         if number:
             console.print()
-        for part in renderables(table, console):
+        for part in renderables(table, console.width):
             # Lines are not broken here: who copies a signature gets it in one piece.
             console.print(part, soft_wrap=isinstance(part, Text))
     for line in notes:
         console.print(Text(printable(line)), soft_wrap=True)
 
 
-def renderables(table: Grid, console: "Console | None") -> "Iterator[RenderableType]":
+def renderables(table: Grid, width: int | None) -> "Iterator[RenderableType]":
     """Title, blocks of columns and notes for rich.
 
     Args:
         table: The table.
-        console: Where it is shown; None: in a file.
+        width: Columns of the terminal; None: of a file, as many as are needed.
     """
     from rich.text import Text
 
@@ -80,11 +80,13 @@ def renderables(table: Grid, console: "Console | None") -> "Iterator[RenderableT
     if table.title:
         yield Text(printable(table.title))
     wanted = [_most(place, columns, grid) for place in range(len(columns))]
-    least = [_least(place, columns, grid, is_cut=console is not None) for place in range(len(columns))]
-    room = console.width if console is not None else max(WIDTH, sum(least) + GAP * (len(columns) - 1))
-    for places in _blocks(columns, least, room):
-        widths = _widths([wanted[each] for each in places], [least[each] for each in places], room)
-        yield _block(table, columns, grid, places, widths)
+    least = [_least(place, columns, grid, is_cut=width is not None) for place in range(len(columns))]
+    gaps = len(columns) - 1
+    room = max(WIDTH, sum(least) + GAP * gaps) if width is None else width
+    gap = GAP if sum(least) + GAP * gaps <= room else 1
+    for places in _blocks(columns, least, room, gap):
+        widths = _widths([wanted[each] for each in places], [least[each] for each in places], room, gap)
+        yield _block(table, columns, grid, dict(zip(places, widths, strict=True)), gap)
     for note in table.notes:
         yield Text(printable(note))
 
@@ -93,10 +95,10 @@ def _block(
     table: Grid,
     columns: Sequence[Column],
     grid: Sequence[Sequence[Cell]],
-    places: Sequence[int],
-    widths: Sequence[int],
+    widths: Mapping[int, int],
+    gap: int,
 ) -> "RenderableType":
-    """Some columns of a table for rich."""
+    """The columns of a table at some places, for rich."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -106,15 +108,15 @@ def _block(
         show_header=table.has_headings,
         show_edge=False,
         pad_edge=False,
-        padding=(0, GAP - 1, 0, 0) if table.has_headings else (0, GAP, 0, 0),
+        padding=(0, gap - 1 if table.has_headings else gap, 0, 0),
     )
-    for place, width in zip(places, widths, strict=True):
+    for place, width in widths.items():
         column = columns[place]
         heading = Text("\n".join(column.heading_lines))
         shown.add_column(heading, justify=column.align, width=width, overflow="fold", vertical="top")
     for row, cells in zip(table.rows, grid, strict=True):
         style = STYLES.get(row.role)
-        texts = [_styled(cells[place]) for place in places]
+        texts = [_styled(cells[place]) for place in widths]
         shown.add_row(*texts, style=style, end_section=row.ends_section)
     return shown
 
@@ -152,13 +154,13 @@ def _least(place: int, columns: Sequence[Column], grid: Sequence[Sequence[Cell]]
     return max(inner, heading, 1)
 
 
-def _blocks(columns: Sequence[Column], least: Sequence[int], room: int) -> Iterator[list[int]]:
+def _blocks(columns: Sequence[Column], least: Sequence[int], room: int, gap: int) -> Iterator[list[int]]:
     """The places of the columns that stand beside each other: those of keys in each block."""
     keys = [place for place, column in enumerate(columns) if column.is_key]
     others = [place for place in range(len(columns)) if place not in keys]
     block: list[int] = []
     for place in others:
-        beside = sum(least[each] + GAP for each in (*keys, *block))
+        beside = sum(least[each] + gap for each in (*keys, *block))
         if block and beside + least[place] > room:
             yield sorted((*keys, *block))
             block = []
@@ -166,10 +168,10 @@ def _blocks(columns: Sequence[Column], least: Sequence[int], room: int) -> Itera
     yield sorted((*keys, *block))
 
 
-def _widths(wanted: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+def _widths(wanted: Sequence[int], least: Sequence[int], room: int, gap: int) -> list[int]:
     """The widths of columns: what they want, or their least ones and a share of what is left, the narrowest first."""
     widths = list(least)
-    left = room - sum(least) - GAP * (len(least) - 1)
+    left = room - sum(least) - gap * (len(least) - 1)
     open_places = sorted(range(len(least)), key=lambda place: wanted[place] - least[place])
     for number, place in enumerate(open_places):
         share = max(0, left) // (len(open_places) - number)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ecsuite.eval.collections.jobs import is_job, plan_member
 from ecsuite.eval.collections.members import Member
-from ecsuite.eval.collections.report import FILES, report, write_csv
+from ecsuite.eval.collections.report import FILES, report, table_of
 from ecsuite.eval.collections.scoring import Read, ScoredMember
 from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.collections.study import CollectionStudy
@@ -18,6 +18,7 @@ from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
 from ecsuite.eval.statistics.counting import row_labels
 from ecsuite.eval.studies.benchmark import Benchmark
+from ecsuite.files.atomic_files import write_atomically
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
 from ecsuite.runtime.errors import DivergedError
@@ -109,5 +110,5 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
     def report(self, study: CollectionStudy, finding: list[ScoredMember]) -> Report:
         """A row a corpus; all scores are in `FILES` of the folder, if there is one, which are written."""
         if self.folder is not None:
-            write_csv(self.folder / FILES[1], finding)
+            write_atomically(self.folder / FILES[1], table_of(finding).csv().encode())
         return report(finding, folder=self.folder)

@@ -1,20 +1,20 @@
 """Correlations of metrics as tables, notes and a picture."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from ecsuite.eval.collections.correlations import CUT, Correlations, Pair
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.difference_tables import p_value_text
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.rank_correlation import Explained, Relation
+from ecsuite.tables.cells import INTERVAL, UNDEFINED, Cell, interval, nothing, number, p_text
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 FEW_GROUPS = 10
 """With fewer groups, the percentiles of a bootstrap over groups are too narrow."""
@@ -33,32 +33,30 @@ def report(found: Correlations) -> Report:
 
 def _table(found: Correlations) -> Table:
     """A row a metric: how much the sizes explain, and the metric that is nearest to it."""
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("metric")
-    table.add_column("n", justify="right")
+    columns = [name_column("metric"), number_column("n")]
     if found.given:
-        table.add_column("explained\nby sizes", justify="right", no_wrap=True)
+        columns.append(number_column("explained", ("explained", "by sizes"), parts=("r2", "chance", "p")))
     if found.between_seeds:
-        table.add_column("between\nseeds", justify="right", no_wrap=True)
-    table.add_column("nearest metric")
-    table.add_column("rho", justify="right", no_wrap=True)
+        columns.append(number_column("between_seeds", ("between", "seeds"), parts=INTERVAL))
+    columns += [Column("nearest_metric"), number_column("rho", parts=INTERVAL)]
     if found.given:
-        table.add_column("rho given\nthe sizes", justify="right", no_wrap=True)
+        columns.append(number_column("rho_given", ("rho given", "the sizes"), parts=INTERVAL))
     corrected = dict(zip(found.sizes, found.sizes_p_holm, strict=True))
+    rows = []
     for name in found.metrics:
-        number = int(np.isfinite(found.table.column(name)).sum())
-        cells = [name, str(number)]
+        cells: list[Cell | str] = []
         if found.given:
-            cells.append(_explained_text(found.sizes[name], corrected[name]))
+            cells.append(_explained(found.sizes[name], corrected[name]))
         if found.between_seeds:
-            cells.append(_relation_text(found.between_seeds[name]))
+            cells.append(_relation(found.between_seeds[name]))
         pair = _nearest(found, name)
         if pair is None:
-            table.add_row(*cells, "-")
-            continue
-        cells += [pair.second if pair.first == name else pair.first, _relation_text(pair.plain)]
-        table.add_row(*cells, *([] if pair.partial is None else [_relation_text(pair.partial)]))
-    return table
+            cells += [nothing(UNDEFINED), nothing(), *([nothing()] if found.given else [])]
+        else:
+            cells += [pair.second if pair.first == name else pair.first, _relation(pair.plain)]
+            cells += [_relation(pair.partial)] if found.given else []
+        rows.append(row_of(name, int(np.isfinite(found.table.column(name)).sum()), *cells))
+    return Table(columns=columns, rows=rows)
 
 
 def _nearest(found: Correlations, name: str) -> Pair | None:
@@ -69,21 +67,23 @@ def _nearest(found: Correlations, name: str) -> Pair | None:
     return max(pairs, key=lambda pair: abs(pair.plain.value or 0.0), default=None)
 
 
-def _relation_text(each: Relation) -> str:
-    return "-" if each.value is None else _with_interval(each.value, each.ci95)
+def _relation(each: Relation | None) -> Cell:
+    """A correlation, and below it its interval."""
+    if each is None:
+        return nothing()
+    return interval(each.value, each.ci95, 2, is_stacked=True)
 
 
-def _explained_text(each: Explained, p_holm: float | None) -> str:
+def _explained(each: Explained, p_holm: float | None) -> Cell:
     """Adjusted R², and below it R² with its chance level, and the corrected p."""
+    cell = number(each.adjusted, 2)
     if each.adjusted is None:
-        return "-"
-    lines = [f"{each.adjusted:.2f}", f"R² {each.share:.2f}, chance {each.chance:.2f}"]
-    return "\n".join([*lines, *([] if p_holm is None else [f"p {p_value_text(p_holm)}"])])
-
-
-def _with_interval(value: float, interval: tuple[float, float] | None) -> str:
-    """A value, and below it its interval: `0.52 … 0.83`."""
-    return f"{value:.2f}" + ("" if interval is None else f"\n{interval[0]:.2f} … {interval[1]:.2f}")
+        return cell
+    lines = [f"R² {number(each.share, 2).text}, chance {number(each.chance, 2).text}"]
+    lines += [] if p_holm is None else [f"p {p_text(p_holm)}"]
+    return replace(
+        cell, lines=(*cell.lines, *lines), parts={"r2": each.share, "chance": each.chance, "p": p_holm}
+    )
 
 
 def notes(found: Correlations) -> list[str]:

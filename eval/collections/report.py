@@ -1,27 +1,21 @@
 """The table of a collection: a row a corpus, a column a score; JSON and CSV have all of them."""
 
-import csv
 from collections.abc import Callable, Sequence
-from io import StringIO
 from pathlib import Path
 from typing import Any
-
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from ecsuite.eval.collections.scoring import ScoredMember
 from ecsuite.eval.metrics import place_of, traits_of
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.short_table import ARROWS, shown
-from ecsuite.files.atomic_files import write_atomically
+from ecsuite.eval.reports.short_table import ARROWS
+from ecsuite.tables.cells import count, number, text
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 COLUMNS = 5
 """Most scores that are printed."""
-NAME_WIDTH = 28
-"""Most columns of a corpus's name."""
-CSV = ".csv"
+ABOUT = ("system", "game", "seed")
+"""What CSV has of a corpus beside its name and sizes."""
 FILES = ("scores.json", "scores.csv")
 """The files of the folder of a study."""
 
@@ -34,26 +28,15 @@ def report(scored: Sequence[ScoredMember], *, folder: Path | None = None) -> Rep
         folder: Where a study keeps `FILES`; None: nowhere.
     """
     names = score_names(scored)
-    chosen = _most_defined(scored, names)
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    width = min(NAME_WIDTH, max(len(each.member.name) for each in scored))
-    table.add_column("corpus", min_width=width, max_width=width, overflow="fold")
-    table.add_column("messages", justify="right", no_wrap=True)
-    for name in chosen:
-        arrow = ARROWS[traits_of(name).direction]
-        table.add_column(f"{name} {arrow}".replace("_", " ").strip(), justify="right", min_width=6)
-    for each in scored:
-        values = [each.card[name].value if name in each.card else None for name in chosen]
-        cells = ["-" if value is None else shown(value) for value in values]
-        table.add_row(Text(each.member.name), f"{each.card.corpus['num_messages']:,}", *cells)
+    num_printed = len(_most_defined(scored, names))
     lines = []
-    if len(names) > len(chosen):
+    if len(names) > num_printed:
         where = (
             "--out FILE.csv (a row a corpus), --out FILE.json (all)"
             if folder is None
             else f"{folder / FILES[1]} (a row a corpus)"
         )
-        lines.append(f"{len(names) - len(chosen)} more scores: {where}")
+        lines.append(f"{len(names) - num_printed} more scores: {where}")
     signatures = [score.signature for each in scored for score in each.card.scores]
     lines += [f"xferbench: {limits}." for limits in dict.fromkeys(map(limits_of, signatures)) if limits]
     systems = {each.member.system for each in scored if each.member.system is not None}
@@ -62,7 +45,7 @@ def report(scored: Sequence[ScoredMember], *, folder: Path | None = None) -> Rep
     lines.append(f"{len(scored)} corpora{of_systems}; next: ecsuite correlate {source}")
     # A comparison of all pairs is of few corpora; the key stays for programs that read it.
     data = {"corpora": [each.to_json() for each in scored], "comparison": None, "notes": lines}
-    return Report(tables=[table], notes=tuple(lines), data=data, draw=_drawing(scored, names))
+    return Report(tables=[table_of(scored)], notes=tuple(lines), data=data, draw=_drawing(scored, names))
 
 
 def _drawing(scored: Sequence[ScoredMember], names: Sequence[str]) -> Callable[[Path], None] | None:
@@ -73,20 +56,30 @@ def _drawing(scored: Sequence[ScoredMember], names: Sequence[str]) -> Callable[[
     return (lambda file: draw_map(found, file)) if found.scores else None
 
 
-def write_csv(file: Path, scored: Sequence[ScoredMember]) -> None:
-    """Write a table with a row a corpus: names, sizes, and every score; an undefined one is an empty cell."""
+def table_of(scored: Sequence[ScoredMember]) -> Table:
+    """A row a corpus: its name, sizes and scores; the most defined scores are printed, all are in CSV and frames."""
     names = score_names(scored)
-    sizes = list(dict.fromkeys(key for each in scored for key in _sizes(each)))
-    known = ("name", "system", "game", "seed")
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*known, *sizes, *names])
+    printed = _most_defined(scored, names)
+    sizes = list(dict.fromkeys(name for each in scored for name in _sizes(each)))
+    columns = [name_column("name", "corpus"), *(Column(name, is_shown=False) for name in ABOUT)]
+    columns += [number_column(size, "messages", is_shown=size == "num_messages") for size in sizes]
+    for name in names:
+        arrow = ARROWS[traits_of(name).direction]
+        heading = f"{name} {arrow}".replace("_", " ").strip()
+        columns.append(number_column(name, heading, is_shown=name in printed))
+    rows = []
     for each in scored:
-        of_member = [getattr(each.member, key) for key in known]
         own = _sizes(each)
         values = [each.card[name].value if name in each.card else None for name in names]
-        writer.writerow([*of_member, *(own.get(key) for key in sizes), *values])
-    write_atomically(file, text.getvalue().encode())
+        rows.append(
+            row_of(
+                each.member.name,
+                *(text(getattr(each.member, name)) for name in ABOUT),
+                *(count(own.get(size)) for size in sizes),
+                *map(number, values),
+            )
+        )
+    return Table(columns=columns, rows=rows)
 
 
 def score_names(scored: Sequence[ScoredMember]) -> list[str]:

@@ -12,7 +12,7 @@ from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD, Interval
 from ecsuite.eval.statistics.distributions import noncentrality, student_quantile
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import number, text
-from ecsuite.tables.table import Table, figure, row
+from ecsuite.tables.table import Table, number_column, row_of
 
 SEEDS = (2, 3, 5, 10, 20, 50, 100)
 """Numbers of seeds of a table."""
@@ -67,12 +67,12 @@ class Power:
     def table(self) -> Table:
         """By number of seeds, the smallest difference that is found."""
         columns = (
-            figure("seeds", "seeds of each"),
-            figure("difference", "smallest difference"),
-            figure("low", "spread at its low end"),
-            figure("high", "at its high end"),
+            number_column("seeds", "seeds of each"),
+            number_column("difference", "smallest difference"),
+            number_column("low", "spread at its low end"),
+            number_column("high", "at its high end"),
         )
-        rows = [row(text(seeds), *(number(value) for value in values)) for seeds, *values in self.smallest]
+        rows = [row_of(text(seeds), *(number(value) for value in values)) for seeds, *values in self.smallest]
         return Table(
             columns=columns, rows=rows, title=f"{self.metric}: what {self.power:.0%} of comparisons find"
         )

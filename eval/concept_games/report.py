@@ -1,11 +1,7 @@
 """Tables of a study: measured values, and below each row the paper's values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
+from dataclasses import asdict, replace
 
 from ecsuite.eval.concept_games.findings import check_findings
 from ecsuite.eval.concept_games.published import MISPRINTS
@@ -13,6 +9,8 @@ from ecsuite.eval.concept_games.result import MeasuredRow, sensitivity_curves
 from ecsuite.eval.concept_games.study import Study
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.corpus_plots import draw_sensitivity
+from ecsuite.tables.cells import Cell, estimate, nothing, text
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 TABLE1: Mapping[str, str] = {
     "accuracy": "acc",
@@ -68,24 +66,20 @@ def report(study: Study, rows: Sequence[MeasuredRow]) -> Report:
 
 def make_table(rows: Sequence[MeasuredRow], columns: Mapping[str, str]) -> Table:
     """A table with means over seeds, standard deviations below them, and the paper's values in dim type."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
-    table.add_column("game", no_wrap=True)
-    for heading in columns.values():
-        table.add_column(heading, justify="right", no_wrap=True)
+    shown = []
     for measured in rows:
-        texts = [
-            _text(measured.mean(measure), measured.deviation(measure), counts=_is_count(measure))
-            for measure in columns
-        ]
-        table.add_row(measured.row.name, *texts, end_section=not measured.row.published)
-        if measured.row.published:
-            known = measured.row.published
-            paper_values = [
-                _text(known[measure], None, counts=_is_count(measure)) if measure in known else ""
+        name, published = measured.row.name, measured.row.published
+        cells = (_cell(measure, measured.mean(measure), measured.deviation(measure)) for measure in columns)
+        shown.append(row_of(name, "here", *cells, ends_section=not published))
+        if published:
+            values = (
+                _cell(measure, published[measure]) if measure in published else nothing()
                 for measure in columns
-            ]
-            table.add_row(Text("  the paper"), *paper_values, style="dim", end_section=True)
-    return table
+            )
+            paper = text(name, shown="  the paper")
+            shown.append(row_of(paper, "the paper", *values, role="dim", ends_section=True))
+    figures = [number_column(measure, heading, parts=("sd",)) for measure, heading in columns.items()]
+    return Table(columns=(name_column("game"), Column("origin", is_shown=False), *figures), rows=shown)
 
 
 def notes(study: Study, rows: Sequence[MeasuredRow]) -> list[str]:
@@ -130,14 +124,10 @@ def _is_count(measure: str) -> bool:
     return measure.startswith(("unique_", "total_")) or measure.endswith(("_edges", "_concepts"))
 
 
-def _text(mean: float | None, deviation: float | None, *, counts: bool) -> str:
-    """Text of a table cell: the mean, with the standard deviation below."""
+def _cell(measure: str, mean: float | None, deviation: float | None = None) -> Cell:
+    """The mean with the standard deviation below; counts as integers, others with two decimals and no leading zero."""
     if mean is None:
-        return "none"
-    text = _digits(mean, counts)
-    return text if deviation is None else f"{text}\n±{_digits(deviation, counts)}"
-
-
-def _digits(value: float, counts: bool) -> str:
-    """A count as integer; other numbers with two decimals and without a leading zero."""
-    return f"{value:.0f}" if counts else f"{value:.2f}".replace("0.", ".", 1)
+        return nothing("none")
+    digits = 0 if _is_count(measure) else 2
+    cell = estimate(mean, deviation, digits, is_bare=True, is_stacked=True)
+    return replace(cell, parts={"sd": deviation})

@@ -6,7 +6,7 @@ measured: Tables 16, 17 and 20. Unlike the number of updates to a target, it is 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.channels import SupervisedChannel
@@ -47,11 +47,11 @@ class BudgetCell:
     """Mean accuracy on held-out meanings, if any were held out."""
 
     @property
-    def style(self) -> str:
+    def outcome(self) -> Literal["bad", "good", ""]:
         """Red below an accuracy of 0.5, green above 0.8."""
         if self.mean is None:
-            return "dim"
-        return "red" if self.mean < RED_BELOW else "green" if self.mean > GREEN_ABOVE else ""
+            return ""
+        return "bad" if self.mean < RED_BELOW else "good" if self.mean > GREEN_ABOVE else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

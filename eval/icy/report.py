@@ -1,13 +1,10 @@
 """Reports of studies: a table for each protocol, with the paper's figures in faint type, and notes below it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from ecsuite.eval.icy.budget import GREEN_ABOVE, RED_BELOW, BudgetCell, BudgetRow
 from ecsuite.eval.icy.drawing import draw_bars, draw_curves, draw_rows
@@ -21,6 +18,14 @@ from ecsuite.eval.icy.result import IcyResult
 from ecsuite.eval.icy.rows import Cell, Row
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.t_intervals import seeds_text
+from ecsuite.tables.cells import COUNTED, INTERVAL, Role, estimate, nothing, number, text
+from ecsuite.tables.cells import Cell as TableCell
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
+
+HERE, PAPER = "here", "the paper"
+"""Where the figures of a row are from."""
+ORIGIN = Column("origin", is_shown=False)
+"""The column that says so, in CSV and frames."""
 
 
 def report(result: IcyResult) -> Report:
@@ -52,31 +57,33 @@ def precision_notes(study: Study) -> list[str]:
 
 def rows_table(study: Study, rows: Sequence[Row]) -> Table:
     """Means and half-widths of the 95 % interval."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model")
-    for heading in ("params", "CONCAT", *(cell.grammar.upper() for cell in rows[0].cells)):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        texts = [Text(row.model), Text(f"{row.parameters:,}")]
-        texts.append(Text(_ratio(row.concat_steps["mean"], row.concat_steps["half_width"])))
-        texts += [row_cell(cell, study.cap) for cell in row.cells]
-        table.add_row(*texts, end_section=not row.published)
-        if row.published:
-            published = (_published_ratio(row.published.get(cell.grammar)) for cell in row.cells)
-            table.add_row("  the paper", "", "", *published, style="dim", end_section=True)
-    return table
+    columns = [name_column("model"), ORIGIN, number_column("params"), number_column("CONCAT", parts=INTERVAL)]
+    columns += [number_column(cell.grammar, cell.grammar.upper(), parts=INTERVAL) for cell in rows[0].cells]
+    shown = []
+    for each in rows:
+        steps = _ratio(each.concat_steps["mean"], each.concat_steps["half_width"])
+        cells = (row_cell(cell, study.cap) for cell in each.cells)
+        shown.append(
+            row_of(each.model, HERE, each.parameters, steps, *cells, ends_section=not each.published)
+        )
+        if each.published:
+            published = (_published_ratio(each.published.get(cell.grammar)) for cell in each.cells)
+            model = text(each.model, shown=f"  {PAPER}")
+            shown.append(row_of(model, PAPER, None, None, *published, role="dim", ends_section=True))
+    return Table(columns=columns, rows=shown)
 
 
-def row_cell(cell: Cell, cap: float) -> Text:
+def row_cell(cell: Cell, cap: float) -> TableCell:
     """Red if no run reached the target, green if the mean is below a third of the cap (section 4.4)."""
     if cell.mean is None:
-        return Text("none", "dim")
+        return nothing("none")
     if cell.num_censored == len(cell.runs):
-        return Text("stopped early" if cell.is_early else f">{cap:g}", "red")
+        return nothing("stopped early" if cell.is_early else f">{cap:g}", role="bad")
     if cell.num_censored:
         how = "stopped" if cell.is_early else "capped"
-        return Text(f"≥{_ratio(cell.mean, None)}\n{cell.num_censored}/{len(cell.runs)} {how}")
-    return Text(_ratio(cell.mean, cell.half_width), "green" if cell.mean < cap / 3 else "")
+        lines = (f"≥{_ratio(cell.mean, None).text}", f"{cell.num_censored}/{len(cell.runs)} {how}")
+        return TableCell(value=cell.mean, lines=lines)
+    return _ratio(cell.mean, cell.half_width, role="good" if cell.mean < cap / 3 else "")
 
 
 def rows_notes(study: Study, rows: Sequence[Row]) -> list[str]:
@@ -112,18 +119,29 @@ def _as_published(row: Row, cell: Cell) -> str:
 
 def budget_table(rows: Sequence[BudgetRow]) -> Table:
     """Mean and half-width of the 95 % interval; the last row: floors."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("model")
-    for heading in ("steps", *(cell.grammar.upper() for cell in rows[0].cells)):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows:
-        steps = Text("never", "red") if row.steps is None else Text(f"{row.steps:.0f}")
-        cells = [_budget_cell(cell, row.published.get(cell.grammar)) for cell in row.cells]
-        about = f"\n{row.parameters:,} params\nover {row.channel}"
-        table.add_row(Text.assemble(row.model, (about, "dim")), steps, *cells, end_section=True)
+    columns = [
+        name_column("model"),
+        Column("channel", heading="over"),
+        ORIGIN,
+        number_column("params"),
+        number_column("steps"),
+    ]
+    columns += [number_column(cell.grammar, cell.grammar.upper(), parts=INTERVAL) for cell in rows[0].cells]
+    shown = []
+    for each in rows:
+        steps = nothing("never", role="bad") if each.steps is None else number(each.steps, 0)
+        cells = (_budget_cell(cell) for cell in each.cells)
+        about = (each.model, str(each.channel), HERE, each.parameters, steps)
+        shown.append(row_of(*about, *cells, ends_section=not each.published))
+        if each.published:
+            figures = [_figure(each.published.get(cell.grammar)) for cell in each.cells]
+            label = text(each.model, shown=f"  {PAPER}")
+            over = text(str(each.channel), shown="")
+            shown.append(row_of(label, over, PAPER, None, None, *figures, role="dim", ends_section=True))
     what = "most frequent" if rows[0].role == "sender" else "chance level"
-    table.add_row(Text(what), "", *(f"{cell.floor:.3f}" for cell in rows[0].cells), style="dim")
-    return table
+    floors = (number(cell.floor, 3) for cell in rows[0].cells)
+    shown.append(row_of(what, None, HERE, None, None, *floors, role="dim"))
+    return Table(columns=columns, rows=shown)
 
 
 def budget_notes(rows: Sequence[BudgetRow]) -> list[str]:
@@ -145,25 +163,25 @@ def budget_notes(rows: Sequence[BudgetRow]) -> list[str]:
 
 def pairs_table(rows: Sequence[PairRow]) -> Table:
     """Final accuracies: mean ± half-width of the 95 % interval."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_lines=True)
-    table.add_column("sender, receiver", no_wrap=True)
-    table.add_column("accuracy", no_wrap=True)
-    for cell in rows[0].cells:
-        table.add_column(cell.grammar.upper(), justify="right", no_wrap=True)
-    for row in rows:
-        about = f"\nover {row.channel}\n{row.max_steps:,} updates"
-        labels = Text("\n".join(name.replace("_", " ") for name in PAIR_MEASURES))
-        if row.published:
-            after = "" if row.max_steps == PUBLISHED_STEPS else f", {PUBLISHED_STEPS:,}"
-            labels.append(f"\npaper{after}", "dim")
-        table.add_row(
-            Text.assemble(f"{row.sender}\n{row.receiver}", (about, "dim")),
-            labels,
-            *(_pair_cell(cell, row) for cell in row.cells),
-        )
+    columns = [name_column(name, merges=True) for name in ("sender", "receiver", "over")]
+    columns += [Column("updates", align="right", merges=True), ORIGIN, Column("accuracy")]
+    columns += [number_column(cell.grammar, cell.grammar.upper(), parts=INTERVAL) for cell in rows[0].cells]
+    shown = []
+    for each in rows:
+        about = (each.sender, each.receiver, str(each.channel), each.max_steps)
+        for name in PAIR_MEASURES:
+            figures = (_pair_cell(cell, name) for cell in each.cells)
+            is_last = name == list(PAIR_MEASURES)[-1] and not each.published
+            shown.append(row_of(*about, HERE, name.replace("_", " "), *figures, ends_section=is_last))
+        if each.published:
+            published = (_figure(each.published.get(cell.grammar)) for cell in each.cells)
+            after = "" if each.max_steps == PUBLISHED_STEPS else f", {PUBLISHED_STEPS:,}"
+            label = text("paper", shown=f"paper{after}")
+            shown.append(row_of(*about, PAPER, label, *published, role="dim", ends_section=True))
     for role, what in (("sender", "most frequent symbol"), ("receiver", "chance level")):
-        table.add_row(what, role, *(f"{cell.floors[role]:.3f}" for cell in rows[0].cells), style="dim")
-    return table
+        floors = (number(cell.floors[role], 3) for cell in rows[0].cells)
+        shown.append(row_of(what, None, None, None, HERE, role, *floors, role="dim"))
+    return Table(columns=columns, rows=shown)
 
 
 def pairs_notes(rows: Sequence[PairRow]) -> list[str]:
@@ -187,22 +205,25 @@ def pairs_notes(rows: Sequence[PairRow]) -> list[str]:
 
 
 def metrics_table(study: Study, rows: Sequence[MetricRow]) -> Table:
-    """A row per grammar, a column per metric: mean ± 95 % CI."""
-    about = study.config.about or None
-    table = Table(title=about, title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("grammar", no_wrap=True)
+    """A row per grammar, a column per metric: mean ± 95 % CI; below it the paper's figures."""
+    columns = [name_column("grammar"), ORIGIN]
     for name in study.metrics:
         sign = "↓" if MEASURES[name].low_is_compositional else "↑"
-        table.add_column(f"{name.replace('_', ' ')} {sign}", justify="right")
-    cells = {(row.grammar, row.measure): _metric_cell(row) for row in rows}
-    for grammar in dict.fromkeys(row.grammar for row in rows):
-        table.add_row(grammar, *(cells[grammar, name] for name in study.metrics))
-    arrows = "↑ high is compositional, ↓ low is compositional"
-    printed = ", faint: the paper's" if any(row.published is not None for row in rows) else ""
+        columns.append(number_column(name, f"{name.replace('_', ' ')} {sign}", parts=COUNTED))
+    by_name = {(each.grammar, each.measure): each for each in rows}
+    shown = []
+    for grammar in dict.fromkeys(each.grammar for each in rows):
+        figures = [by_name[grammar, name] for name in study.metrics]
+        has_published = any(each.published is not None for each in figures)
+        shown.append(row_of(grammar, HERE, *map(_metric_cell, figures), ends_section=not has_published))
+        if has_published:
+            published = (_figure(each.published, 4) for each in figures)
+            label = text(grammar, shown=f"  {PAPER}")
+            shown.append(row_of(label, PAPER, *published, role="dim", ends_section=True))
     seeds = "1 seed" if len(study.seeds) == 1 else f"{len(study.seeds)} seeds"
-    table.caption = Text(f"{study.geometry}, {seeds}, mean ± 95 % CI{printed}; {arrows}", "dim")
-    table.caption_justify = "left"
-    return table
+    arrows = "↑ high is compositional, ↓ low is compositional"
+    note = f"{study.geometry}, {seeds}, mean ± 95 % CI; {arrows}"
+    return Table(columns=columns, rows=shown, title=study.config.about or "", notes=[note])
 
 
 def _mean(runs: Sequence[Any], key: str) -> float:
@@ -213,48 +234,42 @@ def _by_grammar(accuracies: Sequence[tuple[str, float]]) -> str:
     return ", ".join(f"{grammar.upper()} {accuracy:.3f}" for grammar, accuracy in accuracies)
 
 
-def _ratio(mean: float, half_width: float | None) -> str:
+def _ratio(mean: float, half_width: float | None, *, role: Role = "") -> TableCell:
     digits = 0 if mean >= 100 else 1 if mean >= 10 else 2
-    text = f"{mean:.{digits}f}"
-    return text if half_width is None else f"{text}\n±{half_width:.{digits}f}"
+    return estimate(mean, half_width, digits, role=role, is_stacked=True)
 
 
-def _published_ratio(figures: tuple[float, float] | None) -> str:
+def _published_ratio(figures: tuple[float, float] | None) -> TableCell:
     if figures is None:
-        return ""
+        return nothing()
     mean, half_width = figures
-    return f">{PUBLISHED_CAP:g}" if mean >= PUBLISHED_CAP else f"{mean:g}\n±{half_width:g}"
+    if mean >= PUBLISHED_CAP:
+        return nothing(f">{PUBLISHED_CAP:g}")
+    cell = estimate(mean, half_width)
+    return replace(cell, lines=(f"{mean:g}", f"±{half_width:g}"))
 
 
-def _budget_cell(cell: BudgetCell, published: float | None) -> Text:
+def _budget_cell(cell: BudgetCell) -> TableCell:
     if cell.mean is None:
-        return Text("none", "dim")
-    lines = [(f"{cell.mean:.3f}", cell.style)]
-    if cell.half_width is not None:
-        lines.append((f"\n±{cell.half_width:.3f}", ""))
-    if published is not None:
-        lines.append((f"\n{published:.3f}", "dim"))
-    return Text.assemble(*lines)
+        return nothing("none")
+    return estimate(cell.mean, cell.half_width, 3, role=cell.outcome, is_stacked=True)
 
 
-def _pair_cell(cell: PairCell, row: PairRow) -> Text:
-    texts = []
-    for figure in (cell.figures[name] for name in PAIR_MEASURES):
-        spread = f" ± {figure[1]:.3f}" if figure and figure[1] is not None else ""
-        texts.append(Text(f"{figure[0]:.3f}{spread}") if figure else Text("left out", "dim"))
-    if row.published:
-        value = row.published.get(cell.grammar)
-        texts.append(Text("" if value is None else f"{value:.3f}", "dim"))
-    return Text("\n").join(texts)
+def _pair_cell(cell: PairCell, name: str) -> TableCell:
+    found = cell.figures[name]
+    return estimate(*found, 3, is_stacked=True) if found else nothing("left out")
 
 
-def _metric_cell(row: MetricRow) -> Text:
-    """Mean ± half-width, number of defined seeds if not all, and the paper's figure."""
-    if row.mean is None:
-        return Text("none", "dim")
-    digits = 4 if row.mean < 10 else 2
-    spread = "" if row.ci95 is None else f"\n±{row.ci95:.{digits}f}"
-    num_defined = sum(value is not None for value in row.values)
-    partly = "" if num_defined == len(row.values) else f"\n{num_defined} of {len(row.values)}"
-    paper = "" if row.published is None else f"\n{row.published:.4f}"
-    return Text.assemble(f"{row.mean:.{digits}f}{spread}{partly}", (paper, "dim"))
+def _metric_cell(each: MetricRow) -> TableCell:
+    """Mean ± half-width, and the number of defined seeds if not all."""
+    if each.mean is None:
+        return nothing("none")
+    defined = sum(value is not None for value in each.values)
+    cell = estimate(each.mean, each.ci95, 4 if each.mean < 10 else 2, num_values=defined, is_stacked=True)
+    partly = () if defined == len(each.values) else (f"{defined} of {len(each.values)}",)
+    return replace(cell, lines=(*cell.lines, *partly))
+
+
+def _figure(value: float | None, digits: int = 3) -> TableCell:
+    """A published figure; nothing where there is none."""
+    return nothing() if value is None else number(value, digits)

@@ -1,11 +1,8 @@
 """The table of several sources in every score that two of them have."""
 
+from dataclasses import replace
 from functools import partial
 from textwrap import shorten
-
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from ecsuite.eval.comparison.all_scores import ComparedScore, ComparedScores
 from ecsuite.eval.comparison.results import EQUAL_SIZES, repetition
@@ -13,12 +10,9 @@ from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.records.documents import XFERBENCH
 from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.difference_tables import p_value_text
-from ecsuite.eval.reports.short_table import ARROWS, shown
-from ecsuite.eval.statistics.differences import Difference
-
-NAME_WIDTH = 16
-"""Most columns of a source's name."""
+from ecsuite.eval.reports.short_table import ARROWS
+from ecsuite.tables.cells import INTERVAL, Cell, nothing, number, p_text, p_value, text
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 
 def report(compared: ComparedScores) -> Report:
@@ -42,7 +36,7 @@ def notes(compared: ComparedScores) -> list[str]:
         clear = [(score, each) for score in compared.scores for each in score.differences if each.is_clear]
         lines.append(f"{len(clear)} of {len(differences)} differences are outside the noise:")
         lines += [
-            f"  {score.name}: {each.source} {each.conclusion} than {each.baseline} ({p_text(each)})"
+            f"  {score.name}: {each.source} {each.conclusion} than {each.baseline} (p {p_text(each.p_holm)})"
             for score, each in clear
         ]
     elif len(compared.sources) == 1:
@@ -65,43 +59,46 @@ def notes(compared: ComparedScores) -> list[str]:
     return lines
 
 
-def p_text(each: Difference) -> str:
-    """A corrected p-value: `p .012`, `p <.001`."""
-    return f"p {p_value_text(each.p_holm)}"
-
-
 def _table(compared: ComparedScores) -> Table:
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("score", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for name in compared.sources:
-        width = min(len(name), NAME_WIDTH)
-        table.add_column(Text(name), justify="right", min_width=width, max_width=NAME_WIDTH, overflow="fold")
+    """A row a score, a column a source; of two sources also the difference."""
     is_pair = len(compared.sources) == 2
+    columns = [name_column("score"), Column("better", heading="")]
+    columns += [number_column(name, heading=name, parts=INTERVAL) for name in compared.sources]
     if is_pair:
-        for heading in ("diff.", "p"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        table.add_column("conclusion", overflow="fold")
-    for score in compared.scores:
-        values = [
-            shown(score.results[name].score) if name in score.results else "-" for name in compared.sources
+        columns += [
+            number_column("difference", "diff.", parts=INTERVAL),
+            number_column("p"),
+            Column("conclusion", wraps=True),
         ]
-        cells = _difference_cells(score, compared.sources) if is_pair else []
-        table.add_row(score.name, ARROWS[score.direction], *values, *cells)
-    return table
+    rows = []
+    for score in compared.scores:
+        arrow = text(score.direction, shown=ARROWS[score.direction])
+        values = [_value(score, name) for name in compared.sources]
+        rows.append(
+            row_of(score.name, arrow, *values, *(_difference(score, compared.sources) if is_pair else []))
+        )
+    return Table(columns=columns, rows=rows)
 
 
-def _difference_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[str | Text]:
+def _value(score: ComparedScore, source: str) -> Cell:
+    """The score of a source; its interval, if it has one, is in CSV and frames."""
+    result = score.results.get(source)
+    cell = number(None if result is None else result.score)
+    bounds = None if result is None else result.ci95
+    return cell if bounds is None else replace(cell, parts=dict(zip(INTERVAL, bounds, strict=True)))
+
+
+def _difference(score: ComparedScore, sources: tuple[str, ...]) -> list[Cell]:
     """First minus second, whatever the order of the scores."""
     if not score.differences:
-        return ["", "", Text("not comparable", "dim")]
+        return [nothing(), nothing(), text("not comparable", role="dim")]
     [each] = score.differences
-    is_swapped = each.source != sources[0]
-    mean = -each.mean if is_swapped else each.mean
+    sign = 1 if each.source == sources[0] else -1
+    mean = sign * each.mean
+    bounds = () if each.ci95 is None else sorted(sign * bound for bound in each.ci95)
+    cells = [replace(number(mean), parts=dict(zip(INTERVAL, bounds))), p_value(each.p_holm)]  # noqa: B905
     if not each.is_clear:
-        return [shown(mean), p_value_text(each.p_holm), Text(each.conclusion, "dim")]
-    higher = sources[0] if mean > 0 else sources[1]
-    lower = sources[1] if mean > 0 else sources[0]
+        return [*cells, text(each.conclusion, role="dim")]
+    higher, lower = sources if mean > 0 else reversed(sources)
     better = {"higher": higher, "lower": lower}.get(score.direction or "")
-    words = f"{higher} higher" if better is None else f"{better} better"
-    return [shown(mean), p_value_text(each.p_holm), Text(words, "green")]
+    return [*cells, text(f"{higher} higher" if better is None else f"{better} better", role="good")]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.format_numbers import with_format
-from ecsuite.tables.forms import Form, publish
+from ecsuite.tables.forms import SUFFIXES, Form, publish, rendered
 from ecsuite.tables.table import Table
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Report:
     """Results of a study."""
 
-    tables: "Sequence[Any]"
+    tables: Sequence[Any]
     """Tables of the results."""
     notes: tuple[str, ...]
     """Notes on the tables."""
@@ -38,24 +38,30 @@ class Report:
         self, *, out: Path | None, picture: Path | None, as_json: bool, form: Form = Form.TEXT
     ) -> None:
         """Write the requested files, and print JSON, or the tables and notes in a form."""
-        data = with_format("result", self.data)
-        if out is not None:
-            write_json(out, data)
+        self.write(out)
         if picture is not None:
             assert self.draw is not None
             self.draw(picture)
         if as_json:
-            print_json(data)
-            return
-        if all(isinstance(table, Table) for table in self.tables):
+            print_json(with_format("result", self.data))
+        elif all(isinstance(table, Table) for table in self.tables):
             publish(self.tables, form, self.notes)
-            return
-        from rich.console import Console
+        else:
+            from rich.console import Console
 
-        for table in self.tables:
-            Console().print(table)
-        for line in self.notes:
-            print(line)
+            for table in self.tables:
+                Console().print(table)
+            for line in self.notes:
+                print(line)
+
+    def write(self, out: Path | None) -> None:
+        """Write the JSON into a file, or the tables if its name ends as that of one of their forms."""
+        if out is None:
+            return
+        if out.suffix in SUFFIXES:
+            write_atomically(out, rendered(self.tables, SUFFIXES[out.suffix], self.notes).encode())
+        else:
+            write_json(out, with_format("result", self.data))
 
 
 class TimeLeft:

@@ -1,20 +1,18 @@
 """Tables of the scores of several sources, and of their differences."""
 
+from collections.abc import Mapping
 from functools import partial
-
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from ecsuite.eval.comparison.differences import Comparison
 from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.statistics.differences import Difference
+from ecsuite.tables.cells import INTERVAL, Role, interval, number, p_value, text
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
-NAME_WIDTH = 24
-"""Maximum width of source names."""
-COLOURS = {"higher": "green", "lower": "red"}
-"""Colours of conclusions; whether higher is better depends on the metric."""
+ROLES: Mapping[str, Role] = {"higher": "good", "lower": "bad"}
+"""Roles of conclusions; whether higher is better depends on the metric."""
+DIGITS = 4
+"""Decimals of scores and differences."""
 
 
 def report(comparison: Comparison) -> Report:
@@ -49,51 +47,49 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def score_table(comparison: Comparison) -> Table:
-    """Scores with their intervals or standard deviations over seeds."""
-    table = _new_table(f"{comparison.metric}\n{comparison.results[0].signature}")
-    table.add_column("source", max_width=NAME_WIDTH, overflow="fold")
-    for heading in ("score", "95 %", "seeds"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for result in comparison.results:
-        spread = "" if result.deviation is None else f" ±{result.deviation:.4f}"
-        bounds = "" if result.ci95 is None else f"{result.ci95[0]:.4f} … {result.ci95[1]:.4f}"
-        table.add_row(Text(result.name), f"{result.score:.4f}{spread}", bounds, str(len(result.seeds)))
-    return table
+    """Scores with their intervals and, over seeds, standard deviations."""
+    has_seeds = any(each.deviation is not None for each in comparison.results)
+    columns = (
+        name_column("source"),
+        number_column("score", parts=INTERVAL),
+        number_column("sd", "SD of seeds", is_shown=has_seeds),
+        number_column("seeds"),
+    )
+    rows = [
+        row_of(
+            each.name,
+            interval(each.score, each.ci95, DIGITS),
+            number(each.deviation, DIGITS),
+            len(each.seeds),
+        )
+        for each in comparison.results
+    ]
+    return Table(
+        columns=columns,
+        rows=rows,
+        title=f"{comparison.metric}, 95 % intervals: {comparison.results[0].signature}",
+    )
 
 
 def difference_table(comparison: Comparison) -> Table:
     """Differences to the baseline, or of all pairs."""
-    number = len(comparison.differences)
     which = "All pairs" if comparison.baseline is None else "Differences to the baseline"
-    table = _new_table(f"{which}: first minus second" + (f", {number} comparisons" if number > 1 else ""))
-    table.add_column("sources", max_width=NAME_WIDTH + 8, overflow="fold")
-    table.add_column("difference", justify="right", no_wrap=True)
-    for heading in ("95 % CI", "p", "conclusion"):
-        table.add_column(heading, no_wrap=True)
-    for each in comparison.differences:
-        table.add_row(Text(f"{each.source} - {each.baseline}"), *_cells(each))
-    return table
-
-
-def _cells(each: Difference) -> list[str | Text]:
-    bounds = "" if each.ci95 is None else f"{each.ci95[0]:.4f} … {each.ci95[1]:.4f}"
-    conclusion = Text(each.conclusion, COLOURS.get(each.conclusion, "dim"))
-    return [f"{each.mean:.4f}", bounds, p_value_text(each.p_holm), conclusion]
-
-
-def p_value_text(p_value: float | None) -> str:
-    """A p-value in a table: `.012`, `<.001`."""
-    if p_value is None:
-        return ""
-    return "<.001" if p_value < 0.001 else f"{p_value:.3f}".removeprefix("0")
-
-
-def _new_table(title: str) -> Table:
-    return Table(
-        title=Text(title),
-        title_justify="left",
-        title_style="",
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
+    how_many = f", {len(comparison.differences)} comparisons" if len(comparison.differences) > 1 else ""
+    columns = (
+        name_column("first"),
+        name_column("second", "minus"),
+        number_column("difference", parts=INTERVAL),
+        number_column("p"),
+        Column("conclusion", wraps=True),
     )
+    rows = [
+        row_of(
+            each.source,
+            each.baseline,
+            interval(each.mean, each.ci95, DIGITS),
+            p_value(each.p_holm),
+            text(each.conclusion, role=ROLES.get(each.conclusion, "dim")),
+        )
+        for each in comparison.differences
+    ]
+    return Table(columns=columns, rows=rows, title=f"{which}: first minus second{how_many}")

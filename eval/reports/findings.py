@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
-from io import StringIO
 from typing import Any
 
-from rich.console import Console
-
 from ecsuite.eval.reports.console import Report
-from ecsuite.tables.table import as_frame
+from ecsuite.tables.forms import Form, rendered
+from ecsuite.tables.table import Table, as_frame
 
 ROWS = ("rows", "differences", "scores", "sources")
 """Keys of the lists in the results of the commands, of which the first that has something is the frame."""
@@ -36,17 +33,22 @@ class Findings(Mapping[str, Any]):
 
     def __str__(self) -> str:
         """The tables and notes as text."""
-        console = Console(file=StringIO(), width=100)
-        for table in self.report.tables:
-            console.print(table)
-        lines = [console.file.getvalue(), *self.report.notes]  # type: ignore[attr-defined]
-        return "\n".join(line.rstrip() for line in lines)
+        return rendered(self.report.tables, Form.TEXT, self.report.notes)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """The same in a notebook."""
-        return f"<pre>{escape(str(self))}</pre>"
+        return rendered(self.report.tables, Form.HTML, self.report.notes)
+
+    def table(self, number: int = 0) -> Table:
+        """One of its tables, which has all forms.
+
+        Args:
+            number: Which one, from 0.
+        """
+        table: Table = self.report.tables[number]
+        return table
 
     def to_frame(self) -> Any:
         """A `pandas.DataFrame` with a row for each model and grammar, or each difference.

@@ -4,11 +4,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group
+from rich.console import Console
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import METRICS, load_metric, metric_names, traits_of_metric
@@ -16,9 +15,10 @@ from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.side_by_side import computed
-from ecsuite.eval.reports.console import print_json, write_json
-from ecsuite.eval.reports.full_table import full_table
+from ecsuite.eval.reports.console import Report
+from ecsuite.eval.reports.full_table import full_tables
 from ecsuite.eval.reports.samples import Sample, samples_of
+from ecsuite.eval.reports.score_table import score_table
 from ecsuite.eval.reports.short_table import WIDTH, ShortTable
 from ecsuite.eval.statistics.counting import (
     concept_sets,
@@ -33,7 +33,9 @@ from ecsuite.eval.statistics.counting import (
 from ecsuite.eval.statistics.message_labels import message_labels_kept
 from ecsuite.files.format_numbers import with_format
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.tables.table import as_frame
+from ecsuite.tables.forms import Form
+from ecsuite.tables.table import Table, as_frame
+from ecsuite.tables.text import as_text
 
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run
@@ -78,7 +80,7 @@ class Scorecard(Mapping[str, Score]):
 
     def __str__(self) -> str:
         """The table as text."""
-        return _as_text(self.table(), WIDTH)
+        return as_text(self.short_table(), width=WIDTH)
 
     __repr__ = __str__
 
@@ -88,7 +90,7 @@ class Scorecard(Mapping[str, Score]):
         Args:
             width: Columns.
         """
-        return _as_text(self.full_table(), width)
+        return "\n".join(as_text(table, width=width) for table in self.full_tables())
 
     def _repr_html_(self) -> str:
         """The table in a notebook."""
@@ -134,31 +136,38 @@ class Scorecard(Mapping[str, Score]):
         }
         return data | {"score": found.value, "by_target": found.details["by_target"], "analysis": analysis}
 
-    def publish(self, *, out: Path | None, as_json: bool, is_full: bool = False) -> None:
-        """Write the requested file, and print JSON, the table, or the full table."""
-        if out is not None:
-            write_json(out, self.to_json())
-        if as_json:
-            print_json(self.to_json())
-        else:
-            Console().print(self.full_table() if is_full else self.table())
+    def publish(
+        self, *, out: Path | None, as_json: bool, form: Form = Form.TEXT, is_full: bool = False
+    ) -> None:
+        """Write the requested file, and print JSON, the short page, or a table in a form.
 
-    def table(self) -> ShortTable:
+        Args:
+            out: The file.
+            as_json: Whether JSON is printed.
+            form: Text is the short page; other forms have the table of scores.
+            is_full: Whether every score is printed with its details and signature.
+        """
+        tables = self.full_tables() if is_full else [self.table()]
+        report = Report(tables=tables, notes=(), data=self.to_json())
+        if as_json or is_full or form is not Form.TEXT:
+            report.publish(out=out, picture=None, as_json=as_json, form=form)
+            return
+        report.write(out)
+        Console(force_jupyter=False).print(self.short_table())
+
+    def table(self) -> Table:
+        """A row a score: value, interval, chance level, corrected p-value, conclusion; CSV has the signatures."""
+        return score_table(self.scores, self.conclusions)
+
+    def full_tables(self) -> list[Table]:
+        """Every score with what it means, its details and its signature, and the morphemes if they are measured."""
+        return full_tables(self.corpus, self.scores, self.conclusions)
+
+    def short_table(self) -> ShortTable:
         """The scorecard at a glance: the corpus, ten messages, and a line a score by question, with its conclusion."""
         return ShortTable(
             corpus=self.corpus, scores=self.scores, conclusions=self.conclusions, samples=self.samples
         )
-
-    def full_table(self) -> Group:
-        """Every score with what it means, its details and its signature."""
-        return full_table(self.corpus, self.scores, self.conclusions)
-
-
-def _as_text(table: ShortTable | Group, width: int) -> str:
-    """What a console of this width shows."""
-    file = StringIO()
-    Console(file=file, width=width).print(table)
-    return file.getvalue()
 
 
 def score_corpus(

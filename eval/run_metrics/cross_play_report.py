@@ -1,18 +1,19 @@
 """What senders and receivers understand of each other, as tables, JSON and a picture."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.run_metrics.pairings import Pairings
 from ecsuite.eval.statistics.crossed_means import CrossedMean
+from ecsuite.tables.cells import FEWEST, INTERVAL, estimate, percent
+from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 GROUPS = {
     "met": "pairs that met in training",
@@ -46,8 +47,12 @@ def report(pairings: Pairings) -> Report:
     tables = [_table("accuracy", pairings, pairings.accuracy)]
     if across.any():
         tables.append(_table("accuracy, symbols renamed", pairings, pairings.relabelled))
-    lines = GROUPS | {"relabelled": "pairs of two runs, symbols renamed"}
-    notes = [_line(lines[name], found) for name, found in groups.items()]
+    tables.append(_means(groups))
+    notes = [
+        "±: half of the 95 % interval of a mean over pairs, from a jackknife over agents, between runs over runs"
+    ]
+    if any(found["pairs"] < FEWEST for found in groups.values()):
+        notes.append(f"no interval: of fewer than {FEWEST} pairs it says nothing; train more seeds")
     notes.append(f"chance level: {pairings.chance:.1%}; {pairings.num_rounds:,} rounds a pair, nobody learns")
     if across.any():
         notes.append("renamed: the one-to-one names of symbols that fit the receiver's partner best")
@@ -58,19 +63,32 @@ def _mean(found: CrossedMean) -> dict[str, Any]:
     return {"accuracy": found.mean, "half_width": found.half_width}
 
 
-def _line(about: str, found: dict[str, Any]) -> str:
-    spread = "" if found["half_width"] is None else f" ± {found['half_width']:.1%}"
-    return f"{about}: {found['accuracy']:.1%}{spread} ({found['pairs']})"
+def _means(groups: Mapping[str, dict[str, Any]]) -> Table:
+    """The mean of each group of pairs."""
+    names = GROUPS | {"relabelled": "pairs of two runs, symbols renamed"}
+    rows = []
+    for name, found in groups.items():
+        half_width = found["half_width"] if found["pairs"] >= FEWEST else None
+        rows.append(
+            row_of(names[name], found["pairs"], estimate(found["accuracy"], half_width, as_percent=True))
+        )
+    columns = (
+        name_column("group", "means"),
+        number_column("pairs"),
+        number_column("accuracy", parts=INTERVAL),
+    )
+    return Table(columns=columns, rows=rows)
 
 
 def _table(title: str, pairings: Pairings, values: Any) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
-    table.add_column("sender \\ receiver")
-    for agent in pairings.receivers:
-        table.add_column(agent.name, justify="right")
-    for agent, row in zip(pairings.senders, values, strict=True):
-        table.add_row(agent.name, *("-" if np.isnan(each) else f"{each:.1%}" for each in row))
-    return table
+    """The accuracy of each pair."""
+    columns = [name_column("sender", "sender \\ receiver")]
+    columns += [number_column(agent.name, heading=agent.name) for agent in pairings.receivers]
+    rows = [
+        row_of(agent.name, *(percent(None if np.isnan(each) else each) for each in accuracies))
+        for agent, accuracies in zip(pairings.senders, values.tolist(), strict=True)
+    ]
+    return Table(columns=columns, rows=rows, title=title)
 
 
 def _draw(pairings: Pairings, *paths: Path) -> None:

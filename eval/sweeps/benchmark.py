@@ -92,8 +92,8 @@ class Sweeps(Benchmark[Study, Sweep]):
                 f"ecsuite sweep {self.source}"
             )
             return Report(tables=(), notes=tuple(lines), data=finding.to_json())
-        table = finding.table().rich() if finding.search is None else trials_table(finding.search)
+        table = finding.table() if finding.search is None else trials_table(finding.search)
         lines.append(
-            f"Runs in {runs}, all figures in {self.folder / SWEEP}; next: ecsuite table {self.folder} --latex"
+            f"Runs in {runs}, all figures in {self.folder / SWEEP}; next: ecsuite table {self.folder} --as latex"
         )
         return Report(tables=(table,), notes=tuple(lines), data=finding.to_json())

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,11 @@ from ecsuite.eval.records.source import Source, run_frame
 from ecsuite.eval.reports.scorecard import describe
 from ecsuite.eval.sweeps.grids import Settings
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
+from ecsuite.eval.sweeps.means_table import means_table
 from ecsuite.eval.sweeps.search import Search
 from ecsuite.eval.sweeps.standing import FollowedRun, Standing
 from ecsuite.eval.sweeps.study import Study
-from ecsuite.eval.sweeps.tables import Table, make_table
+from ecsuite.eval.sweeps.tables import make_table
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import sealed
 from ecsuite.files.format_numbers import with_format
@@ -28,6 +28,7 @@ from ecsuite.jobs.job import Result as JobResult
 from ecsuite.jobs.store import Store
 from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.errors import DivergedError
+from ecsuite.tables.table import Table
 
 NO_TRIES: Mapping[Job, Job] = {}
 """Where no run may be pruned."""
@@ -92,7 +93,7 @@ class Sweep(Sequence[SweptRun]):
         return str(self.table())
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
+        return self.table().html()
 
     def sources(self) -> list[Source]:
         """The runs with their records."""
@@ -101,7 +102,7 @@ class Sweep(Sequence[SweptRun]):
 
     def table(self) -> Table:
         """Means over seeds: accuracy and the metrics that were asked for."""
-        return make_table(self.sources())
+        return means_table(make_table(self.sources()))
 
     def to_frame(self) -> Any:
         """A row a run, as a `pandas.DataFrame`: settings, seed, measures and scores.

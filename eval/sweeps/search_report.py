@@ -5,11 +5,11 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
 from ecsuite.eval.sweeps.grids import Settings
+from ecsuite.eval.sweeps.means_table import setting_heading
 from ecsuite.eval.sweeps.study import Base
+from ecsuite.tables.cells import number, text
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 MOST_ROWS = 10
 """Trials in the table; the others are in the JSON."""
@@ -30,17 +30,17 @@ def trials_table(search: Mapping[str, Any]) -> Table:
             trial["number"],
         ),
     )
-    keys = list(trials[0]["settings"])
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("trial", justify="right")
-    for key in keys:
-        # A setting's section stands above its name, so that columns are as narrow as their values.
-        table.add_column(key.replace(".", "\n", 1), no_wrap=True)
-    table.add_column(search["objective"], justify="right", no_wrap=True)
+    settings = list(trials[0]["settings"])
+    columns = [name_column("trial"), *(Column(name, heading=setting_heading(name)) for name in settings)]
+    columns.append(number_column(search["objective"], search["objective"]))
+    rows = []
     for trial in trials[:MOST_ROWS]:
-        value = trial["state"] if trial["value"] is None else f"{trial['value']:.4f}"
-        table.add_row(str(trial["number"]), *(str(trial["settings"][key]) for key in keys), value)
-    return table
+        is_defined = trial["value"] is not None
+        value = number(trial["value"], 4) if is_defined else text(None, shown=trial["state"], role="dim")
+        rows.append(
+            row_of(text(trial["number"]), *(text(trial["settings"][name]) for name in settings), value)
+        )
+    return Table(columns=columns, rows=rows)
 
 
 def search_lines(search: Mapping[str, Any], base: Base) -> list[str]:

@@ -1,18 +1,10 @@
-"""A table over settings: a row for each combination, and for each figure the mean over seeds with its interval.
+"""Figures over settings: a row for each combination, and for each figure the mean over seeds with its interval."""
 
-It is written as text, Markdown, LaTeX (booktabs) or CSV.
-"""
-
-import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from io import StringIO
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table as RichTable
 
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.records.source import Source
@@ -40,12 +32,6 @@ class Cell:
     num_values: int
     is_best: bool = False
     """Whether it is the best of its column, or not told apart from that (see `best_of`)."""
-
-    def text(self) -> str:
-        """`0.412 ± 0.031`, or - if it is not defined."""
-        if self.mean is None:
-            return "-"
-        return f"{self.mean:.3f}" + ("" if self.half_width is None else f" ± {self.half_width:.3f}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,88 +61,6 @@ class Table:
     rows: tuple[Row, ...]
     """The rows, in the order of the runs."""
 
-    def __str__(self) -> str:
-        """The table as text of 100 columns."""
-        console = Console(file=StringIO(), width=100)
-        console.print(self.rich())
-        return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
-
-    def rich(self) -> RichTable:
-        """The table for a terminal."""
-        table = RichTable(box=SIMPLE_HEAD, pad_edge=False)
-        for heading in self.headings():
-            side: Literal["left", "right"] = "left" if heading in self.keys else "right"
-            # A setting's section stands above its name, so that columns are as narrow as their values.
-            table.add_column(heading.replace(".", "\n", 1), justify=side, no_wrap=True)
-        for row in self.rows:
-            table.add_row(*(f"[bold]{text}[/bold]" if best else text for text, best in self.marked(row)))
-        return table
-
-    def headings(self) -> list[str]:
-        """Headings of the columns."""
-        return [*self.keys, "runs", *self.figures]
-
-    def cells_of(self, row: Row) -> list[str]:
-        """The cells of a row as text."""
-        others = {"failed": row.num_failed, "not complete": row.num_incomplete}
-        told = ", ".join(f"{number} {what}" for what, number in others.items() if number)
-        runs = str(row.num_runs) + (f" ({told})" if told else "")
-        return [*map(str, row.settings), runs, *(cell.text() for cell in row.cells)]
-
-    def marked(self, row: Row) -> list[tuple[str, bool]]:
-        """The cells of a row as text, each with whether it is among the best of its column."""
-        texts = self.cells_of(row)
-        best = [False] * (len(texts) - len(row.cells)) + [cell.is_best for cell in row.cells]
-        return list(zip(texts, best, strict=True))
-
-    def markdown(self) -> str:
-        """The table in Markdown."""
-        headings = self.headings()
-        lines = [headings, ["---"] * len(self.keys) + ["---:"] * (len(headings) - len(self.keys))]
-        lines += [[f"**{text}**" if best else text for text, best in self.marked(row)] for row in self.rows]
-        return "".join(
-            "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines
-        )
-
-    def latex(self) -> str:
-        """The table in LaTeX, for the package booktabs."""
-        columns = "l" * len(self.keys) + "r" * (1 + len(self.figures))
-        lines = [" & ".join(map(_latex, self.headings())) + r" \\"]
-        rows = [
-            " & ".join(
-                rf"\textbf{{{_latex(text)}}}" if best else _latex(text) for text, best in self.marked(row)
-            )
-            + r" \\"
-            for row in self.rows
-        ]
-        return "\n".join(
-            [
-                rf"\begin{{tabular}}{{{columns}}}",
-                r"\toprule",
-                *lines,
-                r"\midrule",
-                *rows,
-                r"\bottomrule",
-                r"\end{tabular}",
-                "",
-            ]
-        )
-
-    def csv(self) -> str:
-        """The table as CSV: for each figure its mean, the bounds of its interval and the number of values."""
-        text = StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        parts = [f"{name}{part}" for name in self.figures for part in ("", "_low", "_high", "_n")]
-        writer.writerow([*self.keys, "runs", *parts])
-        for row in self.rows:
-            values: list[Any] = [*row.settings, row.num_runs]
-            for cell in row.cells:
-                known = cell.mean is not None and cell.half_width is not None
-                bounds = [cell.mean - cell.half_width, cell.mean + cell.half_width] if known else ["", ""]  # type: ignore[operator]
-                values += ["" if cell.mean is None else cell.mean, *bounds, cell.num_values]
-            writer.writerow(values)
-        return text.getvalue()
-
     def to_json(self) -> dict[str, Any]:
         """The table as JSON-ready data."""
         return {
@@ -179,14 +83,6 @@ class Table:
                 for row in self.rows
             ]
         }
-
-
-FORMS: Mapping[str, Callable[[Table], str]] = {
-    "markdown": Table.markdown,
-    "latex": Table.latex,
-    "csv": Table.csv,
-}
-"""Forms of a table besides text."""
 
 
 def make_table(
@@ -299,19 +195,3 @@ def _p_value(one: Sequence[float], other: Sequence[float]) -> float:
         return float(np.mean(one) == np.mean(other))
     p_value = unpaired_difference(np.asarray(one), np.asarray(other)).p_value
     return 1.0 if p_value is None else p_value
-
-
-def _latex(text: str) -> str:
-    """Text with LaTeX's own characters escaped."""
-    return text.translate(_LATEX)
-
-
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "±": r"$\pm$",
-        **{character: rf"\{character}" for character in "_%&#${}"},
-    }
-)

@@ -40,8 +40,8 @@ def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
     code, out, err = ecsuite(*arguments, "--out", "deep/rows.json", "--plot", "deep/figure.png")
     assert (code, err) == (0, "2 jobs: 0 kept in runs/cbm, 2 to compute with 1 process\n")
     lines = out.splitlines()
-    assert [line.split()[0] for line in lines if line.startswith(" thing")] == ["thing_gs", "thing_qt"]
-    assert sum(line.startswith("   the paper") for line in lines) == 2
+    assert [line.split()[0] for line in lines if line.startswith("thing")] == ["thing_gs", "thing_qt"]
+    assert sum(line.startswith("  the paper") for line in lines) == 2
     assert sum(line.startswith(("holds: ", "DOES NOT HOLD: ")) for line in lines) == 3
     assert Path("deep/figure.png").read_bytes().startswith(b"\x89PNG")
     data = json.loads(Path("deep/rows.json").read_text())

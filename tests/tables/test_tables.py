@@ -15,8 +15,8 @@ from rich.console import Console
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import COUNTED, count, estimate, interval, nothing, number, p_value, percent, text
 from ecsuite.tables.forms import Form, publish, rendered
-from ecsuite.tables.table import Column, Table, figure, key, row
-from ecsuite.tables.text import as_text, print_on_terminal, renderables
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
+from ecsuite.tables.text import as_text, print_on_terminal
 
 HOSTILE = (
     "x[gru]", "x[/gru]", "[bold]x[/bold]", r"$\a_b%&#{}~^\`", "$x$", "<b>x</b>", "&amp;", "a|b", "a\\|b", "=1+1",
@@ -28,8 +28,8 @@ HOSTILE = (
 
 
 def table_of(*names, **settings):
-    rows = [row(text(name), number(0.25, 2)) for name in names]
-    columns = (key("name", heading=names[0] if names else None), figure("value"))
+    rows = [row_of(text(name), number(0.25, 2)) for name in names]
+    columns = (name_column("name", heading=names[0] if names else None), number_column("value"))
     return Table(columns=columns, rows=rows, **settings)
 
 
@@ -128,9 +128,12 @@ def test_latex_of_any_names_compiles(tmp_path, number_of_copies):
 
 
 def results(num_figures=12, name="a source with a long name"):
-    columns = (key("source"), *(figure(f"figure_{place}", parts=COUNTED) for place in range(num_figures)))
+    columns = (
+        name_column("source"),
+        *(number_column(f"figure_{place}", parts=COUNTED) for place in range(num_figures)),
+    )
     cells = [estimate(0.12345678901 + place, 0.05, 3, num_values=4) for place in range(num_figures)]
-    return Table(columns=columns, rows=[row(text(name), *cells)])
+    return Table(columns=columns, rows=[row_of(text(name), *cells)])
 
 
 def test_nothing_is_cut_in_a_file(capsys):
@@ -155,10 +158,9 @@ def test_on_a_terminal_figures_are_whole_and_go_on_below(width):
 
 
 def test_sentences_go_on_below_and_names_are_folded():
-    columns = (key("name"), Column("about", wraps=True), figure("value"))
-    table = Table(columns=columns, rows=[row("n" * 30, "some words " * 9, number(1.5, 1))])
-    console = Console(width=50)
-    lines = "".join(as_text(part, width=50) for part in renderables(table, console)).splitlines()
+    columns = (name_column("name"), Column("about", wraps=True), number_column("value"))
+    table = Table(columns=columns, rows=[row_of("n" * 30, "some words " * 9, number(1.5, 1))])
+    lines = as_text(table, width=50).splitlines()
     assert max(map(len, lines)) <= 50 and "".join(lines[2:]).count("n") == 30
     assert sum(line.count("some") for line in lines) == 9 and sum("1.5" in line for line in lines) == 1
     assert max(map(len, str(table).splitlines())) <= 100 and "n" * 30 in str(table)
@@ -167,21 +169,21 @@ def test_sentences_go_on_below_and_names_are_folded():
 def test_values_are_whole_and_bounds_have_columns_of_their_own():
     table = Table(
         columns=(
-            key("name"),
-            figure("a", parts=COUNTED),
-            figure("b", parts=("low", "high")),
-            figure("p"),
-            figure("n"),
+            name_column("name"),
+            number_column("a", parts=COUNTED),
+            number_column("b", parts=("low", "high")),
+            number_column("p"),
+            number_column("n"),
         ),
         rows=[
-            row(
+            row_of(
                 "x",
                 estimate(1 / 3, 0.1, 2, num_values=5),
                 interval(0.5, (0.25, 0.75), 2),
                 p_value(0.0004),
                 12_345,
             ),
-            row("y", estimate(None, None), interval(None, None), p_value(None), None),
+            row_of("y", estimate(None, None), interval(None, None), p_value(None), None),
         ],
     )
     [one, two] = csv.DictReader(io.StringIO(table.csv()))
@@ -211,23 +213,23 @@ def test_numbers_are_written_in_one_way():
         estimate(0.297, 0.42, as_percent=True).text == "29.7% ± 42.0%"
         and estimate(0.5, None, 1).text == "0.5"
     )
-    assert estimate(0.5, 0.1, 1, is_stacked=True).lines == ("0.5", "± 0.1")
+    assert estimate(0.5, 0.1, 1, is_stacked=True).lines == ("0.5", "±0.1")
 
 
 def test_what_repeats_is_shown_once_but_kept():
-    columns = (key("game", merges=True), key("part", merges=True), figure("value"))
-    rows = [row("a", "x", 1), row("a", "x", 2), row("b", "x", 3)]
+    columns = (name_column("game", merges=True), name_column("part", merges=True), number_column("value"))
+    rows = [row_of("a", "x", 1), row_of("a", "x", 2), row_of("b", "x", 3)]
     table = Table(columns=columns, rows=rows)
     assert [line.split() for line in str(table).splitlines()[2:]] == [["a", "x", "1"], ["2"], ["b", "x", "3"]]
     assert table.csv().splitlines()[1:] == ["a,x,1", "a,x,2", "b,x,3"]
 
 
 def test_roles_and_sections():
-    columns = (key("name"), figure("value"), Column("signature", is_shown=False))
+    columns = (name_column("name"), number_column("value"), Column("signature", is_shown=False))
     rows = [
-        row("a", number(0.5, 1, role="best"), "s1", ends_section=True),
-        row("b", number(-0.25, 2), "s2", role="dim"),
-        row("c", nothing("none"), None),
+        row_of("a", number(0.5, 1, role="best"), "s1", ends_section=True),
+        row_of("b", number(-0.25, 2), "s2", role="dim"),
+        row_of("c", nothing("none"), None),
     ]
     table = Table(columns=columns, rows=rows)
     assert "| a | **0.5** |\n| *b* | *-0.25* |\n| c | *none* |" in table.markdown()
@@ -240,7 +242,7 @@ def test_a_table_without_rows_has_its_head():
     assert str(table).splitlines()[1].split() == ["name", "value"] and table.csv() == "name,value\n"
     assert r"\toprule" in table.latex() and table.to_frame().shape == (0, 2)
     with pytest.raises(ValueError, match="expected 2 cells in a row, got 1"):
-        Table(columns=table.columns, rows=[row("a")])
+        Table(columns=table.columns, rows=[row_of("a")])
 
 
 def test_several_tables_have_an_empty_line_between_them():

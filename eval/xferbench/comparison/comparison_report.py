@@ -1,25 +1,20 @@
 """Tables of a comparison: scores, differences (to a baseline or of each pair; by language), writing systems."""
 
-from collections.abc import Sequence
-
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Mapping
 
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.reports.difference_tables import p_value_text
-from ecsuite.eval.statistics.differences import Difference, Interval
+from ecsuite.eval.statistics.differences import Difference
 from ecsuite.eval.xferbench.comparison.comparison import Comparison
 from ecsuite.eval.xferbench.comparison.differences import in_words
 from ecsuite.eval.xferbench.comparison.drawing import draw_comparison
 from ecsuite.eval.xferbench.comparison.writing_systems import WritingMatrix
+from ecsuite.tables.cells import INTERVAL, Cell, Role, interval, nothing, number, p_value, text
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
-WIDTH = 80
-"""Width of a terminal in characters."""
-NAME_WIDTH = 24
-"""Maximum width of source names in tables."""
-NARROW_NAME_WIDTH = 19
-"""The same in tables of ten languages."""
+DIGITS = 3
+"""Decimals of scores and differences."""
+ROLES: Mapping[str, Role] = {"better": "good", "worse": "bad"}
+"""What conclusions stand for."""
 
 
 def report(comparison: Comparison) -> Report:
@@ -38,7 +33,7 @@ def tables(comparison: Comparison) -> list[Table]:
     if comparison.baseline is None and comparison.differences:
         tables.append(_pair_table(comparison))
     if comparison.differences:
-        tables += language_tables(comparison)
+        tables.append(_language_table(comparison))
     for matrix, what in ((comparison.scripts, "script"), (comparison.kinds, "type of writing system")):
         if matrix is not None:
             tables.append(_writing_table(matrix, what))
@@ -47,110 +42,94 @@ def tables(comparison: Comparison) -> list[Table]:
 
 def score_table(comparison: Comparison) -> Table:
     """Scores, and differences to the baseline with their conclusions."""
-    table = _new_table("source", NAME_WIDTH, ("score", "seeds"))
-    if comparison.baseline is not None:
-        _add_difference_columns(table)
+    has_seeds = any(each.deviation is not None for each in comparison.results)
+    columns = [
+        name_column("source"),
+        number_column("score"),
+        number_column("sd", "SD of seeds", is_shown=has_seeds),
+        number_column("seeds"),
+    ]
+    columns += [] if comparison.baseline is None else _DIFFERENCE
     of_source = {each.source: each for each in comparison.differences}
+    rows = []
     for result in comparison.results:
-        spread = "" if result.deviation is None else f" ±{_short(result.deviation)}"
-        cells: list[str | Text] = [f"{result.score:.3f}{spread}", str(len(result.seeds))]
+        cells = [number(result.score, DIGITS), number(result.deviation, DIGITS)]
+        differences: list[Cell] = []
         if result is comparison.baseline:
-            cells += [Text("baseline", "dim"), "", ""]
+            differences = [nothing(), text("baseline", role="dim")]
         elif comparison.baseline is not None:
-            cells += _difference_cells(of_source[result.name])
-        table.add_row(Text(result.name), *cells)
+            differences = _difference(of_source[result.name])
+        rows.append(row_of(result.name, *cells, len(result.seeds), *differences))
     correction = "" if comparison.baseline is None else _how_many(comparison)
-    return _titled(f"XferBench, nats per token, lower is better\n{comparison.signature}{correction}", table)
+    title = f"XferBench, nats per token, lower is better{correction}"
+    return Table(columns=columns, rows=rows, title=title, notes=[comparison.signature])
 
 
-def language_tables(comparison: Comparison) -> list[Table]:
-    """Differences by language; several tables if a terminal is too narrow for all languages."""
+def _language_table(comparison: Comparison) -> Table:
+    """Differences by language."""
     against = "the second source" if comparison.baseline is None else comparison.baseline.name
-    rows = {
-        target: [_short(each.details["by_target"][target]) for each in comparison.differences]
-        for target in comparison.targets
-    }
-    width = 1 + max(len(text) for target, cells in rows.items() for text in (target, *cells))
-    at_once = max(1, (WIDTH - NARROW_NAME_WIDTH) // width)
-    tables = []
-    for start in range(0, len(comparison.targets), at_once):
-        targets = comparison.targets[start : start + at_once]
-        table = _new_table("source", NARROW_NAME_WIDTH, targets, gap=1)
-        for number, each in enumerate(comparison.differences):
-            table.add_row(_label(comparison, each), *(rows[target][number] for target in targets))
-        tables.append(_titled(f"Difference to {against} by language, nats per token", table))
-    return tables
+    columns = [*_sources(comparison), *(number_column(target, target) for target in comparison.targets)]
+    rows = [
+        row_of(
+            *_names(comparison, each),
+            *(
+                number(each.details["by_target"][target], DIGITS, is_bare=True)
+                for target in comparison.targets
+            ),
+        )
+        for each in comparison.differences
+    ]
+    return Table(columns=columns, rows=rows, title=f"Difference to {against} by language, nats per token")
 
 
 def _pair_table(comparison: Comparison) -> Table:
     """Differences of all pairs of sources."""
-    table = _new_table("sources", NAME_WIDTH + 12)
-    _add_difference_columns(table)
-    table.add_column("p", justify="right", no_wrap=True)
-    for each in comparison.differences:
-        table.add_row(_label(comparison, each), *_difference_cells(each), p_value_text(each.p_holm))
-    return _titled(
-        "All pairs: first minus second; better: the first is better" + _how_many(comparison), table
-    )
+    rows = [
+        row_of(*_names(comparison, each), *_difference(each), p_value(each.p_holm))
+        for each in comparison.differences
+    ]
+    title = "All pairs: first minus second; better: the first is better" + _how_many(comparison)
+    columns = (*_sources(comparison), *_DIFFERENCE, number_column("p"))
+    return Table(columns=columns, rows=rows, title=title)
 
 
 def _how_many(comparison: Comparison) -> str:
     """Number of comparisons and their correction, for a title."""
     number = comparison.num_comparisons
-    return f"\n{number} comparisons, corrected by Holm's procedure" if number > 1 else ""
+    return f"; {number} comparisons, corrected by Holm's procedure" if number > 1 else ""
 
 
-def _label(comparison: Comparison, each: Difference) -> Text:
-    return Text(each.source if comparison.baseline is not None else f"{each.source} - {each.baseline}")
+def _sources(comparison: Comparison) -> list[Column]:
+    """The columns of the names: of each pair without a baseline."""
+    if comparison.baseline is not None:
+        return [name_column("source")]
+    return [name_column("source"), name_column("baseline", "minus")]
 
 
-def _new_table(first: str, width: int, numbers: Sequence[str] = (), *, gap: int = 2) -> Table:
-    """A table with a column of names, at most `width` wide, columns of numbers, and `gap` spaces between columns."""
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
-    table.add_column(first, max_width=width, overflow="fold")
-    for heading in numbers:
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
+def _names(comparison: Comparison, each: Difference) -> list[str]:
+    return [each.source] if comparison.baseline is not None else [each.source, each.baseline]
 
 
-def _titled(title: str, table: Table) -> Table:
-    """A table with a title, which may be wider than the table, and an empty line below."""
-    whole = Table.grid()
-    whole.add_row(Text(title, overflow="fold"))
-    whole.add_row(table)
-    whole.add_row("")
-    return whole
+_DIFFERENCE = [
+    number_column("difference", "difference [95 %]", parts=INTERVAL),
+    Column("conclusion", wraps=True),
+]
 
 
-def _add_difference_columns(table: Table) -> None:
-    table.add_column("difference", justify="right", no_wrap=True)
-    table.add_column("95 % CI", no_wrap=True)
-    table.add_column("conclusion", no_wrap=True)
-
-
-def _difference_cells(each: Difference) -> list[str | Text]:
+def _difference(each: Difference) -> list[Cell]:
     words = in_words(each)
-    style = {"better": "green", "worse": "red"}.get(words, "dim")
-    if style != "dim" and each.details["seed_error"] is None:
-        words, style = f"{words} (these models)", "dim"
-    return [_short(each.mean), _interval(each.ci95), Text(words, style)]
+    role = ROLES.get(words, "dim")
+    if role != "dim" and each.details["seed_error"] is None:
+        words, role = f"{words} (these models)", "dim"
+    return [interval(each.mean, each.ci95, DIGITS), text(words, role=role)]
 
 
 def _writing_table(matrix: WritingMatrix, what: str) -> Table:
     """Mean normalised scores of human sources by writing system of source and target."""
-    table = _new_table("source", NAME_WIDTH, matrix.targets)
-    for source, row in zip(matrix.sources, matrix.values, strict=True):
-        table.add_row(source, *(f"{value:.2f}" for value in row))
-    return _titled(
-        f"Human sources (rows) and targets (columns) by {what}: normalised scores, lower is better", table
-    )
-
-
-def _interval(interval: Interval | None) -> str:
-    return "" if interval is None else f"{_short(interval[0])} … {_short(interval[1])}"
-
-
-def _short(value: float) -> str:
-    """Three decimals without a leading zero: -.035."""
-    text = f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
-    return ".000" if text == "-.000" else text
+    columns = [name_column("source"), *(number_column(target, target) for target in matrix.targets)]
+    rows = [
+        row_of(source, *(number(float(value), 2) for value in values))
+        for source, values in zip(matrix.sources, matrix.values, strict=True)
+    ]
+    title = f"Human sources (rows) and targets (columns) by {what}: normalised scores, lower is better"
+    return Table(columns=columns, rows=rows, title=title)

@@ -6,9 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
 from ecsuite.eval.comparison.differences import differing_parts, require_comparable
 from ecsuite.eval.comparison.gathering import gather
 from ecsuite.eval.comparison.results import UNSIGNED
@@ -19,6 +16,8 @@ from ecsuite.eval.xferbench.comparison.correlation import Correlation, correlate
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
 from ecsuite.runtime.errors import ConfigError, shown, unknown_name
+from ecsuite.tables.cells import INTERVAL, interval
+from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 METRICS = ("chrf", "bleu")
 """Metrics of translation; higher is better."""
@@ -115,19 +114,13 @@ def _entries(file: Path, metric: str, *, lenient: bool) -> Iterator[tuple[str, s
 
 def _report(found: Mapping[str, Correlation], *, title: str, signature: str, notes: Sequence[str]) -> Report:
     """A table with a row per setting and a column per coefficient, and notes."""
-    table = Table(
-        title=f"{title}\n{signature}", title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False
-    )
-    table.add_column("setting", no_wrap=True)
-    table.add_column("sources", justify="right")
-    for name in STATISTICS:
-        table.add_column(f"{name}\n95 % CI", justify="right", no_wrap=True)
+    columns = [name_column("setting"), number_column("sources")]
+    columns += [number_column(name, (name, "95 % CI"), parts=INTERVAL) for name in STATISTICS]
+    rows = []
     for setting, correlation in found.items():
-        cells = [
-            f"{each.value:.2f}" + ("" if each.ci95 is None else f"\n{each.ci95[0]:.2f} … {each.ci95[1]:.2f}")
-            for each in correlation.coefficients
-        ]
-        table.add_row(setting or "all", str(len(correlation.sources)), *cells)
+        cells = (interval(each.value, each.ci95, 2, is_stacked=True) for each in correlation.coefficients)
+        rows.append(row_of(setting or "all", len(correlation.sources), *cells))
+    table = Table(columns=columns, rows=rows, title=title, notes=[signature])
     lines = [
         "A negative correlation means agreement: lower XferBench is better. 95 % CI: BCa bootstrap over sources.",
         *notes,

@@ -10,7 +10,7 @@ from ecsuite.eval.reports.console import Report
 from ecsuite.eval.xtreme.scoring.tables import LANGUAGE_COLUMNS, language_cells, points
 from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS, main_score, task_score
 from ecsuite.runtime.errors import look_up
-from ecsuite.tables.table import Column, Table, figure, row
+from ecsuite.tables.table import Column, Table, number_column, row_of
 
 VERSION = 1
 """Incremented whenever the same data would give a different value."""
@@ -70,10 +70,12 @@ def _table(name: str, baseline: str, by_language: dict[str, dict[str, Any]]) -> 
     for code, scored in by_language.items():
         figures = [*(scored["metrics"][metric] for metric in shown), main_score(name, scored["chance"])]
         is_last = code == list(by_language)[-1]
-        rows.append(row(*language_cells(code), scored["split"], *map(points, figures), ends_section=is_last))
+        rows.append(
+            row_of(*language_cells(code), scored["split"], *map(points, figures), ends_section=is_last)
+        )
     mean = points(task_score(name, {code: scored["metrics"] for code, scored in by_language.items()}))
-    rows.append(row("", "mean", None, None, None, mean, *[None] * len(shown)))
-    columns = (*(figure(metric, METRIC_TITLES[metric]) for metric in shown), figure("chance"))
+    rows.append(row_of("", "mean", None, None, None, mean, *[None] * len(shown)))
+    columns = (*(number_column(metric, METRIC_TITLES[metric]) for metric in shown), number_column("chance"))
     return Table(
         columns=(*LANGUAGE_COLUMNS, Column("split"), *columns), rows=rows, title=f"{task.title}: {baseline}"
     )

@@ -10,7 +10,7 @@ from ecsuite.eval.xtreme.scoring.tables import (
     points,
 )
 from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, average, main_score
-from ecsuite.tables.table import Column, Table, figure, key, row
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 GROUPS = {
     "classification": "classification",
@@ -37,13 +37,13 @@ def _summary(evaluation: Evaluation) -> Table:
         metrics = ", ".join(METRIC_TITLES[metric] for metric in task.main)
         is_last = task.name == list(evaluation.tasks)[-1]
         languages = num_languages(task, result.by_language)
-        rows.append(row(task.title, languages, metrics, *map(points, figures), ends_section=is_last))
+        rows.append(row_of(task.title, languages, metrics, *map(points, figures), ends_section=is_last))
     for group, title in GROUPS.items():
         if group in evaluation.groups:
-            rows.append(row(title, None, None, points(evaluation.groups[group]), None, None, None, None))
-    columns = (key("task"), Column("languages", align="right"), Column("metric"))
+            rows.append(row_of(title, None, None, points(evaluation.groups[group]), None, None, None, None))
+    columns = (name_column("task"), Column("languages", align="right"), Column("metric"))
     names = ("score", "English", "others", "gap", "chance")
-    return Table(columns=(*columns, *map(figure, names)), rows=rows)
+    return Table(columns=(*columns, *map(number_column, names)), rows=rows)
 
 
 def _by_language(evaluation: Evaluation) -> Table:
@@ -51,7 +51,7 @@ def _by_language(evaluation: Evaluation) -> Table:
     results = evaluation.tasks
     codes = {code for result in results.values() for code in result.by_language}
     rows = [
-        row(
+        row_of(
             *language_cells(code),
             *(
                 points(main_score(task, result.by_language[code]) if code in result.by_language else None)
@@ -60,7 +60,9 @@ def _by_language(evaluation: Evaluation) -> Table:
         )
         for code in by_family(codes)
     ]
-    columns = [figure(task, result.task.short_title or result.task.title) for task, result in results.items()]
+    columns = [
+        number_column(task, result.task.short_title or result.task.title) for task, result in results.items()
+    ]
     return Table(columns=(*LANGUAGE_COLUMNS, *columns), rows=rows)
 
 

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.xtreme.scoring.task import Task
 from ecsuite.tables.cells import Cell, number
-from ecsuite.tables.table import Column, key
+from ecsuite.tables.table import Column, name_column
 
-LANGUAGE_COLUMNS = (key("code", ""), Column("language"), Column("family"), Column("script"))
+LANGUAGE_COLUMNS = (name_column("code", ""), Column("language"), Column("family"), Column("script"))
 """The columns of `language_cells`."""
 
 

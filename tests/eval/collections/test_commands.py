@@ -24,7 +24,7 @@ def test_one_table_that_resumes_and_is_correlated(ecsuite, paths):
     assert code == 0, err
     assert "7 corpora of 3 systems; next: ecsuite correlate FILE.json" in out
     assert "egg-disc/4-attr" in out and "rlupus/9-player.run-3" in out
-    assert all(len(line) <= 80 for line in out.splitlines())
+    assert all(len(line) <= 100 for line in out.splitlines())
     _, out, _ = ecsuite("score", *paths, "--plan")
     number = out.splitlines()[-1].split()[0]
     assert f"{number} jobs: {number} found in runs/xferbench, 0 to compute" in out

@@ -10,7 +10,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.benchmark import Collections
 from ecsuite.eval.collections.jobs import Content, is_job, plan_member, score_file
 from ecsuite.eval.collections.members import members_of
-from ecsuite.eval.collections.report import report, write_csv
+from ecsuite.eval.collections.report import report, table_of
 from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.collections.study import CollectionStudy
 from ecsuite.eval.metrics.score import Score
@@ -70,10 +70,9 @@ def test_scores_are_those_of_one_corpus_and_are_kept(collection, tmp_path):
     assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.json")} == times
 
 
-def test_the_table_has_a_row_for_each_corpus(collection, tmp_path):
+def test_the_table_has_a_row_for_each_corpus(collection):
     scored = scores_of(collection)
-    write_csv(tmp_path / "t.csv", scored)
-    rows = list(csv.DictReader((tmp_path / "t.csv").read_text().splitlines()))
+    rows = list(csv.DictReader(table_of(scored).csv().splitlines()))
     assert [row["name"] for row in rows] == [member.name for member in members_of(collection)]
     assert (
         rows[0]["num_messages"] == "20" and rows[0]["Line Count"] == "20" and rows[0]["system"] == "egg-disc"

@@ -100,10 +100,9 @@ def test_nothing_in_common_is_told():
 
 def test_the_table_names_the_better_one():
     [table] = report(compared([FIRST, SECOND])).tables
-    conclusions = [str(cell) for cell in table.columns[-1].cells]
+    conclusions = table.to_frame()["conclusion"].tolist()
     assert conclusions == ["inside the noise", "b better"]
-    arrows = [str(cell) for cell in table.columns[1].cells]
-    assert arrows == ["↑", "↑"]
+    assert str(table).count("↑") == 2 and "b better" in str(table)
 
 
 def test_games_are_not_ranked_by_mini():
@@ -128,7 +127,7 @@ def test_corpora_that_mini_reads_unequally_often_are_not_ranked():
     assert line.startswith(
         "xferbench: passes per epoch differ: a 2.27, b 1; compare corpora of equally many symbols"
     )
-    assert [str(cell) for cell in shown.tables[0].columns[-1].cells] == ["unknown"]
+    assert shown.tables[0].to_frame()["conclusion"].tolist() == ["unknown"]
 
 
 def test_commands(ecsuite, tmp_path):

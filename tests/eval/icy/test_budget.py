@@ -56,8 +56,8 @@ def test_concat_reaches_the_target_and_every_cell_has_its_floor(rows):
 
 def test_colours_are_those_of_the_paper(rows):
     cell = rows[0].cells[0]
-    styles = [replace(cell, mean=mean).style for mean in (0.49, 0.5, 0.8, 0.81, None)]
-    assert styles == ["red", "", "", "green", "dim"]
+    outcomes = [replace(cell, mean=mean).outcome for mean in (0.49, 0.5, 0.8, 0.81, None)]
+    assert outcomes == ["bad", "", "", "good", ""]
 
 
 def test_the_paper_s_figures_are_below_ours(rows, printed):

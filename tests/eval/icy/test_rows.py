@@ -69,20 +69,20 @@ def cell(mean, half_width=None, num_censored=0, num_runs=2, is_early=False):
 
 
 def shown(what, cap=20.0):
-    text = row_cell(what, cap)
-    return text.plain, text.style
+    found = row_cell(what, cap)
+    return "\n".join(found.lines), found.role
 
 
 @pytest.mark.parametrize(
     ("what", "text", "style"),
     [
-        (cell(2.5, 0.5), "2.50\n±0.50", "green"),
-        (cell(6.66), "6.66", "green"),
+        (cell(2.5, 0.5), "2.50\n±0.50", "good"),
+        (cell(6.66), "6.66", "good"),
         (cell(6.67), "6.67", ""),
         (cell(12.34, 1.25), "12.3\n±1.2", ""),
         (cell(123.4, 10.6), "123\n±11", ""),
-        (cell(20.0, 0.0, 2), ">20", "red"),
-        (cell(5.0, None, 2, is_early=True), "stopped early", "red"),
+        (cell(20.0, 0.0, 2), ">20", "bad"),
+        (cell(5.0, None, 2, is_early=True), "stopped early", "bad"),
         (cell(12.5, None, 1), "≥12.5\n1/2 capped", ""),
         (cell(11 / 3, None, 2, 3, is_early=True), "≥3.67\n2/3 stopped", ""),
         (cell(None, num_runs=0), "none", "dim"),

@@ -32,7 +32,7 @@ XFERBENCH = Score(
 
 def lines_of(card, width=80, encoding="utf-8"):
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    Console(file=stream, width=width).print(card.table())
+    Console(file=stream, width=width).print(card.short_table())
     stream.flush()
     return stream.buffer.getvalue().decode(encoding).splitlines()
 
@@ -101,7 +101,7 @@ def test_what_is_as_by_chance_is_grey(cards):
     )  # fmt: skip
     stream = io.StringIO()
     console = Console(file=stream, width=80, force_terminal=True, color_system="standard")
-    console.print(replace(cards["run"], scores=(found,)).table())
+    console.print(replace(cards["run"], scores=(found,)).short_table())
     row = next(line for line in stream.getvalue().splitlines() if "topsim" in line)
     assert row.startswith("\x1b[2m") and "as by chance" in row
 

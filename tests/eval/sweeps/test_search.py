@@ -114,8 +114,9 @@ def test_a_run_worse_than_earlier_ones_is_ended_and_no_whole_one(searched, small
     pruned = [run for run in sweep if run.training["stopped"] == "pruned"]
     assert pruned and all(run.training["step"] < run.training["num_steps"] for run in pruned)
     assert all(run.scores == () for run in pruned)
-    row = next(row for row in sweep.table().rows if row.num_incomplete)
-    assert row.num_runs == 0 and row.cells[0].mean is None
+    frame = sweep.table().to_frame()
+    incomplete = frame[frame["runs_incomplete"] > 0]
+    assert len(incomplete) and (incomplete["runs"] == 0).all() and incomplete["accuracy"].isna().all()
     again = searched(**changes)
     assert again.search == sweep.search and again.runs == sweep.runs
     # Without pruning, the run goes on to what it would have been.

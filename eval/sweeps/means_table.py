@@ -1,0 +1,47 @@
+"""Figures over settings as a table: a row for each combination, the best figure of each column marked."""
+
+from ecsuite.eval.sweeps import tables
+from ecsuite.tables.cells import COUNTED, Cell, estimate, text
+from ecsuite.tables.table import Table, name_column, number_column, row_of
+
+DIGITS = 3
+"""Decimals of figures."""
+LEFT_OUT = ("failed", "incomplete")
+"""Runs that are not in the means, in CSV and frames."""
+
+
+def means_table(means: tables.Table) -> Table:
+    """A row a combination of settings, a column a figure; bold: the best, and what no test tells apart from it."""
+    columns = [name_column(name, setting_heading(name)) for name in means.keys]
+    columns += [
+        number_column("runs", parts=LEFT_OUT),
+        *(number_column(each, each, parts=COUNTED) for each in means.figures),
+    ]
+    rows = []
+    for each in means.rows:
+        left_out = (each.num_failed, each.num_incomplete)
+        words = [
+            f"{number} {word}"
+            for number, word in zip(left_out, ("failed", "not complete"), strict=True)
+            if number
+        ]
+        shown = f"{each.num_runs:,}" + (f" ({', '.join(words)})" if words else "")
+        runs = Cell(value=each.num_runs, lines=(shown,), parts=dict(zip(LEFT_OUT, left_out, strict=True)))
+        cells = (
+            estimate(
+                cell.mean,
+                cell.half_width,
+                DIGITS,
+                num_values=cell.num_values,
+                role="best" if cell.is_best else "",
+            )
+            for cell in each.cells
+        )
+        rows.append(row_of(*map(text, each.settings), runs, *cells))
+    return Table(columns=columns, rows=rows)
+
+
+def setting_heading(name: str) -> tuple[str, ...]:
+    """The name of a setting with its section above it, so that a column is as narrow as its values."""
+    section, point, rest = name.partition(".")
+    return (section + point, rest) if point else (section,)
