@@ -19,7 +19,7 @@ from ecsuite.eval.statistics.differences import ALPHA, Interval
 from ecsuite.eval.statistics.distributions import normal_quantile
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.tables.cells import estimate, nothing, number
-from ecsuite.tables.table import Table, figure, key, row
+from ecsuite.tables.table import Table, number_column, name_column, row_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,15 +95,15 @@ def _means(sources: Sequence[Source], name: str) -> Iterable[SeedMean]:
 def table(means: Sequence[SeedMean], title: str) -> Table:
     """A row a score: mean with its interval over seeds, and the two spreads."""
     columns = (
-        key("score"),
-        figure("mean", "mean ± 95 % over seeds", parts=("low", "high", "n")),
-        figure("sd", "sd over seeds"),
-        figure("between_sd", "between trainings"),
-        figure("within_sd", "within a corpus"),
-        figure("seeds"),
+        name_column("score"),
+        number_column("mean", "mean ± 95 % over seeds", parts=("low", "high", "n")),
+        number_column("sd", "sd over seeds"),
+        number_column("between_sd", "between trainings"),
+        number_column("within_sd", "within a corpus"),
+        number_column("seeds"),
     )
     rows = [
-        row(
+        row_of(
             each.name,
             estimate(
                 each.mean, None if each.ci95 is None else each.ci95[1] - each.mean, num_values=len(each.seeds)
