@@ -19,7 +19,7 @@ from ecsuite.eval.statistics.differences import ALPHA, Interval
 from ecsuite.eval.statistics.distributions import normal_quantile
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.tables.cells import estimate, nothing, number
-from ecsuite.tables.table import Table, number_column, name_column, row_of
+from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
