@@ -338,16 +338,23 @@ def sweep(
     )
 
 
-def results(*paths: str | Path) -> Any:
-    """A row a run of sweeps and run folders: settings, seed, measures and scores, as a `pandas.DataFrame`.
+def results(*paths: str | Path, rows: str = "run") -> Any:
+    """What is known of runs, sweeps, collections and files of scores, as a `pandas.DataFrame`.
+
+    Args:
+        *paths: Their folders and files.
+        rows: `run`: a row a run with its settings, seed, status, measures and scores. `value`: the record table, a row
+            a value, with the source, settings, unit (whole, a seed and target language, a speaker, a pair), sizes, 95 %
+            interval, chance level, signature, version and machine.
 
     Raises:
-        ConfigError: If a path holds no runs, or pandas is not installed.
+        ConfigError: If a path holds nothing, `rows` is neither, or pandas is not installed.
     """
-    from ecsuite.eval.records.reading import read_runs
-    from ecsuite.eval.records.source import run_frame
+    from ecsuite.eval.records.reading import read_runs, read_sources
+    from ecsuite.eval.records.source import record_frame, run_frame
 
-    return run_frame(read_runs(paths))
+    look_up("rows", rows, dict.fromkeys(("run", "value")))
+    return run_frame(read_runs(paths)) if rows == "run" else record_frame(read_sources(paths))
 
 
 def report(

@@ -148,7 +148,7 @@ def _names(sources: Sequence[Source]) -> list[str]:
 def _cited(sources: Sequence[Source]) -> Iterable[str]:
     """What the sources rest on, by name."""
     for source in sources:
-        if source.folder is not None and (source.is_run or source.metadata):
+        if source.folder is not None and source.folder.is_dir() and (source.is_run or source.metadata):
             yield from names_in_run(source.folder)
         yield from source.scores
 

@@ -1,0 +1,126 @@
+"""The record table: what is known of a source stands in it, whatever file it is from."""
+
+import json
+
+import pytest
+from compared_sources import run as made_run
+
+from ecsuite.eval.records.documents import sources_of
+from ecsuite.eval.records.reading import read_runs, read_sources
+from ecsuite.eval.records.source import Record, unit_text
+from ecsuite.runtime.errors import ConfigError
+
+
+def score(name="topsim", value=0.5, **more):
+    return {"name": name, "value": value, "ci95": None, "details": {}, "signature": f"{name}|v:2"} | more
+
+
+def sweep(folder, *runs):
+    """The file of a sweep of runs, each its vocabulary, seed and what differs."""
+    folder.mkdir(exist_ok=True)
+    content = {
+        "format": 1, "name": "study", "metrics": ["topsim"],
+        "runs": [
+            {"settings": {"channel.vocab_size": size}, "seed": seed, "folder": f"runs/{size}-{seed}",
+             "training": {"stopped": "epochs", "measures": {"accuracy": 0.5, "step": 9}}, "scores": [score()]} | more
+            for size, seed, more in runs
+        ],
+    }  # fmt: skip
+    (folder / "sweep.json").write_text(json.dumps(content))
+    return folder
+
+
+def test_how_a_run_ended_is_its_status(tmp_path):
+    pruned = {"training": {"stopped": "pruned", "measures": {}}, "scores": []}
+    failed = {"training": {}, "scores": [], "failure": "step 3: the loss is not finite; lower the rate"}
+    broken = {"training": {}, "scores": [], "failure": "topsim: no memory"}
+    folder = sweep(tmp_path / "a", (5, 1, {}), (5, 2, pruned), (9, 1, failed), (9, 2, broken))
+    sources = read_sources([folder])
+    assert [source.status for source in sources] == ["done", "capped", "diverged", "failed"]
+    assert [source.failure for source in sources][2:] == [failed["failure"], broken["failure"]]
+    assert [source.is_whole for source in sources] == [True, False, True, True]
+    assert sources[0].figures == {"accuracy": 0.5, "topsim": 0.5}
+
+
+def test_scores_that_a_runs_folder_got_later_are_among_its_records(tmp_path):
+    folder = sweep(tmp_path / "a", (5, 1, {}))
+    later = folder / "runs" / "5-1"
+    later.mkdir(parents=True)
+    scores = [score(value=0.9), score("ami", 0.2)]
+    (later / "scores.json").write_text(json.dumps({"corpus": {}, "scores": scores}))
+    [source] = read_sources([folder])
+    values = {record.score: record.value for record in source.records if not record.is_measure}
+    assert values == {"topsim": 0.5, "ami": 0.2}  # of one signature, that of the sweep
+    assert source.folder == later
+
+
+def test_parts_of_a_score_are_rows_with_their_unit(tmp_path):
+    scores = [
+        score("xferbench", 5.0, details={"by_seed": [{"seed": 3, "by_target": {"da": 4.0, "eu": 6.0}}]}),
+        score(
+            "topsim",
+            0.4,
+            ci95=[0.3, 0.5],
+            details={"by_speaker": {"0": 0.3, "1": None}},
+            chance={"level": 0.1},
+        ),
+        score("language_similarity", 0.7, details={"by_pair": {"0 1": 0.7}}),
+    ]
+    corpus = {"source_path": "runs/a/corpus.jsonl", "num_messages": 60, "training": {"accuracy": 0.9}}
+    [source] = sources_of(tmp_path / "a.json", {"corpus": corpus, "scores": scores})
+    rows = [(row["score"], row["unit"], row["value"]) for row in source.rows()]
+    assert rows == [
+        ("xferbench", "whole", 5.0), ("xferbench", "seed=3, target=da", 4.0), ("xferbench", "seed=3, target=eu", 6.0),
+        ("topsim", "whole", 0.4), ("topsim", "speaker=0", 0.3),
+        ("language_similarity", "whole", 0.7), ("language_similarity", "pair=0 1", 0.7),
+    ]  # fmt: skip
+    whole = next(row for row in source.rows() if row["score"] == "topsim")
+    assert (whole["low"], whole["high"], whole["chance"], whole["version"]) == (0.3, 0.5, 0.1, "2")
+    assert (whole["source"], whole["num_messages"], source.sizes["accuracy"]) == ("a", 60, 0.9)
+    part = next(row for row in source.rows() if row["unit"] == "speaker=0")
+    assert part["low"] is None and part["chance"] is None
+
+
+def test_measures_of_other_rounds_have_them_as_unit():
+    record = Record(score="accuracy", value=0.3, unit={"rounds": "held out"}, is_measure=True)
+    assert record.name == "held out accuracy" and unit_text(record.unit) == "rounds=held out"
+    source = made_run("a", {}, 1, {"accuracy": 0.5}, {})
+    assert source.measures == {"accuracy": 0.5}
+
+
+def test_all_commands_take_the_same_paths(tmp_path, ecsuite):
+    folder = sweep(tmp_path / "a", (5, 1, {}), (5, 2, {}), (9, 1, {}), (9, 2, {}))
+    for command in ("table", "compare", "report", "power --metric topsim"):
+        name, *options = command.split()
+        code, _, err = ecsuite(name, str(folder), *options)
+        assert code == 0 or "one score" in err, (command, err)
+        for place in ("nowhere", str(tmp_path)):
+            if place == "nowhere":
+                code, _, err = ecsuite(name, place, *options)
+                assert code == 2 and err.startswith("nowhere: no such file"), (command, err)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"scores": [score(value="x")]}, "topsim: expected a number, got 'x'"),
+        ({"scores": [score(ci95=[1])]}, "ci95 of topsim: expected two numbers, got [1]"),
+        ({"corpora": [3]}, "corpora[0]: expected a `corpus` and its `scores`"),
+    ],
+)
+def test_mistakes_name_the_file_and_the_place(tmp_path, data, message):
+    (tmp_path / "a.json").write_text(json.dumps(data))
+    with pytest.raises(ConfigError) as error:
+        read_sources([tmp_path / "a.json"])
+    assert str(error.value) == f"{tmp_path / 'a.json'}: {message}"
+
+
+def test_a_folder_of_both_gives_runs_first(tmp_path):
+    folder = sweep(tmp_path / "a", (5, 1, {}))
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "scores.json").write_text(json.dumps({"corpus": {"name": "b"}, "scores": [score()]}))
+    assert [(source.name, source.is_run) for source in read_sources([tmp_path])] == [
+        ("5-1", True),
+        ("b", False),
+    ]
+    assert [source.settings for source in read_runs([folder])] == [{"channel.vocab_size": 5}]
