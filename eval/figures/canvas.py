@@ -120,7 +120,7 @@ def save(figure: "Figure", *paths: Path) -> None:
         write_atomically(path, _rendered(figure, path.suffix[1:]))
 
 
-def _rendered(figure: "Figure", kind: str, **settings: Any) -> bytes:
+def _rendered(figure: "Figure", kind: str, *, transparent: bool = False, **settings: Any) -> bytes:
     """The content of a file."""
     buffer = BytesIO()
     metadata = {"svg": {"Date": None}, "png": {"Software": None}}[kind]
@@ -128,7 +128,7 @@ def _rendered(figure: "Figure", kind: str, **settings: Any) -> bytes:
         from matplotlib import rc_context
 
         with rc_context(settings):  # type: ignore[arg-type]  # names of settings are no literals here
-            figure.savefig(buffer, format=kind, metadata=metadata)
+            figure.savefig(buffer, format=kind, metadata=metadata, transparent=transparent)
     return buffer.getvalue()
 
 
@@ -151,7 +151,7 @@ def as_svg(figure: "Figure", title: str, description: str) -> str:
         title: Its name, for readers who do not see it.
         description: What it shows, in words.
     """
-    text = _rendered(figure, "svg", **{"svg.fonttype": "none"}).decode()
+    text = _rendered(figure, "svg", transparent=True, **{"svg.fonttype": "none"}).decode()
     text = re.sub(r"<(metadata|style).*?</\1>", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r' style="([^"]*)"', _attributes, text)
     text = re.sub(r'<g id="[^"]*"', "<g", text)

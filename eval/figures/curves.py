@@ -106,14 +106,16 @@ def curves(
         axes.set_xlabel(plain(x) if is_lowest else "")
         if isinstance(y, str):
             axes.set_title(label(panel) if panel else "")
-            axes.set_ylabel(plain(y) if is_first else "")
+            axes.set_ylabel(label(y) if is_first else "")
         else:
-            axes.set_ylabel(plain(y[panel]))
+            axes.set_ylabel(label(y[panel]))
         axes.set_ylim(*limits)
     for axes in grid.flat[len(panels) :]:
         axes.remove()
     write_title(figure, title, notes)
     are_listed = len(names) <= MAX_LISTED
+    if all(line.is_points for line in lines):
+        looks = {key: look_of | {"linestyle": ""} for key, look_of in looks.items()}
     handles = _handles(looks, names if are_listed else [], kinds, levels or {})
     fit(figure, grid, 1.7 * across, HEIGHT, handles, heading if are_listed else "")
     return figure

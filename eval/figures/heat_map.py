@@ -95,7 +95,13 @@ def heat_map(
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel(label(names[1]) if names[1] else "")
-    axes.set_ylabel(label(names[0]) if names[0] else "")
+    if names[0]:  # upright beside the rows, it might be longer than these
+        corner: dict[str, Any] = {
+            "xycoords": "axes fraction",
+            "xytext": (-3, 3),
+            "textcoords": "offset points",
+        }
+        axes.annotate(label(names[0]), (0, 1), ha="right", **corner)
     axes.set_ylim(len(rows), 0)
     for first, column, num_rows, num_columns in outlined:
         right, bottom = column + num_columns, first + num_rows

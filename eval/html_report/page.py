@@ -9,9 +9,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.html_report.charts import chart_data
 from ecsuite.eval.html_report.comparing import about_scores, differences
 from ecsuite.eval.html_report.corpora import corpora_data, object_data
+from ecsuite.eval.html_report.galleries import galleries
 from ecsuite.eval.html_report.inventories import inventories
 from ecsuite.eval.html_report.overview import overview
 from ecsuite.eval.records.reading import read_sources
@@ -24,7 +24,7 @@ from ecsuite.runtime.errors import ConfigError, missing_extra
 from ecsuite.version import __version__
 
 PACKAGE = "ecsuite.eval.html_report"
-SCRIPTS = ("elements.js", "charts.js", "browser.js", "page.js")
+SCRIPTS = ("elements.js", "browser.js", "page.js")
 """The script of the page, in this order."""
 MAX_LISTED = 3
 """Most names of sources in the title."""
@@ -96,6 +96,8 @@ def write_report(
     table = make_table(runs, by=by, figures=metrics) if runs else None
     if base is not None and table is None:
         raise ConfigError(f"--base {base}: no runs to compare")
+    compared = differences(table, runs, base) if table else None
+    about = about_scores(runs, table.figures) if table else []
     corpora, notes = corpora_data(sources, reading or Reading())
     found, num_other = inventories(sources)
     text = (
@@ -106,9 +108,10 @@ def write_report(
             version=__version__,
             overview=overview(sources),
             table=table,
-            about=about_scores(runs, table.figures) if table else [],
+            about=about,
+            galleries=galleries(table, runs, about) if table else [],
             has_scores=any(run.scores for run in runs),
-            differences=differences(table, runs, base) if table else None,
+            differences=compared,
             others=others,
             other_about=about_scores(others, _names(others)),
             inventories=found,
@@ -119,7 +122,6 @@ def write_report(
             first_path=str(places[0]) if places else "PATH",
             data=_as_json(
                 {
-                    "charts": chart_data(table, runs, about_scores(runs, table.figures)) if table else None,
                     "corpora": corpora,
                     "objects": object_data(),
                 }

@@ -1,4 +1,4 @@
-"""Learning curves over seeds: the mean of each combination of settings, and the range of its seeds."""
+"""Learning curves over seeds, and how the combinations of settings are told apart in a figure."""
 
 import math
 from collections.abc import Sequence
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.reports.canvas import COLOURS
-from ecsuite.eval.reports.learning_curves import SECTIONS, read_log
+from ecsuite.eval.figures.canvas import COLOURS
+from ecsuite.eval.figures.curves import Curve
+from ecsuite.eval.reports.learning_curves import read_log
 from ecsuite.runtime.errors import ConfigError
 
 MAX_POINTS = 200
@@ -19,42 +20,25 @@ SECTION_ORDER = ("valid", "metrics", "train")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Curve:
-    """A measure against the step."""
-
-    steps: tuple[float, ...]
-    mean: tuple[float, ...]
-    low: tuple[float, ...]
-    """The least of the seeds."""
-    high: tuple[float, ...]
-    """The greatest of the seeds."""
-    num_seeds: int
-    section: str
-    """valid, train or metrics."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
-    """How rows of a table are told apart in pictures: by colour, and by panel."""
+    """How rows of a table are told apart in figures: by name, and by panel."""
 
-    colour_key: str
-    """The setting that colours stand for; empty: each row has a colour of its own, or all have one."""
-    colours: tuple[int, ...]
-    """For each row the index of its colour."""
-    colour_names: tuple[str, ...]
-    """By colour, the value of the setting, or the row; empty if all rows have one colour."""
-    panels: tuple[int, ...]
-    """For each row the index of its panel."""
-    panel_names: tuple[str, ...]
-    """By panel, the other settings."""
+    heading: str
+    """The setting that names are values of; empty: each row has a name of its own, or all have none."""
+    names: tuple[str, ...]
+    """For each row its name."""
+    panels: tuple[str, ...]
+    """For each row its panel: the other settings."""
 
 
-def curve_of(folders: Sequence[Path], measure: str) -> Curve | None:
-    """The curve of several seeds, up to the end of the shortest run.
+def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str = "") -> Curve | None:
+    """The mean of several seeds and their range, up to the end of the shortest run.
 
     Args:
         folders: Run folders.
         measure: A measure of the evaluations, or a score of `evaluation.metrics`.
+        name: The curve's name.
+        panel: Its panel.
 
     Returns:
         None if a log has no such measure, or they have no step in common.
@@ -77,46 +61,34 @@ def curve_of(folders: Sequence[Path], measure: str) -> Curve | None:
         places = np.unique(np.linspace(0, len(steps) - 1, MAX_POINTS).round().astype(int))
         steps = [steps[place] for place in places]
     values = np.array([[each[step] for step in steps] for each in by_step])
+    has_band = len(by_step) > 1
     return Curve(
-        steps=tuple(steps),
-        mean=tuple(values.mean(0).tolist()),
-        low=tuple(values.min(0).tolist()),
-        high=tuple(values.max(0).tolist()),
-        num_seeds=len(by_step),
-        section=SECTIONS[section],
+        x=steps,
+        y=values.mean(0).tolist(),
+        low=values.min(0).tolist() if has_band else None,
+        high=values.max(0).tolist() if has_band else None,
+        name=name,
+        panel=panel,
     )
 
 
 def layout_of(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> Layout:
-    """Colours and panels of rows: the setting with most values, of those with few enough, gets the colours.
+    """Names and panels of rows: names are the setting with most values, of those with few enough for the colours.
 
     Args:
         keys: The settings of a row.
         rows: Their values in each row.
     """
-    values = [list(dict.fromkeys(repr(row[place]) for row in rows)) for place in range(len(keys))]
-    usable = [place for place in range(len(keys)) if 2 <= len(values[place]) <= len(COLOURS)]
-    if math.prod(map(len, values)) > 2 * len(rows):
-        usable = []  # drawn at random, as in a search: most panels would have one line
-    if (len(rows) <= len(COLOURS) and len(keys) < 2) or not usable:
-        has_few = len(rows) <= len(COLOURS)
-        names = tuple(", ".join(map(str, row)) for row in rows) if has_few and len(rows) > 1 else ()
-        return Layout(
-            colour_key=keys[0] if len(keys) == 1 and has_few else "",
-            colours=tuple(range(len(rows))) if has_few else (0,) * len(rows),
-            colour_names=names,
-            panels=(0,) * len(rows),
-            panel_names=("",),
-        )
-    chosen = max(usable, key=lambda place: len(values[place]))
+    num_values = [len({repr(row[place]) for row in rows}) for place in range(len(keys))]
+    usable = [place for place in range(len(keys)) if 2 <= num_values[place] <= len(COLOURS)]
+    is_random = math.prod(num_values) > 2 * len(rows)  # as in a search: most panels would have one line
+    if not usable or is_random or len(keys) < 2:
+        names = [", ".join(map(str, row)) for row in rows] if len(rows) > 1 else [""] * len(rows)
+        return Layout(heading=keys[0] if len(keys) == 1 else "", names=tuple(names), panels=("",) * len(rows))
+    chosen = max(usable, key=lambda place: num_values[place])
     others = [place for place in range(len(keys)) if place != chosen]
-    panels = [", ".join(f"{keys[place]}={row[place]}" for place in others) for row in rows]
-    panel_names = list(dict.fromkeys(panels))
-    named = {repr(row[chosen]): str(row[chosen]) for row in rows}
     return Layout(
-        colour_key=keys[chosen],
-        colours=tuple(values[chosen].index(repr(row[chosen])) for row in rows),
-        colour_names=tuple(named[each] for each in values[chosen]),
-        panels=tuple(panel_names.index(panel) for panel in panels),
-        panel_names=tuple(panel_names),
+        heading=keys[chosen],
+        names=tuple(str(row[chosen]) for row in rows),
+        panels=tuple(", ".join(f"{keys[place]}={row[place]}" for place in others) for row in rows),
     )

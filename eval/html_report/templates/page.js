@@ -1,46 +1,14 @@
 /* Starts the parts of the page. */
 
-function startCharts(charts) {
-  const figures = charts.figures.map((figure) => figure.name);
-  const draws = [];
-  const start = (id, controls, draw) => {
-    byId(id).hidden = false;
-    controls.forEach((control) => byId(control).addEventListener("input", () => draw(charts)));
-    draws.push(draw);
-  };
-  const measures = Object.keys(charts.curves);
-  if (measures.length) {
-    setOptions(byId("curves-measure"), measures, 0);
-    start("curves", ["curves-measure"], drawCurves);
-  }
-  const first = Math.min(1, figures.length - 1);
-  /* Settings that were drawn at random, as in a search, fill no map. */
-  const few = charts.keys.map((_, place) => place).filter((place) => different(charts, place).length <= 16);
-  const cells = few.slice(0, 2).reduce((product, place) => product * different(charts, place).length, 1);
-  if (few.length > 1 && figures.length && cells <= 2 * charts.rows.length) {
-    setOptions(byId("heat-figure"), figures, first);
-    setOptions(byId("heat-x"), charts.keys, few[1]);
-    setOptions(byId("heat-y"), charts.keys, few[0]);
-    start("heat", ["heat-figure", "heat-x", "heat-y"], drawHeat);
-  }
-  if (figures.length > 1 && charts.runs.length > 1) {
-    setOptions(byId("scatter-x"), figures, 0);
-    setOptions(byId("scatter-y"), figures, 1);
-    start("scatter", ["scatter-x", "scatter-y"], drawScatter);
-  }
-  if (charts.keys.length > 1 && charts.rows.length > 2 && figures.length) {
-    setOptions(byId("parallel-figure"), figures, first);
-    start("parallel", ["parallel-figure"], drawParallel);
-  }
-  if (!draws.length) byId("pictures").hidden = true;
-  let width = 0;
-  const redraw = () => {
-    if (document.body.clientWidth === width) return;
-    width = document.body.clientWidth;
-    draws.forEach((draw) => draw(charts));
-  };
-  redraw();
-  window.addEventListener("resize", redraw);
+/* Of the figures of a gallery the chosen one is seen; without a script, all are. */
+function startGallery(gallery) {
+  const controls = gallery.querySelector(".controls"), figures = gallery.querySelectorAll("figure");
+  if (!controls) return;
+  const select = controls.querySelector("select");
+  const show = () => figures.forEach((figure, place) => { figure.hidden = place !== select.selectedIndex; });
+  controls.hidden = false;
+  select.addEventListener("input", show);
+  show();
 }
 
 /* Headings that sort their table, by keyboard too. */
@@ -85,7 +53,7 @@ function closeAfterPrint() {
 }
 
 const data = JSON.parse(byId("data").textContent);
-if (data.charts) startCharts(data.charts);
+document.querySelectorAll(".gallery").forEach(startGallery);
 if (data.corpora.length) startBrowser(data.corpora, data.objects);
 document.querySelectorAll("table.sortable").forEach(makeSortable);
 startCopying(byId("copy"));

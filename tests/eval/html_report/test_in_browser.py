@@ -62,6 +62,11 @@ def test_the_page_of_36_runs(study36):
         page.resize(1200)
         page.open(study36.as_uri())
         assert page.ask("document.querySelectorAll('#pictures svg[role=img]').length") >= 5
+        # Of each gallery one figure is seen, the chosen one.
+        seen = "[...document.querySelectorAll('#curves figure')].map((each) => each.hidden).join()"
+        assert page.ask(seen) == "false,true"
+        page.ask("(() => { const select = document.querySelector('#curves select'); select.selectedIndex = 1; select.dispatchEvent(new Event('input')); })()")  # fmt: skip  # noqa: E501
+        assert page.ask(seen) == "true,false"
         assert page.ask(OVERLAPS) == ""
         # Every picture has a title and a description.
         assert page.ask(
@@ -86,7 +91,6 @@ def test_the_page_of_36_runs(study36):
             assert page.ask(CONTRAST) >= 4.5
         page.resize(360, 780)
         assert page.ask("document.documentElement.scrollWidth") == 360
-        page.ask("dispatchEvent(new Event('resize'))")
         assert page.ask(OVERLAPS) == ""
         assert page.pdf().startswith(b"%PDF")
         assert (page.errors, page.requests) == ([], [study36.as_uri()])

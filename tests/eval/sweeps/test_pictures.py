@@ -2,11 +2,15 @@
 
 import json
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
-from compared_sources import run
 
+from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.sweeps import pictures
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
+from ecsuite.eval.sweeps.tables import make_table
 
 pytest.importorskip("matplotlib")
 
@@ -33,26 +37,23 @@ def study(tmp_path):
 
 def test_a_curve_is_the_mean_with_the_range_of_its_seeds_until_the_first_one_ends(study):
     curve = curve_of([study / "gumbel-5-1", study / "gumbel-5-2"], "accuracy")
-    assert curve.steps == (1, 2, 3) and curve.num_seeds == 2 and curve.section == "validation"
-    assert curve.mean == pytest.approx((0.25, 0.35, 0.45))
+    assert curve.x == [1, 2, 3] and curve.y == pytest.approx((0.25, 0.35, 0.45))
     assert curve.low == pytest.approx((0.2, 0.3, 0.4)) and curve.high == pytest.approx((0.3, 0.4, 0.5))
+    assert curve_of([study / "gumbel-5-1"], "accuracy").low is None, "one seed has no range"
     assert curve_of([study / "gumbel-5-1"], "no such measure") is None
 
 
-def test_colours_stand_for_the_setting_with_most_values_that_they_suffice_for():
+def test_names_are_the_setting_with_most_values_that_the_colours_suffice_for():
     rows = [(kind, size) for kind in ("a", "b") for size in (5, 20, 80)]
     layout = layout_of(["kind", "size"], rows)
-    assert layout.colour_key == "size" and layout.colours == (0, 1, 2, 0, 1, 2)
-    assert layout.panel_names == ("kind=a", "kind=b") and layout.panels == (0, 0, 0, 1, 1, 1)
-    one = layout_of([], [()])
-    assert one.colour_names == () and one.panels == (0,)
+    assert layout.heading == "size" and layout.names == ("5", "20", "80") * 2
+    assert layout.panels == ("kind=a",) * 3 + ("kind=b",) * 3
+    assert layout_of([], [()]).names == ("",)
     trials = layout_of(["lr", "size"], [(each / 7, each) for each in range(60)])
-    few = layout_of(["lr", "size"], [(each / 7, each) for each in range(6)])
-    assert len(few.colour_names) == 6 and set(few.panels) == {0}
-    assert trials.colour_names == () and set(trials.panels) == {0}  # one colour: no legend could be read
+    assert len(set(trials.names)) == 60 and set(trials.panels) == {""}  # too many to be named
 
 
-def test_curves_heat_map_and_parallel_plot(ecsuite, study, tmp_path):
+def test_all_kinds_of_figures(ecsuite, study, tmp_path):
     code, out, err = ecsuite("plot", study, "--out", "curves.svg")
     assert (code, err, out) == (0, "", "accuracy of 8 runs, 4 lines with bands over seeds, in curves.svg\n")
     text = words(tmp_path / "curves.svg")
@@ -60,21 +61,71 @@ def test_curves_heat_map_and_parallel_plot(ecsuite, study, tmp_path):
     assert ecsuite("plot", study, "--kind", "heat", "--out", "heat.svg")[0] == 0
     assert {"gumbel", "20", "0.35", "channel.kind"} <= words(tmp_path / "heat.svg")
     assert ecsuite("plot", study, "--kind", "parallel", "--out", "all.svg")[0] == 0
-    assert {"channel.kind", "channel.vocab_size", "accuracy"} <= words(tmp_path / "all.svg")
+    assert {"channel.kind", "channel.vocab_size", "accuracy ↑", "1.", "0.35"} <= words(tmp_path / "all.svg")
 
 
-def test_no_text_overlaps_another_or_the_edge(study, tmp_path, monkeypatch):
+def test_a_score_over_the_numeric_setting_that_varies(ecsuite, study, tmp_path):
+    code, out, err = ecsuite("plot", study, "--kind", "over", "--out", "over.svg")
+    assert (code, err, out) == (0, "", "accuracy of 8 runs, 2 lines with intervals over seeds, in over.svg\n")
+    text = words(tmp_path / "over.svg")
+    assert {"channel.kind", "gumbel", "reinforce", "channel.vocab_size", "accuracy ↑", "5", "20"} <= text
+    first = (tmp_path / "over.svg").read_bytes()
+    assert ecsuite("plot", study, "--over", "channel.vocab_size", "--out", "over.svg")[0] == 0
+    assert (tmp_path / "over.svg").read_bytes() == first
+
+
+def sources(values, seeds=(1, 2)):
+    """Runs of settings with an accuracy that the first setting gives."""
+    return [
+        Source(
+            name=f"{settings} {seed}",
+            file=Path("config.yaml"),
+            is_run=True,
+            settings=settings,
+            seed=seed,
+            records=(Record(score="accuracy", value=accuracy + seed / 10, is_measure=True),),
+        )
+        for settings, accuracy in values
+        for seed in seeds
+    ]
+
+
+def test_means_and_intervals_over_seeds_stand_at_the_numbers_of_the_setting():
+    runs = sources(
+        [({"noise": noise, "kind": kind}, noise) for noise in (0.4, 0.0, 0.2) for kind in ("a", "b")]
+    )
+    figure, lines = pictures.over_setting(runs, "accuracy", direction="higher")
+    assert [(line.name, line.x) for line in lines] == [(kind, [0.0, 0.2, 0.4]) for kind in ("a", "b")]
+    assert lines[0].y == pytest.approx([0.15, 0.35, 0.55])
+    assert np.subtract(lines[0].high, lines[0].y) == pytest.approx(
+        [0.6353] * 3, abs=1e-4
+    )  # 12.706 times 0.05
+    assert figure.axes[0].get_xscale() == "linear" and "95 % intervals" in figure.get_suptitle()
+
+
+def test_an_axis_of_numbers_that_span_much_is_logarithmic():
+    runs = sources([({"rate": rate}, rate) for rate in (1e-4, 1e-3, 1e-2)], seeds=(1,))
+    figure, [line] = pictures.over_setting(runs, "accuracy")
+    assert figure.axes[0].get_xscale() == "log" and line.low == [None] * 3 and not figure.get_suptitle()
+    zero = sources([({"rate": rate}, rate) for rate in (0, 1e-3, 1)])
+    assert pictures.over_setting(zero, "accuracy")[0].axes[0].get_xscale() == "linear"
+
+
+def test_no_text_overlaps_another_or_the_edge():
     from figure_texts import assert_readable
 
-    from ecsuite.eval.sweeps import pictures
-
-    monkeypatch.setattr(pictures, "save", lambda figure, *_: assert_readable(figure))
-    records = [run(name=str(study / "gumbel-5-1"), settings={"a.rather_long_setting": value, "optimizer.lr": lr},
-                      seed=1, measures={"accuracy": value / 10}, scores={})
-               for value in range(5) for lr in (1e-4, 3e-4, 1e-3, 1e-2)]  # fmt: skip
-    pictures.draw_sweep_curves(records, "accuracy", tmp_path / "a.svg")
-    pictures.draw_heat_map(records, "accuracy", ["a.rather_long_setting", "optimizer.lr"], tmp_path / "a.svg")
-    pictures.draw_parallel(records, "accuracy", tmp_path / "a.svg")
+    runs = sources(
+        [
+            ({"a.rather_long_setting": value, "optimizer.lr": lr}, value / 10)
+            for value in range(5)
+            for lr in (1e-4, 3e-4, 1e-3, 1e-2)
+        ]
+    )
+    assert_readable(pictures.score_heat_map(runs, "accuracy", ["a.rather_long_setting", "optimizer.lr"]))
+    assert_readable(pictures.settings_side_by_side(runs, "accuracy"))
+    assert_readable(pictures.over_setting(runs, "accuracy", "optimizer.lr")[0])
+    table = make_table(runs)
+    assert_readable(pictures.score_intervals(table, runs, "accuracy", "higher"))
 
 
 def words(file):
@@ -89,6 +140,10 @@ def test_what_cannot_be_drawn_is_refused_in_a_line(ecsuite, study, tmp_path):
         (["--kind", "heat", "--by", "channel.kind"], "a heat map has two settings"),
         (["--kind", "parallel", "--measure", "topsin"], "topsin"),
         (["--by", "channel.size"], "channel.size"),
+        (["--over", "channel.size"], "did you mean"),
+        (["--over", "channel.kind"], "expected a setting with several numbers"),
+        (["--kind", "heat", "--over", "channel.kind"], "heat has no numeric axis"),
+        (["--kind", "over", "--measure", "topsin"], "topsin"),
     ):
         code, out, err = ecsuite("plot", study, *arguments)
         assert (code, out) == (2, "") and said in err and err.count("\n") == 1

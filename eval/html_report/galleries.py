@@ -1,0 +1,158 @@
+"""The figures of the page: learning curves, scores by settings, and two scores, each by one of its names."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ecsuite.eval.figures.canvas import as_svg
+from ecsuite.eval.figures.curves import Curve
+from ecsuite.eval.html_report.comparing import ScoreAbout
+from ecsuite.eval.records.source import Source
+from ecsuite.eval.statistics.correlation import spearman
+from ecsuite.eval.sweeps import pictures
+from ecsuite.eval.sweeps.tables import Table
+from ecsuite.runtime.errors import ConfigError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST = 6
+"""Most figures of a gallery."""
+MAX_CURVES = 400
+"""Most combinations of settings with curves: of more, no figure can be read."""
+MAX_SIDE = 16
+"""Most values of a setting in a map of two settings."""
+FIRST_MEASURES = ("accuracy", "loss", "length")
+"""Measures that come first."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """A figure of a gallery."""
+
+    name: str
+    svg: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gallery:
+    """Figures of one kind, of which one is seen at a time."""
+
+    id: str
+    title: str
+    choice: str
+    """What tells its figures apart."""
+    caption: str
+    figures: tuple[Shown, ...]
+
+
+def galleries(table: Table, sources: Sequence[Source], about: Sequence[ScoreAbout]) -> list[Gallery]:
+    """The galleries that have figures.
+
+    Args:
+        table: A row for each combination of settings.
+        sources: The runs of the table.
+        about: What is known of its figures.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    ended = [source for source in sources if source.failure is None and source.is_whole]
+    found = [
+        Gallery(
+            id="curves",
+            title="Learning curves",
+            choice="Measure",
+            caption="Lines are means over seeds, bands reach from the lowest to the highest seed; a line ends where "
+            "the first of its seeds ends.",
+            figures=tuple(_curves(table, ended)),
+        ),
+        Gallery(
+            id="settings",
+            title="Scores by settings",
+            choice="Score",
+            caption="Means over all runs that have these settings; lines and bands around them are 95 % intervals.",
+            figures=tuple(_scores(table, ended, about)),
+        ),
+        Gallery(
+            id="scores-against",
+            title="Two scores",
+            choice="Scores",
+            caption="A mark for each run.",
+            figures=tuple(_pairs(table, ended)),
+        ),
+    ]
+    return [gallery for gallery in found if gallery.figures]
+
+
+def _curves(table: Table, sources: Sequence[Source]) -> Iterator[Shown]:
+    """A measure against the step, of runs that have logs."""
+    folders = [
+        source.folder for source in sources if source.folder and (source.folder / "log.jsonl").is_file()
+    ]
+    for measure in _measures(folders[0]) if folders and len(table.rows) <= MAX_CURVES else ():
+        with suppress(ConfigError):  # runs without this measure, or with too many panels
+            figure, lines = pictures.sweep_curves(sources, measure, table.keys)
+            if any(len(line.x) > 1 for line in lines):
+                svg = as_svg(figure, f"Learning curves: {measure}", "; ".join(map(_in_words, lines)))
+                yield Shown(name=measure, svg=svg)
+
+
+def _in_words(line: Curve) -> str:
+    """Where a line begins and ends."""
+    begin, end = (f"{line.y[place]:.3g} at step {line.x[place]:g}" for place in (0, -1))
+    return f"{' '.join(each for each in (line.panel, line.name) if each)}: {begin}, {end}"
+
+
+def _measures(folder: Any) -> list[str]:
+    """The measures in the first evaluation of a run."""
+    with (folder / "log.jsonl").open("rb") as file:
+        try:
+            entry = json.loads(file.readline())
+        except ValueError:
+            return []
+    sections = [entry.get(name) for name in ("valid", "metrics")] if isinstance(entry, dict) else []
+    names = dict.fromkeys(name for section in sections if isinstance(section, Mapping) for name in section)
+    first = [name for name in FIRST_MEASURES if name in names]
+    return [*first, *(name for name in names if name not in first)][:MOST]
+
+
+def _scores(table: Table, sources: Sequence[Source], about: Sequence[ScoreAbout]) -> Iterator[Shown]:
+    """Each score by the settings, in the figure that these settings allow."""
+    rows = [row.settings for row in table.rows]
+    for each in about[:MOST] if len(rows) > 1 else ():
+        with suppress(ConfigError):  # too many panels
+            if (figure := _by_settings(table, sources, each)) is not None:
+                told = f"{len(rows)} combinations of settings. The table of scores has the means."
+                names = f"{each.name} by {', '.join(table.keys)}"
+                yield Shown(name=each.name, svg=as_svg(figure, names, told))
+
+
+def _by_settings(table: Table, sources: Sequence[Source], score: ScoreAbout) -> "Figure | None":
+    """Lines over the only numeric setting, a map of two settings, a row a combination, or nothing."""
+    rows = [row.settings for row in table.rows]
+    if len(pictures.numeric_keys(table.keys, rows)) == 1:
+        return pictures.over_setting(sources, score.name, by=table.keys, direction=score.direction)[0]
+    sides = [len({repr(row[place]) for row in rows}) for place in range(len(table.keys))]
+    if len(sides) == 2 and max(sides) <= MAX_SIDE and sides[0] * sides[1] <= 2 * len(rows):
+        return pictures.score_heat_map(sources, score.name, table.keys)
+    if len(rows) <= pictures.MAX_ROWS:
+        return pictures.score_intervals(table, sources, score.name, score.direction)
+    return None
+
+
+def _pairs(table: Table, sources: Sequence[Source]) -> Iterator[Shown]:
+    """The first figure of the table against each other one."""
+    for across, up in [(table.figures[0], other) for other in table.figures[1 : MOST + 1]]:
+        pairs = [(source.figures.get(across), source.figures.get(up)) for source in sources]
+        both = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)
+        if len(both) < 2:
+            continue
+        rank = float(spearman(both[:, 0], both[:, 1]))
+        told = "" if np.isnan(rank) else f"Spearman's rank correlation over {len(both)} runs: {rank:.2f}"
+        figure = pictures.score_against_score(table, sources, across, up, told)
+        yield Shown(name=f"{up} against {across}", svg=as_svg(figure, f"{up} against {across}", told))
