@@ -99,9 +99,7 @@ def xtreme(
             baseline = baseline_report(folder_of_tasks, names, test_languages, reporter.progress)
         baseline.publish(out=options.out, picture=None, as_json=options.as_json, form=options.form)
         return
-    from ecsuite.eval.xtreme.jobs import plan as plan_jobs
-    from ecsuite.eval.xtreme.report import report
-    from ecsuite.eval.xtreme.result import measure
+    from ecsuite.eval.xtreme.benchmark import Xtreme
     from ecsuite.eval.xtreme.study import make_study
 
     study = make_study(
@@ -119,8 +117,4 @@ def xtreme(
         seeds=read_seeds(seeds, 0) or (),
         device=options.device,
     )
-    if options.plan:
-        options.print_plan(plan_jobs(study).values())
-        return
-    result = options.run(lambda runner: measure(study, runner), device=study.machine.device)
-    report(result).publish(out=options.out, picture=plot, as_json=options.as_json, form=options.form)
+    options.publish(Xtreme(), study, plot=plot)

@@ -26,9 +26,9 @@ from ecsuite.eval.xferbench.result import measure as measure_xferbench
 from ecsuite.eval.xferbench.study import make_study as make_xferbench
 from ecsuite.eval.xferbench.texts import ArtificialText
 from ecsuite.eval.xferbench.training import train as train_xferbench
+from ecsuite.eval.xtreme.benchmark import Xtreme
 from ecsuite.eval.xtreme.heads import LabelHead
 from ecsuite.eval.xtreme.presets import Tuning
-from ecsuite.eval.xtreme.result import measure as measure_xtreme
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.tuning import finetune
@@ -222,7 +222,7 @@ def test_translations_are_learnt(tmp_path):
 @pytest.mark.parametrize("backbone", ["decoder", "encoder"])
 def test_all_nine_tasks_are_measured(ask, write_data, backbone):
     study = ask(data=write_data(), languages=(), tasks=tuple(TASKS), device="cuda", body=backbone)
-    result = measure_xtreme(study, Runner())
+    result = Xtreme().measure(study, Runner())
     assert tuple(result.splits) == tuple(TASKS) and study.machine.device == "cuda"
 
 

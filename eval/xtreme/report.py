@@ -1,25 +1,24 @@
 """Tables of a transfer run: gains, tasks and languages, beside chance level and a baseline without a model."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
-from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.xtreme.drawing import draw
+from ecsuite.eval.xtreme.figure import draw
 from ecsuite.eval.xtreme.gains import Estimate, Gain, gains_over_controls, gains_over_reference
 from ecsuite.eval.xtreme.result import REFERENCE, TransferResult
-from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS, ByTask, Sides, main_score, mean, sides
+from ecsuite.eval.xtreme.scoring.tables import (
+    LANGUAGE_COLUMNS,
+    by_family,
+    language_cells,
+    num_languages,
+    points,
+)
+from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS, Sides, mean, metric_titles, sides
+from ecsuite.tables.cells import INTERVAL, Cell, interval, p_value
+from ecsuite.tables.table import Column, Table, figure, key, row
 
-MOST_WITH_GAINS = 3
-"""Most tasks whose scores share a table with gains; with more tasks there are two tables."""
-MAX_NAME = 15
-"""Most characters of a backbone's name in the first column; notes show the full name."""
-MAX_HEADING = 10
-"""Most characters of a backbone's name in a heading."""
-RANDOM = "random\ninit"
-"""Heading of the randomly initialised backbone in narrow columns."""
+GAIN_COLUMNS = (figure("gain", parts=INTERVAL), Column("conclusion"))
+"""The columns of `_gain_cells`."""
 
 
 def report(result: TransferResult) -> Report:
@@ -28,8 +27,8 @@ def report(result: TransferResult) -> Report:
     headline = next((gain for gain in over_reference if gain.body == result.corpus), None)
     return Report(
         tables=[
-            *_tables_of_bodies(result, over_reference),
-            *([_controls(over_controls)] if over_controls else []),
+            _bodies(result, over_reference),
+            *([_controls(result, over_controls)] if over_controls else []),
             *([_tasks(result, headline)] if headline and len(result.splits) > 1 else []),
             *([_zero_shot(result)] if result.is_zero_shot else []),
             *(_languages(result, task) for task in result.splits),
@@ -58,103 +57,85 @@ def conclusion_line(result: TransferResult, headline: Gain | None) -> str:
     return f"{headline.body} over {REFERENCE}: {shown}."
 
 
-def _tables_of_bodies(result: TransferResult, gains: Sequence[Gain]) -> list[Table]:
-    """Scores and gains, one row per backbone."""
-    if gains and len(result.splits) <= MOST_WITH_GAINS:
-        return [_bodies("Scores and gains", result, gains)]
-    scores = _bodies("Scores", result, ())
-    return [scores, _bodies("Gains", result, gains, with_scores=False)] if gains else [scores]
-
-
-def _bodies(title: str, result: TransferResult, gains: Sequence[Gain], *, with_scores: bool = True) -> Table:
-    gain_of = {gain.body: gain for gain in gains}
-    headings = [_heading(task) for task in result.splits] if with_scores else []
-    table = _table(title, "backbone", [*headings, "all"], is_dense=len(headings) >= MOST_WITH_GAINS)
-    if gains:
-        for heading in ("gain", "95 % interval"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        table.add_column(f"over {REFERENCE}", no_wrap=True)
+def _bodies(result: TransferResult, gains: Sequence[Gain]) -> Table:
+    """Scores, and gains over the reference, one row per backbone."""
+    gain_of = {gain.body: _gain_cells(gain.overall, gain.conclusion) for gain in gains}
+    rows = []
     for backbone in result.bodies:
         scores = result.scores(backbone)
-        figures = [_short(score) for score in scores.mean(0)] if with_scores else []
-        estimates = _cells_of(gain_of.get(backbone)) if gains else []
-        table.add_row(backbone, *figures, _short(float(scores.mean())), *estimates)
-    return table
+        figures = (*scores.mean(0).tolist(), float(scores.mean()))
+        rows.append(
+            row(backbone, *map(points, figures), *(gain_of.get(backbone, (None, None)) if gains else ()))
+        )
+    columns = [figure(task, TASKS[task].short_title or TASKS[task].title) for task in result.splits]
+    more = (figure("gain", ("gain over", REFERENCE), parts=INTERVAL), GAIN_COLUMNS[1]) if gains else ()
+    title = "Scores and gains" if gains else "Scores"
+    return Table(columns=(key("backbone"), *columns, figure("all"), *more), rows=rows, title=title)
 
 
-def _controls(gains: Sequence[Gain]) -> Table:
+def _controls(result: TransferResult, gains: Sequence[Gain]) -> Table:
     """Gains of the corpus over the other controls, one row per control."""
-    table = _table(
-        "Gains over further controls", f"{_cut(gains[0].body)} over", ["gain", "95 % interval", "p (Holm)"]
-    )
-    table.add_column("conclusion", no_wrap=True)
+    rows = []
     for gain in gains:
-        difference, interval, conclusion = _cells_of(gain)
-        p = "" if gain.p_holm is None else "<0.001" if gain.p_holm < 0.001 else f"{gain.p_holm:.3f}"
-        table.add_row(gain.over, difference, interval, p, conclusion)
-    return table
+        difference, conclusion = _gain_cells(gain.overall, gain.conclusion)
+        rows.append(row(gain.over, difference, p_value(gain.p_holm), conclusion))
+    columns = (key("control"), GAIN_COLUMNS[0], figure("p_holm", "p (Holm)"), GAIN_COLUMNS[1])
+    return Table(columns=columns, rows=rows, title=f"Gains over further controls: {result.corpus}")
 
 
 def _tasks(result: TransferResult, headline: Gain) -> Table:
     """Scores of the corpus and of the randomly initialised backbone, one row per task."""
-    headings = ["languages", _cut(result.corpus), RANDOM, "gain", "95 % interval"]
-    table = _table("By task", "task", headings, is_dense=True)
-    table.add_column("conclusion", no_wrap=True)
+    both = [result.scores(backbone).mean(0) for backbone in (headline.body, headline.over)]
+    rows = []
     for index, (task, codes) in enumerate(result.languages.items()):
-        estimates, all_codes = headline.by_task[task], TASKS[task].languages
-        scores = (result.scores(each)[:, index].mean() for each in (headline.body, headline.over))
-        table.add_row(
-            TASKS[task].title,
-            str(len(codes)) if set(codes) >= set(all_codes) else f"{len(codes)}/{len(all_codes)}",
-            *(_short(float(score)) for score in scores),
-            f"{estimates.mean:+.1f}",
-            _interval(estimates),
-            estimates.conclusion,
-        )
-    return table
+        gain = headline.by_task[task]
+        scores = (points(float(scores[index])) for scores in both)
+        languages = num_languages(TASKS[task], codes)
+        rows.append(row(TASKS[task].title, languages, *scores, *_gain_cells(gain, gain.conclusion)))
+    columns = (key("task"), Column("languages", align="right"), figure(result.corpus), figure(REFERENCE))
+    return Table(columns=(*columns, *GAIN_COLUMNS), rows=rows, title="By task")
 
 
 def _zero_shot(result: TransferResult) -> Table:
     """Scores in English and in other languages, beside chance level and baseline, one row per task."""
-    references = ("chance\nEnglish", "chance\nothers", "baseline\nEnglish", "baseline\nothers")
-    headings = ["metric", "English", "others", "gap", *references]
-    table = _table(f"Transfer from English: {result.corpus}", "task", headings, is_dense=True)
+    rows = []
     for task in result.splits:
         transfer = result.sides(result.corpus, task)
-        table.add_row(
-            TASKS[task].title,
-            METRIC_TITLES[TASKS[task].main[0]],
-            *_both_sides(transfer),
-            _short(transfer.gap),
-            *_reference_sides(result, result.chance, task),
-            *_reference_sides(result, result.baselines, task),
-        )
-    return table
+        figures = [transfer.english, transfer.others, transfer.gap]
+        for reference in (result.chance, result.baselines):
+            tested = result.tested(reference, task)
+            level = Sides() if tested is None else sides(task, tested)
+            figures += [level.english, level.others]
+        rows.append(row(TASKS[task].title, METRIC_TITLES[TASKS[task].main[0]], *map(points, figures)))
+    references = [(name, side) for name in ("chance", "baseline") for side in ("English", "others")]
+    columns = (
+        key("task"),
+        Column("metric"),
+        *map(figure, ("English", "others", "gap")),
+        *(figure(f"{name}_{side.lower()}", (name, side)) for name, side in references),
+    )
+    return Table(columns=columns, rows=rows, title=f"Transfer from English: {result.corpus}")
 
 
 def _languages(result: TransferResult, task: str) -> Table:
     """Scores of one task, one row per language, grouped by family."""
-    backbones = {result.corpus: _cut(result.corpus)} | (
-        {REFERENCE: RANDOM} if REFERENCE in result.bodies else {}
-    )
-    scores = [result.language_scores(backbone, task).mean(0) for backbone in backbones]
-    references = [_main_scores(result, by_task, task) for by_task in (result.baselines, result.chance)]
-    table = _table(f"{TASKS[task].title} by language", "language", [], is_dense=True)
-    for heading in ("family", "script"):
-        table.add_column(heading, no_wrap=True)
-    gain_heading = ["gain"] if len(backbones) > 1 else []
-    for heading in (*backbones.values(), *gain_heading, "baseline", "chance"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    backbones = [result.corpus, *([REFERENCE] if REFERENCE in result.bodies else [])]
+    scores = [result.language_scores(backbone, task).mean(0).tolist() for backbone in backbones]
+    gains = [[one - other for one, other in zip(*scores, strict=True)]] if len(scores) > 1 else []
     codes = result.languages[task]
-    for index in sorted(range(len(codes)), key=lambda index: (_language(codes[index])[1], codes[index])):
-        estimates = [float(of_body[index]) for of_body in scores]
-        table.add_row(
-            *_language(codes[index]),
-            *map(_short, estimates),
-            *([f"{estimates[0] - estimates[1]:+.1f}"] if gain_heading else []),
-            *(_short(reference[index] if reference else None) for reference in references),
+    nothing = [None] * len(codes)
+    levels = [result.levels(each, task) or nothing for each in (result.baselines, result.chance)]
+    rows = [
+        row(
+            *language_cells(code),
+            *(points(figures[codes.index(code)]) for figures in (*scores, *gains, *levels)),
         )
-    return table
+        for code in by_family(codes)
+    ]
+    names = (*backbones, *(["gain"] if gains else []), "baseline", "chance")
+    return Table(
+        columns=(*LANGUAGE_COLUMNS, *map(figure, names)), rows=rows, title=f"{TASKS[task].title} by language"
+    )
 
 
 def _notes(result: TransferResult, headline: Gain | None, controls: Sequence[Gain]) -> list[str]:
@@ -169,25 +150,25 @@ def _notes(result: TransferResult, headline: Gain | None, controls: Sequence[Gai
         lines.append(f"p (Holm): of the paired t test, corrected for {len(controls)} controls.")
     if result.is_zero_shot:
         lines.append("gap: English minus the mean of the others; it is also about 0 at chance level.")
-    lines += [_which_split(result, task) for task in result.splits if "dev" in result.splits[task].values()]
+    for task, splits in result.splits.items():
+        of_dev = [code for code, split in splits.items() if split == "dev"]
+        where = "" if len(of_dev) == len(splits) else f" in {' '.join(of_dev)}"
+        lines += [f"{TASKS[task].title}: scored on dev, not on test{where}."] if of_dev else []
     lines += result.notes
     if headline is not None and headline.english is not None and headline.others is not None:
-        sides = f"English {_with_interval(headline.english)}, the other languages {_with_interval(headline.others)}"
-        lines.append(f"Gain over {REFERENCE}: {sides}.")
+        gains = f"English {_with_interval(headline.english)}, the other languages {_with_interval(headline.others)}"
+        lines.append(f"Gain over {REFERENCE}: {gains}.")
     return [*lines, conclusion_line(result, headline), result.signature]
 
 
 def _metrics(result: TransferResult) -> list[str]:
     """The metrics of the scores; for tagging also the accuracy of tags."""
-    titles: dict[tuple[str, ...], list[str]] = {}
+    titles: dict[str, list[str]] = {}
     for task in result.splits:
-        titles.setdefault(TASKS[task].main, []).append(TASKS[task].title)
-    each = (
-        f"{' and '.join(METRIC_TITLES[metric] for metric in main)} ({', '.join(of_tasks)})"
-        for main, of_tasks in titles.items()
-    )
+        titles.setdefault(metric_titles(task), []).append(TASKS[task].title)
+    scores = (f"{metrics} ({', '.join(of_tasks)})" for metrics, of_tasks in titles.items())
     lines = [
-        f"Scores: {'; '.join(each)}.",
+        f"Scores: {'; '.join(scores)}.",
         "A task's score is the mean over languages; all is the mean over tasks.",
     ]
     if result.is_zero_shot and any(TASKS[task].kind == "questions" for task in result.splits):
@@ -202,91 +183,22 @@ def _metrics(result: TransferResult) -> list[str]:
 
 def _tag_accuracy(result: TransferResult, backbone: str, task: str) -> float | None:
     """Tag accuracy in per cent, mean over seeds and languages; None if it is unknown."""
-    shares = [
-        metrics.get("accuracy")
-        for by_task in result.by_body[backbone].values()
-        for metrics in by_task[task].values()
-    ]
+    by_task = result.by_body[backbone].values()
+    shares = [metrics.get("accuracy") for each in by_task for metrics in each[task].values()]
     return None if None in shares else mean(share for share in shares if share is not None)
-
-
-def _which_split(result: TransferResult, task: str) -> str:
-    """Note on languages scored on dev instead of test."""
-    of_dev = [code for code, split in result.splits[task].items() if split == "dev"]
-    where = "" if len(of_dev) == len(result.splits[task]) else f" in {' '.join(of_dev)}"
-    return f"{TASKS[task].title}: scored on dev, not on test{where}."
 
 
 def _with_interval(estimates: Estimate) -> str:
     """A difference with its interval, on one line."""
-    return f"{estimates.mean:+.1f}" + (f" [{_interval(estimates)}]" if estimates.ci95 else "")
+    bounds = "" if estimates.ci95 is None else " [{:+.1f} to {:+.1f}]".format(*estimates.ci95)
+    return f"{estimates.mean:+.1f}{bounds}"
 
 
 def _seeds(result: TransferResult) -> str:
-    seeds = result.seeds
-    numbers = ", ".join(map(str, seeds))
-    return f"seed {numbers}" if len(seeds) == 1 else f"{len(seeds)} seeds ({numbers})"
+    numbers = ", ".join(map(str, result.seeds))
+    return f"seed {numbers}" if len(result.seeds) == 1 else f"{len(result.seeds)} seeds ({numbers})"
 
 
-def _cells_of(gain: Gain | None) -> list[str]:
-    """Gain, interval and conclusion as table cells."""
-    if gain is None:
-        return ["", "", ""]
-    return [f"{gain.overall.mean:+.1f}", _interval(gain.overall), gain.conclusion]
-
-
-def _interval(estimates: Estimate) -> str:
-    return "" if estimates.ci95 is None else f"{estimates.ci95[0]:+.1f} to {estimates.ci95[1]:+.1f}"
-
-
-def _main_scores(result: TransferResult, by_task: ByTask, task: str) -> list[float] | None:
-    """Scores of the baseline or of chance level in the test languages, in their order."""
-    metrics = result.tested(by_task, task)
-    return None if metrics is None else [main_score(task, of_one) for of_one in metrics.values()]
-
-
-def _language(code: str) -> tuple[str, str, str]:
-    """Name, family and script; the code and empty strings if unknown."""
-    known = LANGUAGES.get(code)
-    return (known.name, known.family, known.script) if known else (code, "", "")
-
-
-def _both_sides(both: Sides) -> tuple[str, str]:
-    return _short(both.english), _short(both.others)
-
-
-def _reference_sides(result: TransferResult, by_task: ByTask, task: str) -> tuple[str, str]:
-    """Scores of the baseline or of chance level in English and the other languages; empty if one is missing."""
-    metrics = result.tested(by_task, task)
-    return ("", "") if metrics is None else _both_sides(sides(task, metrics))
-
-
-def _heading(task: str) -> str:
-    return TASKS[task].short_title or TASKS[task].title
-
-
-def _short(value: float | None) -> str:
-    """Format a score in at most four characters."""
-    text = "" if value is None else f"{value:.1f}"
-    return "100" if text == "100.0" else text
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= MAX_HEADING else name[: MAX_HEADING - 1] + "…"
-
-
-def _table(title: str, first: str, figures: Iterable[str], *, is_dense: bool = False) -> Table:
-    """A table with one column of names and columns of figures."""
-    table = Table(
-        title=f"\n{title}",
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 0 if is_dense else 1, 0, 0),
-    )
-    table.add_column(first, no_wrap=True, overflow="ellipsis", max_width=MAX_NAME)
-    for heading in figures:
-        table.add_column(heading, justify="right", no_wrap=True, min_width=4)
-    return table
+def _gain_cells(estimates: Estimate, conclusion: str) -> tuple[Cell, str]:
+    """Gain with its interval, and conclusion."""
+    return interval(estimates.mean, estimates.ci95, 1), conclusion

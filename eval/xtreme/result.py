@@ -1,6 +1,6 @@
 """Result of a transfer run: metrics of every backbone on every language of every task."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +9,11 @@ import numpy as np
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.xtreme.failures import complete_part
 from ecsuite.eval.xtreme.jobs import plan
-from ecsuite.eval.xtreme.scoring import tasks as averaging
 from ecsuite.eval.xtreme.scoring.task import Metrics
-from ecsuite.eval.xtreme.scoring.tasks import TASKS, ByLanguage, ByTask, Sides
+from ecsuite.eval.xtreme.scoring.tasks import TASKS, ByLanguage, ByTask, Sides, main_score, mean, sides
 from ecsuite.eval.xtreme.sources import RANDOM_INIT
 from ecsuite.eval.xtreme.splits import ENGLISH
 from ecsuite.eval.xtreme.study import Study
-from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
 
 REFERENCE = RANDOM_INIT
@@ -69,12 +67,8 @@ class TransferResult:
 
     def language_scores(self, backbone: str, task: str) -> Floats:
         """Scores in the metric of the task, shape (num_seeds, num_languages)."""
-        return np.array(
-            [
-                [averaging.main_score(task, metrics) for metrics in by_task[task].values()]
-                for by_task in self.by_body[backbone].values()
-            ]
-        )
+        by_seed = self.by_body[backbone].values()
+        return np.array([[main_score(task, each) for each in by_task[task].values()] for by_task in by_seed])
 
     def scores(self, backbone: str) -> Floats:
         """Task scores, means over languages, shape (num_seeds, num_tasks); their mean is the overall score."""
@@ -82,10 +76,9 @@ class TransferResult:
 
     def sides(self, backbone: str, task: str) -> Sides:
         """Scores in English and in the other languages, means over seeds."""
-        by_seed = [averaging.sides(task, by_task[task]) for by_task in self.by_body[backbone].values()]
+        by_seed = [sides(task, by_task[task]) for by_task in self.by_body[backbone].values()]
         return Sides(
-            english=_mean([sides.english for sides in by_seed]),
-            others=_mean([sides.others for sides in by_seed]),
+            english=_mean([each.english for each in by_seed]), others=_mean([each.others for each in by_seed])
         )
 
     def tested(self, by_task: ByTask, task: str) -> ByLanguage | None:
@@ -93,6 +86,11 @@ class TransferResult:
         by_language, codes = by_task.get(task, {}), self.splits[task]
         is_complete = by_language.keys() >= codes.keys()
         return {code: by_language[code] for code in codes} if is_complete else None
+
+    def levels(self, by_task: ByTask, task: str) -> list[float] | None:
+        """The scores of `tested`."""
+        tested = self.tested(by_task, task)
+        return None if tested is None else [main_score(task, metrics) for metrics in tested.values()]
 
     def to_json(self) -> dict[str, Any]:
         """The result with averages, as JSON values."""
@@ -104,26 +102,25 @@ class TransferResult:
             "seeds": list(self.seeds),
             "languages": {task: list(codes) for task, codes in self.languages.items()},
             "scores": {backbone: self._summary(backbone) for backbone in self.bodies},
-            "cells": list(self._cells()),
+            "cells": [
+                {
+                    "body": backbone,
+                    "seed": seed,
+                    "task": task,
+                    "language": code,
+                    "split": self.splits[task][code],
+                    "metrics": metrics,
+                }
+                for backbone, by_seed in self.by_body.items()
+                for seed, by_task in by_seed.items()
+                for task, by_language in by_task.items()
+                for code, metrics in by_language.items()
+            ],
             "baselines": self.baselines,
             "chance": self.chance,
             "notes": list(self.notes),
             "signature": self.signature,
         }
-
-    def _cells(self) -> Iterator[dict[str, Any]]:
-        for backbone, by_seed in self.by_body.items():
-            for seed, by_task in by_seed.items():
-                for task, by_language in by_task.items():
-                    for code, metrics in by_language.items():
-                        yield {
-                            "body": backbone,
-                            "seed": seed,
-                            "task": task,
-                            "language": code,
-                            "split": self.splits[task][code],
-                            "metrics": metrics,
-                        }
 
     def _summary(self, backbone: str) -> dict[str, Any]:
         scores = self.scores(backbone)
@@ -133,7 +130,6 @@ class TransferResult:
             "tasks": dict(zip(self.splits, scores.mean(0).tolist(), strict=True)),
         }
         if self.is_zero_shot:
-            sides = {task: self.sides(backbone, task) for task in self.splits}
             summary["zero_shot"] = {
                 task: {
                     "metric": TASKS[task].main[0],
@@ -141,7 +137,8 @@ class TransferResult:
                     "others": side.others,
                     "gap": side.gap,
                 }
-                for task, side in sides.items()
+                for task in self.splits
+                for side in [self.sides(backbone, task)]
             }
         return summary
 
@@ -149,7 +146,7 @@ class TransferResult:
 def _mean(scores: Sequence[float | None]) -> float | None:
     """The mean; None if one is missing."""
     known = [score for score in scores if score is not None]
-    return averaging.mean(known) if len(known) == len(scores) else None
+    return mean(known) if len(known) == len(scores) else None
 
 
 def collect(study: Study, results: Mapping[Job, Result]) -> TransferResult:
@@ -252,13 +249,3 @@ def _in_order(task: str, languages: Sequence[str]) -> list[str]:
     """Languages in the order of the paper's tables; those that it does not have are last."""
     known = TASKS[task].languages
     return [code for code in known if code in languages] + sorted(set(languages).difference(known))
-
-
-def measure(study: Study, runner: Runner) -> TransferResult:
-    """Run a study.
-
-    Raises:
-        ConfigError: See `collect`.
-        DivergedError: See `collect`.
-    """
-    return collect(study, runner.run(list(plan(study).values())))

@@ -115,9 +115,9 @@ def icy(runner, folder, _):
 
 
 def xtreme(runner, _, ask):
-    from ecsuite.eval.xtreme.result import measure
+    from ecsuite.eval.xtreme.benchmark import Xtreme
 
-    return measure(ask(seeds=(0, 1)), runner).to_json()
+    return Xtreme().measure(ask(seeds=(0, 1)), runner).to_json()
 
 
 STUDIES = (translation, concept_games, xferbench, icy, xtreme)

@@ -43,9 +43,9 @@ ByTask = Mapping[str, ByLanguage]
 class Sides:
     """A task's score in English and in other languages, in the metric of the transfer gap."""
 
-    english: float | None
+    english: float | None = None
     """Score in English, the training language; None if it was not tested."""
-    others: float | None
+    others: float | None = None
     """Mean score of the other languages; None if there are none."""
 
     @property
@@ -98,6 +98,11 @@ def sides(task: str, by_language: ByLanguage) -> Sides:
         english=by_language[SOURCE][metric] if SOURCE in by_language else None,
         others=mean(others) if others else None,
     )
+
+
+def metric_titles(task: str) -> str:
+    """The metrics of a task's score, such as `EM and F1`."""
+    return " and ".join(METRIC_TITLES[metric] for metric in TASKS[task].main)
 
 
 def average_gap(gaps: Mapping[str, float | None]) -> float | None:

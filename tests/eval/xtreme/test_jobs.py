@@ -11,10 +11,10 @@ from tokenizers import Tokenizer
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.learning.encoders import BACKBONES, PublishedBackbone
 from ecsuite.eval.learning.machine import Machine
+from ecsuite.eval.xtreme.benchmark import Xtreme
 from ecsuite.eval.xtreme.jobs import plan, pretrain, train_on_text
 from ecsuite.eval.xtreme.presets import PRESETS
 from ecsuite.eval.xtreme.protocols import PROTOCOLS
-from ecsuite.eval.xtreme.result import measure
 from ecsuite.eval.xtreme.texts import find_text
 from ecsuite.eval.xtreme.weights import Architecture
 from ecsuite.jobs.graph import Runner
@@ -182,7 +182,7 @@ def shelf(tmp_path_factory):
 def kept(ask, shelf):
     """A folder with the results of `ask()`, computed once for all tests; it must not be changed."""
     if not (shelf / "results").is_dir():
-        measure(ask(), Runner(folder=shelf))
+        Xtreme().measure(ask(), Runner(folder=shelf))
     return shelf
 
 
@@ -271,14 +271,14 @@ def test_the_dev_set_of_bucc_is_part_of_the_key(ask, tmp_path):
 
 def test_deleted_weights_are_made_again_only_if_something_needs_them(ask, tmp_path):
     folder = tmp_path / "kept"
-    first = measure(ask(), Runner(folder=folder))
+    first = Xtreme().measure(ask(), Runner(folder=folder))
     weights = {file: file.read_bytes() for file in (folder / "results").glob("*.safetensors")}
     assert len(weights) == 8
     for file in weights:
         file.unlink()
     assert missing(folder, ask()) == (0, 0, 0, 0)
     assert missing(folder, ask(tasks=("udpos", "panx"))) == (4, 4, 4, 0)
-    assert measure(ask(), Runner(folder=folder)) == first
+    assert Xtreme().measure(ask(), Runner(folder=folder)) == first
     (task,) = (job for name, job in plan(ask()).items() if name[0] == "corpus")
     Runner(folder=folder).run([replace_version(task)])
     made = {file for file in weights if file.is_file()}
@@ -294,7 +294,7 @@ def test_a_changed_model_in_the_same_folder(ask, tiny_bert, tmp_path):
     given = {"corpus": None, "model": str(tiny_bert), "tasks": ("udpos", "bucc2018"), "seeds": (0, 1)}
     # Retrieval draws nothing, so that it is the same for all seeds.
     assert missing(tmp_path / "kept", ask(**given)) == (0, 0, 2, 1)
-    found = measure(ask(**given), Runner(folder=tmp_path / "kept"))
+    found = Xtreme().measure(ask(**given), Runner(folder=tmp_path / "kept"))
     assert missing(tmp_path / "kept", ask(**given)) == (0, 0, 0, 0)
     assert found.seeds == (0, 1)
     model = PublishedBackbone(str(tiny_bert)).model

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 from xtreme_data import constant_results
 
+from ecsuite.eval.xtreme.benchmark import Xtreme
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.presets import PRESETS
 from ecsuite.eval.xtreme.report import report
-from ecsuite.eval.xtreme.result import collect, measure
+from ecsuite.eval.xtreme.result import collect
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Result
@@ -44,7 +45,7 @@ def assert_all_nine(result, bodies):
 
 
 def test_all_nine_tasks_with_a_corpus(ask, write_data):
-    result = measure(ask(data=write_data(), languages=(), tasks=tuple(TASKS)), Runner())
+    result = Xtreme().measure(ask(data=write_data(), languages=(), tasks=tuple(TASKS)), Runner())
     assert_all_nine(result, CONTROLS)
     assert result.corpus == "corpus" and result.is_zero_shot
     assert "protocol:adapt|body:decoder|tasks:xnli+pawsx+udpos" in result.signature
@@ -53,7 +54,7 @@ def test_all_nine_tasks_with_a_corpus(ask, write_data):
 def test_all_nine_tasks_with_a_published_encoder(ask, write_data, tiny_bert):
     model = str(tiny_bert)
     study = ask(corpus=None, model=model, data=write_data(), languages=(), tasks=tuple(TASKS))
-    result = measure(study, Runner())
+    result = Xtreme().measure(study, Runner())
     assert_all_nine(result, (model,))
     assert "|protocol:published|model:bert|" in result.signature
     assert not any(note.startswith("Training text") for note in result.notes)
@@ -64,7 +65,7 @@ def test_all_nine_tasks_with_a_published_encoder(ask, write_data, tiny_bert):
     [("adapt", "encoder"), ("monotrans", "encoder"), ("direct", "decoder"), ("in-language", "decoder")],
 )
 def test_other_protocols(ask, protocol, body):
-    result = measure(ask(protocol=protocol, body=body, tasks=("udpos", "panx")), Runner())
+    result = Xtreme().measure(ask(protocol=protocol, body=body, tasks=("udpos", "panx")), Runner())
     assert result.bodies == CONTROLS and result.protocol == protocol
     with_english = set() if protocol == "in-language" else {"en"}
     assert {task: set(codes) for task, codes in result.languages.items()} == dict.fromkeys(
@@ -129,5 +130,5 @@ def test_a_study_that_diverges_is_one_error(ask, preset, monkeypatch, tmp_path):
     notes = []
     for _ in range(2):  # the second time as kept
         with pytest.raises(DivergedError, match=r"^corpus, seed 0: (the loss is|the weights are not)"):
-            measure(ask(), Runner(folder=tmp_path / "kept", note=notes.append))
+            Xtreme().measure(ask(), Runner(folder=tmp_path / "kept", note=notes.append))
     assert any(note.startswith("text of en+de, corpus, seed 0: ") for note in notes)
