@@ -271,8 +271,8 @@ def ask(preset, write_data):
 def constant_results(study, score=50.0):
     """Results of the jobs of a study without any work: every metric is this score."""
     results = {}
-    for (_, _, task, language), job in plan(study).items():
-        tested = [each.language for each in job.inputs["tests"]] if "tests" in job.inputs else [language]
+    for (_, _, task, _), job in plan(study).items():
+        tested = [each.language for each in job.inputs["tests"]]
         scored = {"split": "test", "metrics": dict.fromkeys(TASKS[task].metrics, score)}
         value = {"learnt_from": "train", "by_language": dict.fromkeys(tested, scored)}
         results[job] = Result(value=value)

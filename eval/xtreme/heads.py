@@ -58,15 +58,7 @@ class LabelHead(Head):
 
 
 class SpanHead(Head):
-    """Start and end of a span: two logits per position.
-
-    Args:
-        width: Width of the states.
-        generator: Draws the initial weights.
-    """
-
-    def __init__(self, width: int, generator: torch.Generator) -> None:
-        super().__init__(width, 2, generator)
+    """Start and end of a span: two logits per position."""
 
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
         """Mean cross-entropy of start and end, `targets` (batch, 2), over the positions that are not padding."""

@@ -1,6 +1,7 @@
-"""The jobs of a study: pretrain a backbone, train it on texts, and those of its tasks (`task_jobs.py`)."""
+"""The jobs of a study: pretrain a backbone, train it on texts of languages, and evaluate it on a task."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -14,16 +15,21 @@ from ecsuite.eval.learning.machine import Machine, followed, training_resources
 from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.presets import Pretraining, TextTraining, VocabularySizes
+from ecsuite.eval.xtreme.published_model import PublishedModel
+from ecsuite.eval.xtreme.retrieval import run_retrieval
 from ecsuite.eval.xtreme.scoring.tasks import MINED, TASKS
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, RANDOM_INIT, SHUFFLED, source
-from ecsuite.eval.xtreme.splits import ENGLISH
+from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet
 from ecsuite.eval.xtreme.study import Study
-from ecsuite.eval.xtreme.task import TransferSetting
-from ecsuite.eval.xtreme.task_jobs import backbone_name, finetune, retrieve
+from ecsuite.eval.xtreme.task import TransferSetting, run_task
 from ecsuite.eval.xtreme.texts import LanguageText
-from ecsuite.eval.xtreme.weights import Architecture, backbone_arrays, load_backbone, text_arrays
+from ecsuite.eval.xtreme.weights import Architecture, backbone_arrays, load_backbone, prepared, text_arrays
 from ecsuite.jobs.job import Context, Job, Outcome, Result, job_function
 
+EXAMPLE_TOKENS = 200
+"""Cost of an example of a task, in training tokens; only for the time left."""
+MANY_TRAINED, MANY_TESTED = 10_000, 1_000
+"""Numbers of examples of sets without a limit, and of sentences of retrieval; only for the time left."""
 Name = tuple[str, int, str, str]
 """Backbone, seed, task, and the language that it is trained in, or for retrieval that is compared with English."""
 
@@ -88,7 +94,7 @@ def pretrain(
 @job_function(
     version=1,
     work=lambda *, training, texts, **_: 1.0 if training is None else training.tokens * len(texts),
-    label=lambda *, texts, **inputs: f"text of {_joined(texts)}, {backbone_name(**inputs)}",
+    label=lambda *, texts, **inputs: f"text of {_joined(texts)}, {_backbone_name(**inputs)}",
     resources=training_resources,
 )
 def train_on_text(
@@ -146,40 +152,91 @@ def train_on_text(
     return Outcome(value={"repeats": by_language}, arrays=arrays)
 
 
+def _cost_of_a_task(
+    *, setting: TransferSetting, training: ExampleSet | None, tests: Sequence[ExampleSet], **_: Any
+) -> float:
+    num_trained = 0 if training is None else setting.max_train or MANY_TRAINED
+    return EXAMPLE_TOKENS * (num_trained + (setting.max_test or MANY_TESTED) * len(tests))
+
+
+@job_function(
+    version=1,
+    work=_cost_of_a_task,
+    label=lambda *, training, tests, **inputs: (
+        f"{tests[0].task} in {(training or tests[0]).language}, {_backbone_name(**inputs)}"
+    ),
+    resources=training_resources,
+)
+def evaluate(
+    *,
+    model: PublishedModel | None,
+    pretrained: Result | None,
+    texts: Mapping[str, Result],
+    architecture: Architecture | None,
+    setting: TransferSetting,
+    training: ExampleSet | None,
+    tests: tuple[ExampleSet, ...],
+    threshold: ExampleSet | None,
+    seed: int | None,
+    machine: Machine,
+    context: Context,
+) -> dict[str, Any]:
+    """Fine-tune a backbone (see `prepared`) on a task in one language, and test it in others: see `run_task`.
+
+    Retrieval has no training examples and no seed: it compares the states of the sentences of one test set, see
+    `run_retrieval`. The seed is that of the head, of dropout and of the order of the examples.
+
+    Returns:
+        `learnt_from`, the name of the training data, and `by_language`, with `split` and `metrics` of each.
+
+    Raises:
+        ConfigError: If the model cannot be loaded, or data have changed.
+        DivergedError: If the loss or the weights are not finite.
+        Stopped: If the training was asked to stop.
+    """
+    with machine.computing(seed or 0):
+        backbone, load_vocabulary = prepared(model, pretrained, texts, architecture, machine)
+        if training is not None:
+            assert seed is not None
+            generator = torch.Generator().manual_seed(seed)
+            return run_task(backbone, load_vocabulary, setting, training, tests, generator, context)
+        [test] = tests
+        metrics = run_retrieval(backbone, load_vocabulary, setting.tuning, test, threshold)
+    context.report_progress(f"{test.task} in {test.language}", 1.0)
+    return {"learnt_from": None, "by_language": {test.language: metrics}}
+
+
 def plan(study: Study) -> dict[Name, Job]:
     """The jobs of a study: those of the tasks; the others are among their inputs."""
     preset, zero_shot, named = study.preset, study.protocol.is_zero_shot, dict[Name, Job]()
+    swaps_embedding = zero_shot and not study.protocol.shares_vocabulary
     for name in study.bodies:
         for seed in study.seeds:
             given, texts = _trained(study, name, seed)
-            for (task, language), training in study.training.items():
-                tested = study.tested[task] if zero_shot else (language,)
-                named[name, seed, task, language] = Job(
-                    finetune,
-                    **given,
-                    texts=_of_languages(texts, (language, *tested)),
-                    setting=TransferSetting(
-                        task=task,
-                        tuning=preset.tuning[TASKS[task].kind],
+            for task, language in (*study.training, *study.retrieved):
+                training = study.training.get((task, language))
+                tested = study.tested[task] if training is not None and zero_shot else (language,)
+                tuning = preset.tuning[TASKS[task].kind]
+                setting = TransferSetting(task=task, tuning=tuning)
+                if training is not None:
+                    setting = replace(
+                        setting,
                         scope=preset.scope,
                         max_train=preset.max_train,
                         max_test=preset.max_test,
-                        swaps_embedding=zero_shot and not study.protocol.shares_vocabulary,
-                    ),
+                        swaps_embedding=swaps_embedding,
+                    )
+                read = (language if training is not None else ENGLISH, *tested)
+                named[name, seed, task, language] = Job(
+                    evaluate,
+                    **given,
+                    texts={each: texts[each] for each in read if each in texts},
+                    setting=setting,
                     training=training,
                     tests=tuple(study.tests[task, each] for each in tested),
-                    seed=seed,
+                    threshold=study.thresholds[language] if task == MINED else None,
+                    seed=None if training is None else seed,
                 )
-            for (task, language), test in study.tests.items():
-                if TASKS[task].kind == "retrieval":
-                    named[name, seed, task, language] = Job(
-                        retrieve,
-                        **given,
-                        texts=_of_languages(texts, (ENGLISH, language)),
-                        tuning=preset.tuning[TASKS[task].kind],
-                        test=test,
-                        threshold=study.thresholds[language] if task == MINED else None,
-                    )
     return named
 
 
@@ -214,8 +271,11 @@ def _trained(study: Study, name: str, seed: int) -> tuple[dict[str, Any], dict[s
     return {"model": None, "pretrained": pretrained, **common}, texts
 
 
-def _of_languages(texts: Mapping[str, Job], languages: Iterable[str]) -> dict[str, Job]:
-    return {language: texts[language] for language in languages if language in texts}
+def _backbone_name(*, pretrained: Job | None, seed: int | None = None, **_: Any) -> str:
+    """The backbone of a job and its seed, for people."""
+    if pretrained is not None:
+        return f"{pretrained.inputs['name']}, seed {pretrained.inputs['seed']}"
+    return "published model" if seed is None else f"published model, seed {seed}"
 
 
 def _joined(texts: Sequence[LanguageText]) -> str:

@@ -4,7 +4,7 @@ Hu et al. (2020), section 3.2. The benchmark's program takes the states of layer
 sentence, of BUCC those of the first symbol.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,28 +25,18 @@ from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet
 Floats = NDArray[np.float32]
 
 
-def mean_state(states: Tensor, mask: Tensor) -> Tensor:
-    """The mean of `states` (batch, length, width) over the positions in `mask` (batch, length)."""
-    present = mask[..., None].to(states.dtype)
-    return (states * present).sum(1) / present.sum(1)
+def pooled(states: Tensor, mask: Tensor, pooling: str) -> Tensor:
+    """A vector per sentence of `states` (batch, length, width) with `mask` (batch, length), which is False at padding.
 
-
-def first_state(states: Tensor, mask: Tensor) -> Tensor:
-    """The states of the first position: the sentence representation of an encoder."""
-    return states[:, 0]
-
-
-def last_state(states: Tensor, mask: Tensor) -> Tensor:
-    """The states of the last position before padding, the only ones of a decoder that depend on the whole sentence."""
+    `mean` is that of the positions, `first` the sentence representation of an encoder, and `last` the only state of a
+    decoder that depends on the whole sentence.
+    """
+    if pooling == "mean":
+        present = mask[..., None].to(states.dtype)
+        return (states * present).sum(1) / present.sum(1)
+    if pooling == "first":
+        return states[:, 0]
     return states[torch.arange(len(states), device=states.device), mask.sum(1) - 1]
-
-
-POOLINGS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "mean": mean_state,
-    "first": first_state,
-    "last": last_state,
-}
-"""Poolings by name: from states and mask to one vector per sentence."""
 
 
 def embed(
@@ -59,7 +49,7 @@ def embed(
         sub_words: The vocabulary.
         sentences: The sentences; each is cut to the maximum row length, which includes special symbols.
         tuning: Sentences per batch, and the row length, which is also limited by the context of the backbone.
-        pooling: A name in `POOLINGS`.
+        pooling: See `pooled`.
 
     Returns:
         Shape (num_sentences, width).
@@ -78,7 +68,7 @@ def embed(
         for index in batches:
             row_ids, mask, _ = rows.take(index, backbone.embedding.weight.device)
             states = backbone.retrieval_states(row_ids, mask).float()
-            vectors.append(POOLINGS[pooling](states, mask).cpu())
+            vectors.append(pooled(states, mask, pooling).cpu())
     order = np.concatenate(batches)
     return torch.cat(vectors).numpy()[np.argsort(order)]
 
@@ -105,9 +95,7 @@ def run_retrieval(
     """
     task = TASKS[test.task]
     assert isinstance(task, Retrieval)
-    pooling = task.pooling
-    if pooling == "first" and not backbone.is_bidirectional:
-        pooling = "last"
+    pooling = "last" if task.pooling == "first" and not backbone.is_bidirectional else task.pooling
     # Tatoeba's queries are the English sentences; BUCC's are those of the other language.
     languages = (ENGLISH, test.language) if threshold is None else (test.language, ENGLISH)
 
@@ -122,6 +110,6 @@ def run_retrieval(
     else:
         split += ", its threshold from itself" if split == "dev" else ""
         scores = mine_bitext(bitext, *vectors(bitext))
-        _, known = threshold.read()
-        predicted = pairs_above(scores, tune_threshold(mine_bitext(known, *vectors(known)), known.gold))
+        _, dev = threshold.read()
+        predicted = pairs_above(scores, tune_threshold(mine_bitext(dev, *vectors(dev)), dev.gold))
     return {"split": split, "metrics": task.score(test.language, predicted, task.labels(bitext))}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ecsuite.eval.xtreme.scoring.examples import Bitext, TaggedSentence
+from ecsuite.eval.xtreme.scoring.examples import Bitext
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 
@@ -129,17 +129,6 @@ def find_examples(
 
 def _num_held_out(examples: Sequence[Any]) -> int:
     return max(1, len(examples) // NUM_PARTS)
-
-
-def labels_in(task: str, examples: Sequence[Any]) -> tuple[str, ...]:
-    """The labels that occur, in alphabetical order; empty for tasks without labels."""
-    kind = TASKS[task].kind
-    if kind == "tagging":
-        sentences: Sequence[TaggedSentence] = examples
-        return tuple(sorted({tag for sentence in sentences for tag in sentence.tags or ()}))
-    if kind == "pairs":
-        return tuple(sorted({example.label for example in examples if example.label is not None}))
-    return ()
 
 
 def digest_of(part: tuple[str, Any]) -> str:

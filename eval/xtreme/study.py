@@ -77,6 +77,11 @@ class Study:
         return {task: tuple(language for other, language in self.tests if other == task) for task in tasks}
 
     @property
+    def retrieved(self) -> tuple[tuple[str, str], ...]:
+        """Tasks and languages of retrieval, which needs no training."""
+        return tuple(name for name in self.tests if TASKS[name[0]].kind == "retrieval")
+
+    @property
     def languages(self) -> tuple[str, ...]:
         """All languages, English first if tasks are trained in it."""
         return _all_languages(self.protocol, self.tests)

@@ -11,10 +11,10 @@ from ecsuite.eval.learning.encoders import Backbone
 from ecsuite.eval.learning.machine import followed
 from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme import pairs, questions, tagging
-from ecsuite.eval.xtreme.heads import Head, LabelHead, SpanHead
+from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
 from ecsuite.eval.xtreme.presets import Scope, Tuning
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.splits import ExampleSet, labels_in
+from ecsuite.eval.xtreme.splits import ExampleSet
 from ecsuite.eval.xtreme.tuning import finetune, logits_of
 from ecsuite.jobs.job import Context
 
@@ -24,19 +24,19 @@ KINDS: dict[str, ModuleType] = {"tagging": tagging, "pairs": pairs, "questions":
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TransferSetting:
-    """How a backbone is fine-tuned on a task."""
+    """How a backbone is fine-tuned on a task; of retrieval, only the first two are read."""
 
     task: str
     """A name in `TASKS`."""
     tuning: Tuning
     """Learning rate, epochs and so on."""
-    scope: Scope
+    scope: Scope = "head"
     """What is trained: the head only, on frozen states, or the backbone as well."""
-    max_train: int | None
+    max_train: int | None = None
     """Number of training examples, the first ones; None is all."""
-    max_test: int | None
+    max_test: int | None = None
     """Number of test examples per language, the first ones; None is all."""
-    swaps_embedding: bool
+    swaps_embedding: bool = False
     """Whether each language has its own embedding, which replaces the current one before the test."""
 
 
@@ -67,31 +67,25 @@ def run_task(
         DivergedError: If the loss or the weights are not finite.
         Stopped: If the training was asked to stop.
     """
-    kind = KINDS[TASKS[setting.task].kind]
+    task = TASKS[setting.task]
+    kind = KINDS[task.kind]
     row_length = min(setting.tuning.context, backbone.context)
     sub_words = load_vocabulary(training.language)
     name, examples = training.read()
     examples = examples[: setting.max_train]
-    labels = labels_in(setting.task, examples)
+    labels = task.choices_in(examples)
     prepared = kind.prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
-    head: Head
-    head = (
-        LabelHead(backbone.width, len(labels), generator) if labels else SpanHead(backbone.width, generator)
-    )
+    head = (LabelHead if labels else SpanHead)(backbone.width, len(labels) or 2, generator)
     head = head.to(backbone.embedding.weight.device)
-    trains_backbone = setting.scope == "all"
-    trained = list(head.parameters())
-    if trains_backbone:
-        # An embedding that will be replaced is not trained: the others must fit as well (Artetxe et al. 2020).
-        weights = backbone.without_embedding().values() if setting.swaps_embedding else backbone.parameters()
-        trained += list(weights)
+    # An embedding that will be replaced is not trained: the others must fit as well (Artetxe et al. 2020).
+    weights = backbone.without_embedding().values() if setting.swaps_embedding else backbone.parameters()
     finetune(
         backbone,
         head,
         prepared.rows,
         setting.tuning,
-        trained,
-        trains_backbone=trains_backbone,
+        [*head.parameters(), *(weights if setting.scope == "all" else ())],
+        trains_backbone=setting.scope == "all",
         generator=generator,
         followed=followed(context, f"{setting.task} in {training.language}", share=0.8),
     )
@@ -104,7 +98,6 @@ def run_task(
         examples = examples[: setting.max_test]
         prepared = kind.prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
         predicted = kind.predictions(logits_of(backbone, head, prepared.rows), prepared)
-        task = TASKS[setting.task]
         metrics = task.score(test.language, predicted, task.labels(examples))
         by_language[test.language] = {"split": split, "metrics": metrics}
         context.report_progress(f"{setting.task} in {test.language}", 0.8 + 0.2 * number / len(tests))

@@ -1,22 +1,25 @@
 """Fine-tuning: train a head, and optionally the backbone, on a task; compute logits of other examples."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from ecsuite.eval.learning.encoders import Backbone
 from ecsuite.eval.learning.training import UNFOLLOWED, Followed, rate_by_update, train
-from ecsuite.eval.xtreme.frozen_states import FrozenStates
 from ecsuite.eval.xtreme.heads import Head
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import Rows
+from ecsuite.files.disk_space import require_space
 
 TEST_BATCH = 64
 """Rows per batch at evaluation."""
+MOST_IN_MEMORY = 2**30
+"""Most bytes of states of a frozen backbone that are held on the device."""
 
 
 def finetune(
@@ -57,7 +60,7 @@ def finetune(
         if frozen is None:
             states = backbone.states(ids, mask)  # (batch, length, width)
         else:
-            states = pad_sequence(frozen.take(index, device), batch_first=True)
+            states = pad_sequence([frozen(row) for row in index], batch_first=True)
         return head.loss(states, mask, targets)
 
     train(
@@ -73,11 +76,28 @@ def finetune(
     )
 
 
-def _frozen_states(backbone: Backbone, rows: Rows, device: torch.device, followed: Followed) -> FrozenStates:
-    """The states of all rows, which a backbone that is not trained computes once."""
-    folder = Path(tempfile.gettempdir()) if followed.checkpoint is None else followed.checkpoint.file.parent
+def _frozen_states(
+    backbone: Backbone, rows: Rows, device: torch.device, followed: Followed
+) -> Callable[[int], Tensor]:
+    """The states (length, width) of a row, by its number; of a backbone that is not trained, computed once.
+
+    They are the same whether they are in memory or in a file, which goes with the process.
+    """
     num_bytes = 4 * rows.num_tokens * backbone.width
-    return FrozenStates(states_of(backbone, rows, device), num_bytes, folder)
+    if num_bytes <= MOST_IN_MEMORY:
+        return {row: states.clone() for row, states in states_of(backbone, rows, device)}.__getitem__
+    folder = Path(tempfile.gettempdir()) if followed.checkpoint is None else followed.checkpoint.file.parent
+    require_space(num_bytes, folder, "for the states of the training examples")
+    folder.mkdir(parents=True, exist_ok=True)
+    starts: dict[int, int] = {}
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for row, states in states_of(backbone, rows, device):
+            starts[row] = file.tell() // (4 * backbone.width)
+            file.write(states.cpu().numpy().tobytes())
+        file.flush()
+        # Copied on write, as a tensor may be written to; the mapping outlives the file's name.
+        kept = np.memmap(file, np.float32, "c", shape=(rows.num_tokens, backbone.width))
+    return lambda row: torch.from_numpy(kept[starts[row] :][: len(rows.ids[row])]).to(device)
 
 
 @torch.no_grad()
@@ -92,7 +112,7 @@ def states_of(backbone: Backbone, rows: Rows, device: torch.device) -> Iterator[
 
 
 @torch.no_grad()
-def logits_of(backbone: Backbone, head: Head, rows: Rows) -> list[Tensor]:
+def logits_of(backbone: Backbone, head: Head, rows: Rows) -> Sequence[Tensor]:
     """Logits of each row, (length, outputs), on the CPU, without gradients.
 
     The states of one batch are in memory at a time. The head is applied row by row, so that the size of the batch does

@@ -9,9 +9,11 @@ from safetensors.torch import load_file, save
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from ecsuite.eval.learning.encoders import BACKBONES, Backbone, PublishedBackbone, TrainableBackbone
+from ecsuite.eval.learning.encoders import BACKBONES, Backbone, TrainableBackbone
+from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.learning.vocabulary import SubWords, subwords_of
+from ecsuite.eval.xtreme.published_model import PublishedModel
 from ecsuite.jobs.job import Result
 
 EMBEDDING, TOKENIZER = "embedding", "tokenizer"
@@ -52,21 +54,34 @@ def load_backbone(pretrained: Result, architecture: Architecture) -> TrainableBa
     return backbone
 
 
-def vocabulary_loader(
-    backbone: Backbone, texts: Mapping[str, Result], device: torch.device
-) -> Callable[[str], SubWords]:
-    """A function that gives a backbone the embedding of a language, and returns the vocabulary.
+def prepared(
+    model: PublishedModel | None,
+    pretrained: Result | None,
+    texts: Mapping[str, Result],
+    architecture: Architecture | None,
+    machine: Machine,
+) -> tuple[Backbone, Callable[[str], SubWords]]:
+    """A backbone, and the function that gives it the embedding of a language and returns the vocabulary.
 
     Args:
-        backbone: The backbone; a published one keeps its embedding and its vocabulary.
+        model: A published model, which keeps its embedding and its vocabulary; None for one of the architecture.
+        pretrained: A result with the arrays of `backbone_arrays`.
         texts: By language, a result with the arrays of `text_arrays`.
-        device: The device to which the backbone is moved.
+        architecture: Of the backbone that was pretrained.
+        machine: Where the backbone computes.
+
+    Raises:
+        ConfigError: If the model cannot be loaded, or its files have changed.
     """
+    if model is not None:
+        published = model.load().to(machine.place)
+        published.products = machine.dtype
+        return published, lambda language: published.sub_words
+    assert pretrained is not None and architecture is not None
+    backbone = load_backbone(pretrained, architecture)
+    backbone.products = machine.dtype
 
     def load_vocabulary(language: str) -> SubWords:
-        if isinstance(backbone, PublishedBackbone):
-            return backbone.sub_words
-        assert isinstance(backbone, TrainableBackbone)
         arrays = texts[language].arrays
         assert arrays is not None
         weights = load_file(arrays)
@@ -74,11 +89,11 @@ def vocabulary_loader(
         if weights:
             backbone.load_state_dict(weights, strict=False)
         backbone.set_embedding(embedding)
-        backbone.to(device)
+        backbone.to(machine.place)
         with safe_open(arrays, framework="pt") as opened:
             return subwords_of(Tokenizer.from_str(opened.metadata()[TOKENIZER]))
 
-    return load_vocabulary
+    return backbone, load_vocabulary
 
 
 def _weights(backbone: Backbone) -> dict[str, Tensor]:

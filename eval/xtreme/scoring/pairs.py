@@ -154,6 +154,10 @@ class Pairs(Task):
         """The label of each pair."""
         return self._given([example.label for example in examples])
 
+    def choices_in(self, examples: Sequence[TextPair]) -> tuple[str, ...]:
+        """The labels that occur."""
+        return tuple(sorted({example.label for example in examples if example.label is not None}))
+
     def constant(self, labels: Any) -> Any:
         """The most frequent label."""
         return [most_frequent(labels)] * len(labels)

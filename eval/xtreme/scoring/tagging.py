@@ -217,6 +217,10 @@ class Tagging(Task):
         """The tags of each sentence."""
         return self._given([sentence.tags for sentence in examples])
 
+    def choices_in(self, examples: Sequence[TaggedSentence]) -> tuple[str, ...]:
+        """The tags that occur."""
+        return tuple(sorted({tag for sentence in examples for tag in sentence.tags or ()}))
+
     def constant(self, labels: Any) -> Any:
         """The most frequent tag."""
         tag = most_frequent(chain.from_iterable(labels))

@@ -116,6 +116,10 @@ class Task(ABC):
             ValueError: If an example has none.
         """
 
+    def choices_in(self, examples: Any) -> tuple[str, ...]:
+        """The labels that occur, in alphabetical order; empty for tasks without a choice of labels."""
+        return ()
+
     @abstractmethod
     def constant(self, labels: Any) -> Any:
         """The best constant prediction; None if there is none."""

@@ -26,7 +26,7 @@ def test_the_loss_of_an_untrained_head_is_uniform():
     labels = torch.full((2, 5), IGNORED)
     labels[0, 1] = 2
     assert LabelHead(4, 3, generator()).loss(nothing, mask, labels).item() == pytest.approx(math.log(3))
-    loss = SpanHead(4, generator()).loss(nothing, mask, torch.tensor([[1, 2], [0, 0]]))
+    loss = SpanHead(4, 2, generator()).loss(nothing, mask, torch.tensor([[1, 2], [0, 0]]))
     assert loss.item() == pytest.approx((math.log(5) + math.log(3)) / 2)
 
 
@@ -50,7 +50,7 @@ def test_no_targets_give_loss_0():
 
 
 def test_start_and_end_differ_and_padding_is_excluded():
-    head = SpanHead(2, generator())
+    head = SpanHead(2, 2, generator())
     with torch.no_grad():
         head.linear.weight.copy_(torch.tensor([[50.0, 0.0], [0.0, 50.0]]))
     states = torch.zeros(1, 4, 2)

@@ -12,7 +12,6 @@ import torch
 from ecsuite.eval.learning.checkpoints import Checkpoint
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.training import Followed
-from ecsuite.eval.xtreme import frozen_states
 from ecsuite.eval.xtreme import tuning as module
 from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
 from ecsuite.eval.xtreme.presets import Tuning
@@ -121,7 +120,7 @@ def test_states_beyond_the_limit_of_memory_are_read_from_a_file_and_give_the_sam
     in_memory = run()
     opened = []
     temporary = tempfile.TemporaryFile
-    monkeypatch.setattr(frozen_states, "MOST_IN_MEMORY", 1000)
+    monkeypatch.setattr(module, "MOST_IN_MEMORY", 1000)
     monkeypatch.setattr(
         tempfile, "TemporaryFile", lambda **options: opened.append(temporary(**options)) or opened[-1]
     )
@@ -130,16 +129,19 @@ def test_states_beyond_the_limit_of_memory_are_read_from_a_file_and_give_the_sam
 
 
 def test_a_disk_without_room_for_states_is_refused(make, monkeypatch):
-    monkeypatch.setattr(frozen_states, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(module, "MOST_IN_MEMORY", 0)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=500))
-    with pytest.raises(ConfigError, match=r"training examples take .* GB of disk, 0\.0 GB are free"):
+    with pytest.raises(
+        ConfigError,
+        match=r"needs .* on the disk for the states of the training examples, and 500 bytes are free",
+    ):
         train(*make(), epochs=1)
 
 
 def test_spans_are_learnt(make):
     """An answer begins at symbol 1 and ends at symbol 2."""
     backbone, _ = make("encoder")
-    head = SpanHead(backbone.width, generator())
+    head = SpanHead(backbone.width, 2, generator())
     ids = [[3, 1, 4, 2], [1, 2, 3, 5, 4], [4, 4, 3, 1, 2], [1, 5, 5, 2, 3, 3]]
     rows = Rows(ids=ids, targets=[(row.index(1), row.index(2)) for row in ids], padding=0)
     train(backbone, head, rows, epochs=100)

@@ -5,18 +5,19 @@ import torch
 from safetensors.torch import load_file
 
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
+from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xtreme.published_model import find_model
 from ecsuite.eval.xtreme.weights import (
     Architecture,
     backbone_arrays,
     load_backbone,
+    prepared,
     text_arrays,
-    vocabulary_loader,
 )
 from ecsuite.jobs.job import Result
 
-CPU = torch.device("cpu")
+CPU = Machine(device="cpu", precision="fp32", num_threads=1)
 KINDS = pytest.mark.parametrize("kind", BACKBONES)
 SUB_WORDS = {
     language: train_subwords([f"{language}la {language}ru " * 9], 280) for language in ("en", "deutsch")
@@ -63,25 +64,28 @@ def test_a_backbone_is_kept_without_its_embedding(keep, build, tiny, kind):
 
 
 @KINDS
-def test_a_backbone_that_was_trained_on_text_replaces_the_pretrained_one(keep, build, kind):
-    trained, backbone = build(kind, seed=3), build(kind)
+def test_a_backbone_that_was_trained_on_text_replaces_the_pretrained_one(keep, build, tiny, kind):
+    trained, pretrained = build(kind, seed=3), keep(backbone_arrays(build(kind)), "pretrained")
     kept = keep(text_arrays(trained, SUB_WORDS["en"], with_backbone=True))
-    sub_words = vocabulary_loader(backbone, {"en": kept, "de": kept}, CPU)("de")
+    architecture = Architecture(kind=kind, sizes=tiny)
+    backbone, load_vocabulary = prepared(None, pretrained, {"en": kept, "de": kept}, architecture, CPU)
+    sub_words = load_vocabulary("de")
     assert same(backbone.state_dict(), trained.state_dict())
     assert sub_words.size == SUB_WORDS["en"].size == len(backbone.embedding.weight)
     assert backbone.embedding.weight.requires_grad
 
 
 @KINDS
-def test_embeddings_are_swapped_and_the_backbone_stays(keep, build, kind):
-    backbone = build(kind, seed=3)
-    before = {name: weight.clone() for name, weight in backbone.without_embedding().items()}
+def test_embeddings_are_swapped_and_the_backbone_stays(keep, build, tiny, kind):
+    pretrained = keep(backbone_arrays(build(kind, seed=3)), "pretrained")
     languages = {language: build(kind, language=language) for language in SUB_WORDS}
     texts = {
         language: keep(text_arrays(each, SUB_WORDS[language], with_backbone=False), language)
         for language, each in languages.items()
     }
-    load_vocabulary = vocabulary_loader(backbone, texts, CPU)
+    architecture = Architecture(kind=kind, sizes=tiny)
+    backbone, load_vocabulary = prepared(None, pretrained, texts, architecture, CPU)
+    before = {name: weight.clone() for name, weight in backbone.without_embedding().items()}
     for language in ("en", "deutsch", "en"):
         sub_words = load_vocabulary(language)
         assert torch.equal(backbone.embedding.weight, languages[language].embedding.weight)
@@ -96,6 +100,5 @@ def test_embeddings_are_swapped_and_the_backbone_stays(keep, build, kind):
 
 
 def test_a_published_model_has_one_vocabulary_for_all_languages(tiny_bert):
-    backbone = find_model(str(tiny_bert)).load()
-    load_vocabulary = vocabulary_loader(backbone, {}, CPU)
+    backbone, load_vocabulary = prepared(find_model(str(tiny_bert)), None, {}, None, CPU)
     assert load_vocabulary("en") is load_vocabulary("ru") is backbone.sub_words
