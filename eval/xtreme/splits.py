@@ -1,12 +1,12 @@
 """Training and test examples of tasks: which split of the data is used, and what identifies it."""
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from ecsuite.eval.xtreme.scoring.examples import Bitext
+from ecsuite.eval.xtreme.scoring.task import Task
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 
@@ -51,66 +51,53 @@ class ExampleSet:
         return found
 
     def _found(self) -> tuple[str, Any]:
-        if self.part == "train":
-            return self._training()
-        if self.part == "test":
-            return self._tested()
-        bitext = self._examples_of("dev")
+        """The split with labels for the test; for training train, else dev, else another task's, else most of the test.
+
+        Without training examples of its own, the end of the test split is the test, and the rest is for training.
+        """
+        task, substitute = TASKS[self.task], TASKS.get(TASKS[self.task].substitute)
+        if self.part == "dev":
+            return "dev", self._with_gold(task.read(self.data, self.language, "dev"))
+        tested = task.scored_split(self.data, self.language)
+        own: tuple[str, Task, str] | None = None
+        if self._has(task, "train"):
+            own = "train", task, "train"
+        elif tested == "test" and task.dev_is_apart and self._has(task, "dev"):
+            own = "dev", task, "dev"
+        elif substitute is not None and self._has(substitute, "train"):
+            own = f"train of {substitute.name}", substitute, "train"
+        if self.part == "train" and own is not None:
+            name, source, split = own
+            return name, source.read(self.data, self.language, split)
+        is_divided = own is None and not self.is_zero_shot
+        if tested is None and self.part == "test":
+            raise ConfigError(
+                f"{self.data}: expected labels of {self.task} in '{self.language}' (test or dev), found none; exclude "
+                "the language by --languages or the task by --tasks"
+            )
+        if tested is not None and (self.part == "test" or is_divided):
+            examples = task.read(self.data, self.language, tested)
+            if not is_divided:
+                return tested, examples
+            num_held_out = max(1, len(examples) // NUM_PARTS)
+            if self.part == "test":
+                return f"{tested}, last {1 / NUM_PARTS:.0%}", examples[-num_held_out:]
+            if len(examples) > num_held_out:
+                return f"{tested}, first {1 - 1 / NUM_PARTS:.0%}", examples[:-num_held_out]
+        raise ConfigError(
+            f"{self.data}: expected training examples of {self.task} in '{self.language}', found none"
+        )
+
+    def _has(self, task: Task, split: str) -> bool:
+        return task.find(self.data, self.language, split) is not None
+
+    def _with_gold(self, bitext: Bitext) -> Bitext:
         if bitext.gold is None:
             raise ConfigError(
                 f"{self.data}: expected translations of the dev set of {self.task} in '{self.language}' "
                 f"({self.language}-en.dev.gold) to tune the threshold, found none"
             )
-        return "dev", bitext
-
-    def _tested(self) -> tuple[str, Any]:
-        """The split with labels; its end, if the rest is for training."""
-        split = self._scored_split()
-        if split is None:
-            raise ConfigError(
-                f"{self.data}: expected labels of {self.task} in '{self.language}' (test or dev), found none; exclude "
-                "the language by --languages or the task by --tasks"
-            )
-        examples = self._examples_of(split)
-        substitute = TASKS[self.task].substitute or self.task
-        if self.is_zero_shot or self._training_split(split) is not None or self._has("train", substitute):
-            return split, examples
-        return f"{split}, last {1 / NUM_PARTS:.0%}", examples[-_num_held_out(examples) :]
-
-    def _training(self) -> tuple[str, Any]:
-        """Train, else dev unless it is the test set, else those of another task, else most of the test set."""
-        tested_split = self._scored_split()
-        split = self._training_split(tested_split)
-        if split is not None:
-            return split, self._examples_of(split)
-        substitute = TASKS[self.task].substitute
-        if substitute and self._has("train", substitute):
-            return f"train of {substitute}", TASKS[substitute].read(self.data, self.language, "train")
-        can_divide = tested_split is not None and not self.is_zero_shot
-        examples = self._examples_of(tested_split) if can_divide else []
-        training = examples[: -_num_held_out(examples)]
-        if not training:
-            raise ConfigError(
-                f"{self.data}: expected training examples of {self.task} in '{self.language}', found none"
-            )
-        return f"{tested_split}, first {1 - 1 / NUM_PARTS:.0%}", training
-
-    def _training_split(self, tested_split: str | None) -> str | None:
-        """The split for training that is not the test split; None if there is none."""
-        if self._has("train", self.task):
-            return "train"
-        is_apart = tested_split == "test" and TASKS[self.task].dev_is_apart
-        return "dev" if is_apart and self._has("dev", self.task) else None
-
-    def _scored_split(self) -> str | None:
-        return TASKS[self.task].scored_split(self.data, self.language)
-
-    def _has(self, split: str, task: str) -> bool:
-        return TASKS[task].find(self.data, self.language, split) is not None
-
-    def _examples_of(self, split: str | None) -> Any:
-        assert split is not None
-        return TASKS[self.task].read(self.data, self.language, split)
+        return bitext
 
 
 def find_examples(
@@ -125,10 +112,6 @@ def find_examples(
         data=data, task=task, language=language, part=part, is_zero_shot=is_zero_shot, digest=""
     )
     return replace(found, data=data.resolve(), digest=digest_of(found._found()))
-
-
-def _num_held_out(examples: Sequence[Any]) -> int:
-    return max(1, len(examples) // NUM_PARTS)
 
 
 def digest_of(part: tuple[str, Any]) -> str:

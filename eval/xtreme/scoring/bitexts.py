@@ -6,6 +6,7 @@ translation, so pairs are mined.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from typing import Any, ClassVar
 from ecsuite.eval.xtreme.scoring.examples import Bitext
 from ecsuite.eval.xtreme.scoring.pairs import share_right
 from ecsuite.eval.xtreme.scoring.rows_of_text import columns, read_values, stripped_lines
-from ecsuite.eval.xtreme.scoring.task import Format, Predict, Task, set_scores
+from ecsuite.eval.xtreme.scoring.task import Predict, Task, set_scores
 from ecsuite.formats.stored_text import ENDINGS, read_lines
 from ecsuite.runtime.errors import ConfigError, shown
 
@@ -152,21 +153,18 @@ class Tatoeba(Retrieval):
 
     metrics = ("accuracy",)
     main = ("accuracy",)
-    formats = {  # noqa: RUF012
-        "tatoeba": Format(
-            read=lambda task, paths, language: read_tatoeba(paths[0], "eng", is_sorted=False),
-            is_labelled=lambda path: True,
-        ),
-        "tatoeba_sorted": Format(
-            read=lambda task, paths, language: read_tatoeba(paths[0], "en", is_sorted=True),
-            is_labelled=lambda path: False,
-        ),
-    }
     baselines = {  # noqa: RUF012
         "characters": _characters,
         # One is correct, as many as at random on average.
         "first row": lambda task, folder: lambda bitext: [0] * len(bitext.sources),
     }
+
+    def _read(self, form: str, paths: Sequence[Path], language: str) -> Bitext:
+        is_sorted = form == "tatoeba_sorted"
+        return read_tatoeba(paths[0], "en" if is_sorted else "eng", is_sorted=is_sorted)
+
+    def _is_labelled(self, form: str, path: Path) -> bool:
+        return form == "tatoeba"
 
     def labels(self, examples: Bitext) -> Any:
         """The row of the translation of each sentence."""
@@ -192,15 +190,15 @@ class Bucc(Retrieval):
 
     metrics = ("f1", "precision", "recall")
     main = ("f1",)
-    formats = {  # noqa: RUF012
-        "bucc": Format(
-            read=lambda task, paths, language: read_bucc(paths[0]),
-            is_labelled=lambda path: partner(path, "gold") is not None,
-        ),
-    }
     baselines = {"nothing": lambda task, folder: lambda bitext: set()}  # noqa: RUF012
     is_aligned = False
     pooling = "first"
+
+    def _read(self, form: str, paths: Sequence[Path], language: str) -> Bitext:
+        return read_bucc(paths[0])
+
+    def _is_labelled(self, form: str, path: Path) -> bool:
+        return partner(path, "gold") is not None
 
     def constant(self, labels: Any) -> Any:
         """No pair is right in every bitext."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from ecsuite.eval.xtreme.scoring.examples import TextPair
 from ecsuite.eval.xtreme.scoring.rows_of_text import columns, one_of, read_values
-from ecsuite.eval.xtreme.scoring.task import Format, Predict, Task, most_frequent
+from ecsuite.eval.xtreme.scoring.task import Predict, Task, most_frequent
 from ecsuite.formats.stored_text import num_columns_in_words, read_beginning, read_lines
 from ecsuite.runtime.errors import ConfigError, shown
 
@@ -136,19 +136,18 @@ class Pairs(Task):
     group = "classification"
     metrics = ("accuracy",)
     main = ("accuracy",)
-    formats = {  # noqa: RUF012
-        "pairs": Format(
-            read=lambda task, paths, language: read_pairs(paths[0], task.choices), is_labelled=has_labels
-        ),
-        "named_pairs": Format(
-            read=lambda task, paths, language: read_named_pairs(paths[0], task.choices, language),
-            is_labelled=has_labels,
-        ),
-    }
     baselines = {"majority": _majority}  # noqa: RUF012
 
     choices: tuple[str, ...]
     """The valid labels."""
+
+    def _read(self, form: str, paths: Sequence[Path], language: str) -> list[TextPair]:
+        if form == "pairs":
+            return read_pairs(paths[0], self.choices)
+        return read_named_pairs(paths[0], self.choices, language)
+
+    def _is_labelled(self, form: str, path: Path) -> bool:
+        return has_labels(path)
 
     def labels(self, examples: Sequence[TextPair]) -> Any:
         """The label of each pair."""

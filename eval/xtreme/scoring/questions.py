@@ -14,7 +14,7 @@ import msgspec
 
 from ecsuite.eval.xtreme.scoring.answer_f1 import answer_scores, mlqa_words, squad_words
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
-from ecsuite.eval.xtreme.scoring.task import Format, Predict, Task, english_name
+from ecsuite.eval.xtreme.scoring.task import Predict, Task, english_name
 from ecsuite.formats.stored_text import read_beginning, read_text
 from ecsuite.formats.strict_json import parse_json
 from ecsuite.runtime.errors import ConfigError, shown
@@ -141,21 +141,19 @@ class Questions(Task):
     group = "qa"
     metrics = ("exact_match", "f1")
     main = ("exact_match", "f1")
-    formats = {  # noqa: RUF012
-        "questions": Format(
-            read=lambda task, paths, language: read_questions(paths[0]), is_labelled=has_answers
-        ),
-        "questions_of_all": Format(
-            read=lambda task, paths, language: read_questions(paths[0], prefix=f"{english_name(language)}-"),
-            is_labelled=has_answers,
-        ),
-    }
     baselines = {"overlap": _overlap, "first sentence": _first_sentence}  # noqa: RUF012
     is_aligned = False
     ending = "json"
 
     rules: Literal["squad", "mlqa"] = "squad"
     """How answers are compared, see `answer_f1.py`."""
+
+    def _read(self, form: str, paths: Sequence[Path], language: str) -> list[Question]:
+        prefix = f"{english_name(language)}-" if form == "questions_of_all" else ""
+        return read_questions(paths[0], prefix=prefix)
+
+    def _is_labelled(self, form: str, path: Path) -> bool:
+        return has_answers(path)
 
     def labels(self, examples: Sequence[Question]) -> Any:
         """Id and correct answers of each question."""

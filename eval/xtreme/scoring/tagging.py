@@ -14,7 +14,7 @@ from typing import Any
 from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
 from ecsuite.eval.xtreme.scoring.rows_of_text import blocks, columns, one_of, require_as_many, stripped_lines
 from ecsuite.eval.xtreme.scoring.span_f1 import span_scores
-from ecsuite.eval.xtreme.scoring.task import Format, Predict, Task, most_frequent
+from ecsuite.eval.xtreme.scoring.task import Predict, Task, most_frequent
 from ecsuite.formats.stored_text import read_beginning, read_lines
 from ecsuite.runtime.errors import ConfigError, shown
 
@@ -196,22 +196,18 @@ class Tagging(Task):
     group = "tagging"
     metrics = ("f1", "precision", "recall")
     main = ("f1",)
-    formats = {  # noqa: RUF012
-        "tagged": Format(
-            read=lambda task, paths, language: read_tagged(paths[0], task.tags), is_labelled=has_tags
-        ),
-        "wikiann": Format(
-            read=lambda task, paths, language: read_tagged(paths[0], task.tags, language=language),
-            is_labelled=has_tags,
-        ),
-        "conllu": Format(
-            read=lambda task, paths, language: read_conllu(paths, language), is_labelled=lambda path: True
-        ),
-    }
     baselines = {"lexicon": _lexicon, "majority": _majority}  # noqa: RUF012
 
     tags: tuple[str, ...]
     """The valid tags."""
+
+    def _read(self, form: str, paths: Sequence[Path], language: str) -> list[TaggedSentence]:
+        if form == "conllu":
+            return read_conllu(paths, language)
+        return read_tagged(paths[0], self.tags, language=language if form == "wikiann" else "")
+
+    def _is_labelled(self, form: str, path: Path) -> bool:
+        return form == "conllu" or has_tags(path)
 
     def labels(self, examples: Sequence[TaggedSentence]) -> Any:
         """The tags of each sentence."""

@@ -29,23 +29,13 @@ Fit = Callable[[Any, Path], Predict]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Format:
-    """A file format of examples."""
-
-    read: Callable[[Any, Sequence[Path], str], Any]
-    """Reader, called with the task, the files and the language."""
-    is_labelled: Callable[[Path], bool]
-    """Whether the files have labels; called with the first file, and fast."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
     """Where the files of a task are, and their format."""
 
     pattern: str
     """Path with placeholders {language}, {iso3}, {name} (English, lower case) and {split}; * matches anything."""
     format: str
-    """A name in the `formats` of the task."""
+    """A format of files that the kind of task reads."""
     splits: Mapping[str, str] = field(default_factory=lambda: dict(zip(SPLITS, SPLITS, strict=True)))
     """Name of each available split in file names."""
     languages: tuple[str, ...] | None = None
@@ -84,8 +74,6 @@ class Task(ABC):
     """Metrics that the benchmark's program reports."""
     main: ClassVar[tuple[str, ...]]
     """The metrics whose mean is the task's score; the first is that of the transfer gap."""
-    formats: ClassVar[Mapping[str, Format]]
-    """Formats of files by name."""
     baselines: ClassVar[Mapping[str, Fit]]
     """Baselines without a model by name, the strongest first: a score below it shows no learning."""
     is_aligned: ClassVar[bool] = True
@@ -131,6 +119,14 @@ class Task(ABC):
         Raises:
             ConfigError: With file and line, if a file is malformed or the two do not match.
         """
+
+    @abstractmethod
+    def _read(self, form: str, paths: Sequence[Path], language: str) -> Any:
+        """The examples of files of a format."""
+
+    @abstractmethod
+    def _is_labelled(self, form: str, path: Path) -> bool:
+        """Whether files of a format have labels, from the first of them; fast."""
 
     @abstractmethod
     def _metrics(self, language: str, predictions: Any, labels: Any) -> dict[str, float]:
@@ -221,7 +217,7 @@ class Task(ABC):
                 f"available languages: {languages}"
             )
         layout, paths = stored
-        return self.formats[layout.format].read(self, paths, language)
+        return self._read(layout.format, paths, language)
 
     def find(self, folder: Path, language: str, split: str) -> tuple[Layout, list[Path]] | None:
         """The first layout with labels, else the first layout, with its files; None if there are none.
@@ -234,7 +230,9 @@ class Task(ABC):
         stored = [
             (layout, files) for layout in self.layouts if (files := layout.files(folder, language, split))
         ]
-        labelled = (each for each in stored if len(stored) == 1 or self._is_labelled(*each))
+        labelled = (
+            each for each in stored if len(stored) == 1 or self._is_labelled(each[0].format, each[1][0])
+        )
         return next(labelled, stored[0] if stored else None)
 
     def available(self, folder: Path, split: str) -> tuple[str, ...]:
@@ -246,12 +244,9 @@ class Task(ABC):
         """The split for scoring: test if it has labels, else dev if it has labels, else None."""
         for split in ("test", "dev"):
             stored = self.find(folder, language, split)
-            if stored is not None and self._is_labelled(*stored):
+            if stored is not None and self._is_labelled(stored[0].format, stored[1][0]):
                 return split
         return None
-
-    def _is_labelled(self, layout: Layout, paths: Sequence[Path]) -> bool:
-        return self.formats[layout.format].is_labelled(paths[0])
 
     def _given(self, labels: list[Any]) -> list[Any]:
         """The same labels, none of which may be withheld."""
