@@ -7,89 +7,82 @@ controls are multiple comparisons: their p values are corrected by Holm's proced
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.counting import Floats
-from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD, paired_difference
+from ecsuite.eval.statistics.differences import (
+    NO_SPREAD,
+    Difference,
+    corrected,
+    paired_difference,
+    with_effect,
+)
 from ecsuite.eval.xtreme.result import REFERENCE, TransferResult
 from ecsuite.eval.xtreme.scoring.task import SOURCE
-
-Conclusion = Literal["gain", "loss", "within noise", "no spread", "one seed"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Estimate:
-    """A score difference in points, estimated over seeds."""
-
-    by_seed: tuple[float, ...]
-    """The difference for each seed."""
-    mean: float
-    """Mean over seeds."""
-    ci95: tuple[float, float] | None
-    """Student's 95 % confidence interval over seeds; None with one seed."""
-    p: float | None
-    """p value of the two-sided paired t test; None with one seed."""
-    conclusion: Conclusion
-    """`within noise` if the interval contains 0; `no spread` if the difference is the same for all seeds (possible with
-    few questions), so noise cannot be estimated; `one seed` if there is no interval."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gain:
-    """Score difference between two backbones."""
+    """Score difference between two backbones, in points."""
 
-    body: str
-    """Name of the backbone."""
-    over: str
-    """Name of the backbone it is compared with."""
-    overall: Estimate
-    """Difference of overall scores: means over tasks of means over languages."""
-    by_task: Mapping[str, Estimate]
+    overall: Difference
+    """Difference of overall scores: means over tasks of means over languages; with Holm's correction of further
+    controls."""
+    by_task: Mapping[str, Difference]
     """Difference of task scores, means over languages, by task."""
     by_language: Mapping[str, Mapping[str, float]]
     """Mean difference over seeds by task and language; without intervals, as they are many."""
-    english: Estimate | None
+    english: Difference | None
     """Difference in English, if tasks are trained in English; None otherwise, or if English was not tested."""
-    others: Estimate | None
+    others: Difference | None
     """Difference in the other languages, which have no training examples; None as above."""
-    p_holm: float | None = None
-    """p value with Holm's correction for all controls; None for the primary comparison, or with one seed."""
-
-    @property
-    def conclusion(self) -> Conclusion:
-        """Conclusion of the interval; `within noise` if the corrected p value is not significant."""
-        is_not_significant = self.p_holm is not None and self.p_holm >= ALPHA
-        return "within noise" if is_not_significant else self.overall.conclusion
 
     def to_json(self) -> dict[str, Any]:
         """The gain as JSON values."""
-        return {**asdict(self), "conclusion": self.conclusion}
+        return {
+            "body": self.overall.source,
+            "over": self.overall.baseline,
+            "overall": _as_json(self.overall),
+            "by_task": {task: _as_json(difference) for task, difference in self.by_task.items()},
+            "by_language": self.by_language,
+            "english": _as_json(self.english),
+            "others": _as_json(self.others),
+            "p_holm": self.overall.p_holm,
+            "conclusion": self.overall.conclusion,
+        }
 
 
-def estimate(differences: Floats) -> Estimate:
-    """Mean, confidence interval and p value of differences in points, shape (num_seeds,)."""
-    found = paired_difference(differences)
-    by_seed = tuple(differences.tolist())
+def _as_json(difference: Difference | None) -> dict[str, Any] | None:
+    if difference is None:
+        return None
+    return {
+        **difference.details,
+        "mean": difference.mean,
+        "ci95": difference.ci95,
+        "p": difference.p_value,
+        "hedges_g": difference.hedges_g,
+        "hedges_g_ci95": difference.hedges_g_ci95,
+        "conclusion": replace(difference, p_holm=None).conclusion,
+    }
+
+
+def estimate(differences: Floats) -> Difference:
+    """Mean, confidence interval and p value of differences in points, shape (num_seeds,), by seed among the details.
+
+    It is concluded from the interval. If the difference is the same for all seeds, which is possible with few
+    questions, noise cannot be estimated: p is 1, and the conclusion is unknown, as with one seed.
+    """
+    found = replace(paired_difference(differences), details={"by_seed": differences.tolist()})
     if found.ci95 is None:
-        return Estimate(by_seed=by_seed, mean=found.mean, ci95=None, p=None, conclusion="one seed")
-    has_spread = found.p_value is not None
+        return found
     if found.ci95[0] <= 0 <= found.ci95[1] or abs(found.mean) <= NO_SPREAD:
-        conclusion: Conclusion = "within noise"
-    elif has_spread:
-        conclusion = "gain" if found.mean > 0 else "loss"
-    else:
-        conclusion = "no spread"
-    return Estimate(
-        by_seed=by_seed,
-        mean=found.mean,
-        ci95=found.ci95,
-        p=found.p_value if has_spread else 1.0,
-        conclusion=conclusion,
-    )
+        return replace(found, p_value=found.p_value or 1.0, judged="inside the noise")
+    if found.p_value is None:
+        return replace(found, p_value=1.0, judged="unknown")
+    return replace(found, judged="higher" if found.mean > 0 else "lower")
 
 
 def gain(result: TransferResult, backbone: str, over: str) -> Gain:
@@ -99,10 +92,15 @@ def gain(result: TransferResult, backbone: str, over: str) -> Gain:
         for task in result.languages
     }  # each (num_seeds, num_languages)
     by_task = {task: of_task.mean(1) for task, of_task in differences.items()}
+    overall = estimate(np.mean(list(by_task.values()), axis=0))
+    first, second = (result.scores(each).mean(1) for each in (backbone, over))
     return Gain(
-        body=backbone,
-        over=over,
-        overall=estimate(np.mean(list(by_task.values()), axis=0)),
+        overall=with_effect(
+            replace(overall, source=backbone, baseline=over, basis="seeds, paired"),
+            first,
+            second,
+            is_paired=True,
+        ),
         by_task={task: estimate(of_seeds) for task, of_seeds in by_task.items()},
         by_language={
             task: dict(zip(codes, differences[task].mean(0).tolist(), strict=True))
@@ -124,15 +122,13 @@ def gains_over_controls(result: TransferResult) -> tuple[Gain, ...]:
     """Gains of the corpus over the other controls, with corrected p values."""
     others = [backbone for backbone in result.bodies if backbone not in (result.corpus, REFERENCE)]
     gains = [gain(result, result.corpus, other) for other in others]
-    p_values = [each.overall.p for each in gains if each.overall.p is not None]
-    if not p_values:  # only one seed
-        return tuple(gains)
-    return tuple(replace(each, p_holm=p_holm) for each, p_holm in zip(gains, holm(p_values), strict=True))
+    differences = corrected(each.overall for each in gains)
+    return tuple(replace(each, overall=overall) for each, overall in zip(gains, differences, strict=True))
 
 
 def _gain_by_side(
     result: TransferResult, differences: Mapping[str, Floats], *, is_english: bool
-) -> Estimate | None:
+) -> Difference | None:
     """Gain in English, or in the other languages, over the tasks tested in both; None if there are none."""
     parts = []
     for task, codes in result.languages.items():

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from ecsuite.eval.reports.console import Report
+from ecsuite.eval.statistics.differences import Difference
 from ecsuite.eval.xtreme.figure import draw
-from ecsuite.eval.xtreme.gains import Estimate, Gain, gains_over_controls, gains_over_reference
+from ecsuite.eval.xtreme.gains import Gain, gains_over_controls, gains_over_reference
 from ecsuite.eval.xtreme.result import REFERENCE, TransferResult
 from ecsuite.eval.xtreme.scoring.tables import (
     LANGUAGE_COLUMNS,
@@ -24,7 +25,7 @@ GAIN_COLUMNS = (figure("gain", parts=INTERVAL), Column("conclusion"))
 def report(result: TransferResult) -> Report:
     """Tables, notes, JSON and picture of a transfer run."""
     over_reference, over_controls = gains_over_reference(result), gains_over_controls(result)
-    headline = next((gain for gain in over_reference if gain.body == result.corpus), None)
+    headline = next((gain for gain in over_reference if gain.overall.source == result.corpus), None)
     return Report(
         tables=[
             _bodies(result, over_reference),
@@ -51,15 +52,15 @@ def conclusion_line(result: TransferResult, headline: Gain | None) -> str:
     overall = headline.overall
     if overall.ci95 is None:
         why = "one seed gives no interval, so noise cannot be excluded"
-        return f"{headline.body} over {REFERENCE}: {overall.mean:+.1f} points; {why}."
-    why = ", the interval contains 0" if overall.conclusion == "within noise" else ""
+        return f"{result.corpus} over {REFERENCE}: {overall.mean:+.1f} points; {why}."
+    why = ", the interval contains 0" if overall.conclusion == "inside the noise" else ""
     shown = f"{_with_interval(overall)} points over {_seeds(result)}: {overall.conclusion}{why}"
-    return f"{headline.body} over {REFERENCE}: {shown}."
+    return f"{result.corpus} over {REFERENCE}: {shown}."
 
 
 def _bodies(result: TransferResult, gains: Sequence[Gain]) -> Table:
     """Scores, and gains over the reference, one row per backbone."""
-    gain_of = {gain.body: _gain_cells(gain.overall, gain.conclusion) for gain in gains}
+    gain_of = {gain.overall.source: _gain_cells(gain.overall) for gain in gains}
     rows = []
     for backbone in result.bodies:
         scores = result.scores(backbone)
@@ -77,21 +78,21 @@ def _controls(result: TransferResult, gains: Sequence[Gain]) -> Table:
     """Gains of the corpus over the other controls, one row per control."""
     rows = []
     for gain in gains:
-        difference, conclusion = _gain_cells(gain.overall, gain.conclusion)
-        rows.append(row(gain.over, difference, p_value(gain.p_holm), conclusion))
+        difference, conclusion = _gain_cells(gain.overall)
+        rows.append(row(gain.overall.baseline, difference, p_value(gain.overall.p_holm), conclusion))
     columns = (key("control"), GAIN_COLUMNS[0], figure("p_holm", "p (Holm)"), GAIN_COLUMNS[1])
     return Table(columns=columns, rows=rows, title=f"Gains over further controls: {result.corpus}")
 
 
 def _tasks(result: TransferResult, headline: Gain) -> Table:
     """Scores of the corpus and of the randomly initialised backbone, one row per task."""
-    both = [result.scores(backbone).mean(0) for backbone in (headline.body, headline.over)]
+    both = [result.scores(backbone).mean(0) for backbone in (result.corpus, REFERENCE)]
     rows = []
     for index, (task, codes) in enumerate(result.languages.items()):
         gain = headline.by_task[task]
         scores = (points(float(scores[index])) for scores in both)
         languages = num_languages(TASKS[task], codes)
-        rows.append(row(TASKS[task].title, languages, *scores, *_gain_cells(gain, gain.conclusion)))
+        rows.append(row(TASKS[task].title, languages, *scores, *_gain_cells(gain)))
     columns = (key("task"), Column("languages", align="right"), figure(result.corpus), figure(REFERENCE))
     return Table(columns=(*columns, *GAIN_COLUMNS), rows=rows, title="By task")
 
@@ -146,7 +147,7 @@ def _notes(result: TransferResult, headline: Gain | None, controls: Sequence[Gai
         lines.append("gain: paired by seed; intervals: Student's t, over seeds.")
     if result.baselines:
         lines.append("baseline: without a model, such as the most frequent tag of each English word.")
-    if any(gain.p_holm is not None for gain in controls):
+    if any(gain.overall.p_holm is not None for gain in controls):
         lines.append(f"p (Holm): of the paired t test, corrected for {len(controls)} controls.")
     if result.is_zero_shot:
         lines.append("gap: English minus the mean of the others; it is also about 0 at chance level.")
@@ -188,10 +189,10 @@ def _tag_accuracy(result: TransferResult, backbone: str, task: str) -> float | N
     return None if None in shares else mean(share for share in shares if share is not None)
 
 
-def _with_interval(estimates: Estimate) -> str:
+def _with_interval(difference: Difference) -> str:
     """A difference with its interval, on one line."""
-    bounds = "" if estimates.ci95 is None else " [{:+.1f} to {:+.1f}]".format(*estimates.ci95)
-    return f"{estimates.mean:+.1f}{bounds}"
+    bounds = "" if difference.ci95 is None else " [{:+.1f} to {:+.1f}]".format(*difference.ci95)
+    return f"{difference.mean:+.1f}{bounds}"
 
 
 def _seeds(result: TransferResult) -> str:
@@ -199,6 +200,6 @@ def _seeds(result: TransferResult) -> str:
     return f"seed {numbers}" if len(result.seeds) == 1 else f"{len(result.seeds)} seeds ({numbers})"
 
 
-def _gain_cells(estimates: Estimate, conclusion: str) -> tuple[Cell, str]:
+def _gain_cells(difference: Difference) -> tuple[Cell, str]:
     """Gain with its interval, and conclusion."""
-    return interval(estimates.mean, estimates.ci95, 1), conclusion
+    return interval(difference.mean, difference.ci95, 1), difference.conclusion

@@ -46,20 +46,20 @@ def nine(make_result):
 def test_scores_and_gains(found):
     title = "Scores and gains"
     assert table(found, title).splitlines()[2].split()[:4] == ["backbone", "POS", "NER", "all"]
-    assert row(found, title, "corpus") == "corpus 36.0 36.0 36.0 5.0 [2.5, 7.5] gain".split()
+    assert row(found, title, "corpus") == "corpus 36.0 36.0 36.0 5.0 [2.5, 7.5] higher".split()
     assert row(found, title, "random init") == "random init 31.0 31.0 31.0".split()
-    assert row(found, title, "parentheses") == "parentheses 33.0 33.0 33.0 2.0 [2.0, 2.0] no spread".split()
-    assert row(found, title, "human text")[5:] == "0.0 [0.0, 0.0] within noise".split()
+    assert row(found, title, "parentheses") == "parentheses 33.0 33.0 33.0 2.0 [2.0, 2.0] unknown".split()
+    assert row(found, title, "human text")[5:] == "0.0 [0.0, 0.0] inside the noise".split()
 
 
 def test_further_controls(found):
     title = "Gains over further controls: corpus"
-    assert row(found, title, "parentheses") == "parentheses 3.0 [0.5, 5.5] .039 gain".split()
-    assert row(found, title, "human text")[2:] == "5.0 [2.5, 7.5] .039 gain".split()
+    assert row(found, title, "parentheses") == "parentheses 3.0 [0.5, 5.5] .039 higher".split()
+    assert row(found, title, "human text")[2:] == "5.0 [2.5, 7.5] .039 higher".split()
 
 
 def test_by_task(found, nine):
-    assert row(found, "By task", "NER") == "NER 4/40 36.0 31.0 5.0 [2.5, 7.5] gain".split()
+    assert row(found, "By task", "NER") == "NER 4/40 36.0 31.0 5.0 [2.5, 7.5] higher".split()
     assert row(nine, "By task", "Tatoeba")[:4] == "Tatoeba 36 26.0 21.0".split()
 
 
@@ -90,7 +90,7 @@ def test_notes(found, nine):
         "NER: scored on dev, not on test.",
         "nano: 30 sentences a language.",
         "Gain over random init: English +5.0 [+2.5 to +7.5], the other languages +5.0 [+2.5 to +7.5].",
-        "corpus over random init: +5.0 [+2.5 to +7.5] points over 3 seeds (0, 1, 2): gain.",
+        "corpus over random init: +5.0 [+2.5 to +7.5] points over 3 seeds (0, 1, 2): higher.",
         "xtreme-transfer|protocol:adapt|preset:nano|v:1",
     )
     assert (
@@ -107,7 +107,7 @@ def test_tables_of_all_tasks(nine):
         "Transfer from English: corpus",
         *(f"{task.title} by language" for task in TASKS.values()),
     ]
-    assert row(nine, "Scores and gains", "corpus")[-1] == "gain"
+    assert row(nine, "Scores and gains", "corpus")[-1] == "higher"
 
 
 def test_wide_figures_and_long_names_are_whole(make_result):
@@ -126,8 +126,10 @@ def test_wide_figures_and_long_names_are_whole(make_result):
 def test_a_gain_within_noise(make_result):
     generator = np.random.default_rng(3)
     found = report(make_result(lambda *_: generator.normal(30, 2)))
-    assert found.notes[-2].endswith("points over 3 seeds (0, 1, 2): within noise, the interval contains 0.")
-    assert row(found, "Scores and gains", "corpus")[-2:] == ["within", "noise"]
+    assert found.notes[-2].endswith(
+        "points over 3 seeds (0, 1, 2): inside the noise, the interval contains 0."
+    )
+    assert row(found, "Scores and gains", "corpus")[-3:] == ["inside", "the", "noise"]
 
 
 def test_one_seed_is_noted(make_result):
@@ -135,10 +137,8 @@ def test_one_seed_is_noted(make_result):
     assert found.notes[-2] == (
         "corpus over random init: +5.0 points; one seed gives no interval, so noise cannot be excluded."
     )
-    assert row(found, "Scores and gains", "corpus") == "corpus 36.0 36.0 36.0 5.0 one seed".split()
-    assert (
-        row(found, "Gains over further controls: corpus", "human text") == "human text 5.0 one seed".split()
-    )
+    assert row(found, "Scores and gains", "corpus") == "corpus 36.0 36.0 36.0 5.0 unknown".split()
+    assert row(found, "Gains over further controls: corpus", "human text") == "human text 5.0 unknown".split()
     assert not any(line.startswith(("gain:", "p (Holm)")) for line in found.notes)
 
 
