@@ -16,9 +16,9 @@ from ecsuite.eval.xtreme.scoring.tables import (
 )
 from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS, Sides, mean, metric_titles, sides
 from ecsuite.tables.cells import INTERVAL, Cell, interval, p_value
-from ecsuite.tables.table import Column, Table, figure, key, row
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
-GAIN_COLUMNS = (figure("gain", parts=INTERVAL), Column("conclusion"))
+GAIN_COLUMNS = (number_column("gain", parts=INTERVAL), Column("conclusion"))
 """The columns of `_gain_cells`."""
 
 
@@ -66,12 +66,14 @@ def _bodies(result: TransferResult, gains: Sequence[Gain]) -> Table:
         scores = result.scores(backbone)
         figures = (*scores.mean(0).tolist(), float(scores.mean()))
         rows.append(
-            row(backbone, *map(points, figures), *(gain_of.get(backbone, (None, None)) if gains else ()))
+            row_of(backbone, *map(points, figures), *(gain_of.get(backbone, (None, None)) if gains else ()))
         )
-    columns = [figure(task, TASKS[task].short_title or TASKS[task].title) for task in result.splits]
-    more = (figure("gain", ("gain over", REFERENCE), parts=INTERVAL), GAIN_COLUMNS[1]) if gains else ()
+    columns = [number_column(task, TASKS[task].short_title or TASKS[task].title) for task in result.splits]
+    more = (number_column("gain", ("gain over", REFERENCE), parts=INTERVAL), GAIN_COLUMNS[1]) if gains else ()
     title = "Scores and gains" if gains else "Scores"
-    return Table(columns=(key("backbone"), *columns, figure("all"), *more), rows=rows, title=title)
+    return Table(
+        columns=(name_column("backbone"), *columns, number_column("all"), *more), rows=rows, title=title
+    )
 
 
 def _controls(result: TransferResult, gains: Sequence[Gain]) -> Table:
@@ -79,8 +81,8 @@ def _controls(result: TransferResult, gains: Sequence[Gain]) -> Table:
     rows = []
     for gain in gains:
         difference, conclusion = _gain_cells(gain.overall)
-        rows.append(row(gain.overall.baseline, difference, p_value(gain.overall.p_holm), conclusion))
-    columns = (key("control"), GAIN_COLUMNS[0], figure("p_holm", "p (Holm)"), GAIN_COLUMNS[1])
+        rows.append(row_of(gain.overall.baseline, difference, p_value(gain.overall.p_holm), conclusion))
+    columns = (name_column("control"), GAIN_COLUMNS[0], number_column("p_holm", "p (Holm)"), GAIN_COLUMNS[1])
     return Table(columns=columns, rows=rows, title=f"Gains over further controls: {result.corpus}")
 
 
@@ -92,8 +94,13 @@ def _tasks(result: TransferResult, headline: Gain) -> Table:
         gain = headline.by_task[task]
         scores = (points(float(scores[index])) for scores in both)
         languages = num_languages(TASKS[task], codes)
-        rows.append(row(TASKS[task].title, languages, *scores, *_gain_cells(gain)))
-    columns = (key("task"), Column("languages", align="right"), figure(result.corpus), figure(REFERENCE))
+        rows.append(row_of(TASKS[task].title, languages, *scores, *_gain_cells(gain)))
+    columns = (
+        name_column("task"),
+        Column("languages", align="right"),
+        number_column(result.corpus),
+        number_column(REFERENCE),
+    )
     return Table(columns=(*columns, *GAIN_COLUMNS), rows=rows, title="By task")
 
 
@@ -107,13 +114,13 @@ def _zero_shot(result: TransferResult) -> Table:
             tested = result.tested(reference, task)
             level = Sides() if tested is None else sides(task, tested)
             figures += [level.english, level.others]
-        rows.append(row(TASKS[task].title, METRIC_TITLES[TASKS[task].main[0]], *map(points, figures)))
+        rows.append(row_of(TASKS[task].title, METRIC_TITLES[TASKS[task].main[0]], *map(points, figures)))
     references = [(name, side) for name in ("chance", "baseline") for side in ("English", "others")]
     columns = (
-        key("task"),
+        name_column("task"),
         Column("metric"),
-        *map(figure, ("English", "others", "gap")),
-        *(figure(f"{name}_{side.lower()}", (name, side)) for name, side in references),
+        *map(number_column, ("English", "others", "gap")),
+        *(number_column(f"{name}_{side.lower()}", (name, side)) for name, side in references),
     )
     return Table(columns=columns, rows=rows, title=f"Transfer from English: {result.corpus}")
 
@@ -127,7 +134,7 @@ def _languages(result: TransferResult, task: str) -> Table:
     nothing = [None] * len(codes)
     levels = [result.levels(each, task) or nothing for each in (result.baselines, result.chance)]
     rows = [
-        row(
+        row_of(
             *language_cells(code),
             *(points(figures[codes.index(code)]) for figures in (*scores, *gains, *levels)),
         )
@@ -135,7 +142,9 @@ def _languages(result: TransferResult, task: str) -> Table:
     ]
     names = (*backbones, *(["gain"] if gains else []), "baseline", "chance")
     return Table(
-        columns=(*LANGUAGE_COLUMNS, *map(figure, names)), rows=rows, title=f"{TASKS[task].title} by language"
+        columns=(*LANGUAGE_COLUMNS, *map(number_column, names)),
+        rows=rows,
+        title=f"{TASKS[task].title} by language",
     )
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.metrics.score import signature
-from ecsuite.eval.xtreme.scoring.task import Task
+from ecsuite.eval.xtreme.scoring.tables import num_languages
+from ecsuite.eval.xtreme.scoring.task import Metrics, Task
 from ecsuite.eval.xtreme.scoring.tasks import (
     TASKS,
-    ByLanguage,
+    ByTask,
     Sides,
     average,
     average_gap,
@@ -36,73 +37,58 @@ LANGUAGES = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TaskResult:
-    """The scores of one task."""
-
-    task: Task
-    """The task."""
-    by_language: ByLanguage
-    """Metrics by language, in the order of the task."""
-    chance: ByLanguage
-    """The same metrics at chance level: of the best constant prediction."""
-    unanswered: Mapping[str, int]
-    """Number of questions without a predicted answer, which count as wrong, by language; only if above 0."""
-
-    @property
-    def score(self) -> float:
-        """The mean over languages, in the metric of the task."""
-        return task_score(self.task.name, self.by_language)
-
-    @property
-    def chance_score(self) -> float:
-        """The same at chance level."""
-        return task_score(self.task.name, self.chance)
-
-    @property
-    def sides(self) -> Sides:
-        """Scores in English and in the other languages, and their gap."""
-        return sides(self.task.name, self.by_language)
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Languages of the task without scores."""
-        return tuple(language for language in self.task.languages if language not in self.by_language)
-
-    def to_json(self) -> dict[str, Any]:
-        """The entry of the task in the results of the benchmark's program."""
-        by_metric: dict[str, Any] = {
-            metric: {language: metrics[metric] for language, metrics in self.by_language.items()}
-            for metric in self.task.metrics
-        }
-        averages = {f"avg_{metric}": average(self.by_language, metric) for metric in self.task.metrics}
-        return {**by_metric, **averages, "avg_metric": self.score}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
     """The scores of all evaluated tasks."""
 
-    tasks: Mapping[str, TaskResult]
-    """By name, in the order of the paper's tables; at least one."""
+    tasks: ByTask
+    """Metrics by task and language, in the order of the paper's tables; at least one task."""
+    chance: ByTask
+    """The same metrics at chance level: of the best constant prediction."""
+    unanswered: Mapping[str, Mapping[str, int]]
+    """Number of questions without a predicted answer, which count as wrong, by task and language; only if above 0."""
     left_out: tuple[str, ...]
     """Tasks with predictions or labels only."""
     labels: str
     """Hash of all labels used."""
 
     @property
+    def scores(self) -> dict[str, float]:
+        """The score of each task: the mean over languages, in the metric of the task."""
+        return {task: task_score(task, by_language) for task, by_language in self.tasks.items()}
+
+    @property
     def groups(self) -> dict[str, float]:
         """Scores of groups of tasks, and the overall score; only groups with all their tasks."""
-        return group_scores({name: result.score for name, result in self.tasks.items()})
+        return group_scores(self.scores)
+
+    @property
+    def sides(self) -> dict[str, Sides]:
+        """By task, scores in English and in the other languages, and their gap."""
+        return {task: sides(task, by_language) for task, by_language in self.tasks.items()}
 
     @property
     def average_gap(self) -> float | None:
         """The mean transfer gap of the paper's five tasks; None if one is missing."""
-        return average_gap({name: result.sides.gap for name, result in self.tasks.items()})
+        return average_gap({task: both.gap for task, both in self.sides.items()})
+
+    @property
+    def missing(self) -> dict[str, list[str]]:
+        """Languages of each task without scores."""
+        return {
+            task: [code for code in TASKS[task].languages if code not in by_language]
+            for task, by_language in self.tasks.items()
+        }
 
     @property
     def signature(self) -> str:
         """The scored tasks, languages and labels."""
-        partial = [_describe_languages(result) for result in self.tasks.values() if result.missing]
+        partial = []
+        for task, missing in self.missing.items():
+            scored = self.tasks[task]
+            which = (
+                f"only {' '.join(scored)}" if len(scored) < len(missing) else f"without {' '.join(missing)}"
+            )
+            partial += [f"{task} {num_languages(TASKS[task], scored)} {which}"] if missing else []
         return signature(
             "xtreme",
             VERSION,
@@ -113,25 +99,32 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """The results with the keys of the benchmark's program, and additional ones under `ecsuite`."""
-        tasks = self.tasks.items()
         additional = {
             "signature": self.signature,
-            "gap": {name: result.sides.gap for name, result in tasks},
+            "gap": {task: both.gap for task, both in self.sides.items()},
             "average_gap": self.average_gap,
-            "gap_metric": {name: result.task.main[0] for name, result in tasks},
-            "english": {name: result.sides.english for name, result in tasks},
-            "others": {name: result.sides.others for name, result in tasks},
-            "chance": {name: result.chance_score for name, result in tasks},
+            "gap_metric": {task: TASKS[task].main[0] for task in self.tasks},
+            "english": {task: both.english for task, both in self.sides.items()},
+            "others": {task: both.others for task, both in self.sides.items()},
+            "chance": {task: task_score(task, by_language) for task, by_language in self.chance.items()},
             "tag_accuracy": {
-                name: {language: metrics["accuracy"] for language, metrics in result.by_language.items()}
-                for name, result in tasks
-                if result.task.kind == "tagging"
+                task: {language: metrics["accuracy"] for language, metrics in by_language.items()}
+                for task, by_language in self.tasks.items()
+                if TASKS[task].kind == "tagging"
             },
-            "missing_languages": {name: list(result.missing) for name, result in tasks},
-            "unanswered": {name: dict(result.unanswered) for name, result in tasks if result.unanswered},
+            "missing_languages": self.missing,
+            "unanswered": {task: dict(numbers) for task, numbers in self.unanswered.items()},
             "left_out": list(self.left_out),
         }
-        return {**self.groups, **{name: result.to_json() for name, result in tasks}, "ecsuite": additional}
+        tasks = {}
+        for task, by_language in self.tasks.items():
+            metrics = TASKS[task].metrics
+            tasks[task] = {
+                **{metric: {code: each[metric] for code, each in by_language.items()} for metric in metrics},
+                **{f"avg_{metric}": average(by_language, metric) for metric in metrics},
+                "avg_metric": self.scores[task],
+            }
+        return {**self.groups, **tasks, "ecsuite": additional}
 
 
 def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluation:
@@ -157,34 +150,26 @@ def evaluate(predictions: Path, labels: Path, languages: str = "all") -> Evaluat
             f"{predictions} and {labels}: expected the folder of at least one task in both; tasks: {', '.join(TASKS)}"
         )
     digest = hashlib.sha256()
-    results = {
-        name: _evaluate_task(task, predictions, labels, languages, digest)
-        for name, task in TASKS.items()
-        if name in predicted & labelled
-    }
+    scores: dict[str, dict[str, Metrics]] = {}
+    chance: dict[str, dict[str, Metrics]] = {}
+    unanswered: dict[str, dict[str, int]] = {}
+    for name, task in TASKS.items():
+        of_task = _languages_of(task, predictions, labels, languages) if name in predicted & labelled else ()
+        for language in of_task:
+            files = (_require_file(folder, task, language) for folder in (predictions, labels))
+            answers, gold = task.read_submission(*files)
+            digest.update(json.dumps([name, language, gold], ensure_ascii=False, default=sorted).encode())
+            scores.setdefault(name, {})[language] = task.score(language, answers, gold)
+            chance.setdefault(name, {})[language] = task.chance(language, gold)
+            if task.kind == "questions" and (number := sum(each not in answers for each, _ in gold)):
+                unanswered.setdefault(name, {})[language] = number
     return Evaluation(
-        tasks=results,
+        tasks=scores,
+        chance=chance,
+        unanswered=unanswered,
         left_out=tuple(task for task in TASKS if task in predicted ^ labelled),
         labels=digest.hexdigest()[:8],
     )
-
-
-def _evaluate_task(
-    task: Task, predictions: Path, labels: Path, languages: str, digest: "hashlib._Hash"
-) -> TaskResult:
-    """Score a task and add its labels to the digest."""
-    by_language, chance, unanswered = {}, {}, {}
-    for language in _languages_of(task, predictions, labels, languages):
-        predicted, gold = task.read_submission(
-            *(_require_file(folder, task, language) for folder in (predictions, labels))
-        )
-        read = json.dumps([task.name, language, gold], ensure_ascii=False, default=sorted)
-        digest.update(read.encode())
-        by_language[language] = task.score(language, predicted, gold)
-        chance[language] = task.chance(language, gold)
-        if task.kind == "questions" and (number := sum(name not in predicted for name, _ in gold)):
-            unanswered[language] = number
-    return TaskResult(task=task, by_language=by_language, chance=chance, unanswered=unanswered)
 
 
 def _file(folder: Path, task: Task, language: str) -> Path | None:
@@ -216,10 +201,3 @@ def _languages_of(task: Task, predictions: Path, labels: Path, languages: str) -
             f"{predictions / task.name} and {labels / task.name}: expected predictions and labels of one language"
         )
     return available
-
-
-def _describe_languages(result: TaskResult) -> str:
-    """How many languages of a task were scored, and which."""
-    scored, missing = tuple(result.by_language), result.missing
-    which = f"only {' '.join(scored)}" if len(scored) < len(missing) else f"without {' '.join(missing)}"
-    return f"{result.task.name} {len(scored)}/{len(result.task.languages)} {which}"

@@ -9,7 +9,7 @@ from ecsuite.eval.xtreme.scoring.tables import (
     num_languages,
     points,
 )
-from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, average, main_score
+from ecsuite.eval.xtreme.scoring.tasks import METRIC_TITLES, TASKS, average, main_score, task_score
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 GROUPS = {
@@ -31,12 +31,12 @@ def report(evaluation: Evaluation, *, by_language: bool) -> Report:
 def _summary(evaluation: Evaluation) -> Table:
     """One row per task, then one row per group."""
     rows = []
-    for result in evaluation.tasks.values():
-        task, sides = result.task, result.sides
-        figures = (result.score, sides.english, sides.others, sides.gap, result.chance_score)
+    for name, by_language in evaluation.tasks.items():
+        task, sides = TASKS[name], evaluation.sides[name]
+        chance = task_score(name, evaluation.chance[name])
+        figures = (evaluation.scores[name], sides.english, sides.others, sides.gap, chance)
         metrics = ", ".join(METRIC_TITLES[metric] for metric in task.main)
-        is_last = task.name == list(evaluation.tasks)[-1]
-        languages = num_languages(task, result.by_language)
+        languages, is_last = num_languages(task, by_language), name == list(evaluation.tasks)[-1]
         rows.append(row_of(task.title, languages, metrics, *map(points, figures), ends_section=is_last))
     for group, title in GROUPS.items():
         if group in evaluation.groups:
@@ -48,51 +48,39 @@ def _summary(evaluation: Evaluation) -> Table:
 
 def _by_language(evaluation: Evaluation) -> Table:
     """One row per language, grouped by family; one column per task."""
-    results = evaluation.tasks
-    codes = {code for result in results.values() for code in result.by_language}
+    tasks = evaluation.tasks
     rows = [
         row_of(
             *language_cells(code),
-            *(
-                points(main_score(task, result.by_language[code]) if code in result.by_language else None)
-                for task, result in results.items()
-            ),
+            *(points(main_score(name, each[code]) if code in each else None) for name, each in tasks.items()),
         )
-        for code in by_family(codes)
+        for code in by_family({code for by_language in tasks.values() for code in by_language})
     ]
-    columns = [
-        number_column(task, result.task.short_title or result.task.title) for task, result in results.items()
-    ]
+    columns = [number_column(name, TASKS[name].short_title or TASKS[name].title) for name in tasks]
     return Table(columns=(*LANGUAGE_COLUMNS, *columns), rows=rows)
 
 
 def _notes(evaluation: Evaluation) -> list[str]:
     """Notes for readers of the tables; the signature is last."""
-    results = evaluation.tasks.values()
+    tasks = [(TASKS[name], by_language) for name, by_language in evaluation.tasks.items()]
     lines = ["gap: English minus the mean of the others; it is also about 0 at chance level."]
-    if any(result.task.kind == "questions" for result in results):
+    if any(task.kind == "questions" for task, _ in tasks):
         lines.append("Questions: the score is the mean of EM and F1; English, others and gap are EM only.")
-    for result in results:
-        if result.task.kind == "tagging":
-            accuracy = average(result.by_language, "accuracy")
-            lines.append(
-                f"{result.task.title}: F1 of tag spans (seqeval 0.0.12); tag accuracy {accuracy:.1f} %."
-            )
+    for task, by_language in tasks:
+        if task.kind == "tagging":
+            accuracy = average(by_language, "accuracy")
+            lines.append(f"{task.title}: F1 of tag spans (seqeval 0.0.12); tag accuracy {accuracy:.1f} %.")
     if evaluation.average_gap is not None:
         lines.append(f"Average gap of XNLI, PAWS-X and question answering: {evaluation.average_gap:.1f}.")
-    for result in results:
-        if result.missing:
-            scored = num_languages(result.task, result.by_language)
+    for task, by_language in tasks:
+        if missing := evaluation.missing[task.name]:
             lines.append(
-                f"{result.task.title}: {scored} languages, so not comparable with published scores; missing: "
-                f"{' '.join(result.missing)}."
+                f"{task.title}: {num_languages(task, by_language)} languages, so not comparable with published scores; "
+                f"missing: {' '.join(missing)}."
             )
-    for result in results:
-        if result.unanswered:
-            numbers = ", ".join(f"{language} {number:,}" for language, number in result.unanswered.items())
-            lines.append(
-                f"{result.task.title}: questions without an answer, which count as wrong: {numbers}."
-            )
+    for name, numbers in evaluation.unanswered.items():
+        shown = ", ".join(f"{language} {number:,}" for language, number in numbers.items())
+        lines.append(f"{TASKS[name].title}: questions without an answer, which count as wrong: {shown}.")
     if evaluation.left_out:
         lines.append(f"Left out, as predictions or labels are missing: {', '.join(evaluation.left_out)}.")
     return [*lines, evaluation.signature]
