@@ -1,10 +1,9 @@
 """`ecsuite list`: everything that has a name, and all about one."""
 
 import shutil
-import sys
 import textwrap
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, is_dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, is_dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,11 +16,13 @@ from ecsuite.commands.named import (
     settings_to_show,
     singular,
 )
-from ecsuite.commands.options import Json
+from ecsuite.commands.options import As, Json
 from ecsuite.eval.reports.citations import author_years
 from ecsuite.eval.reports.console import print_json
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.runtime.errors import look_up
+from ecsuite.tables.forms import Form, publish
+from ecsuite.tables.table import Column, Table, number_column, row_of
 
 if TYPE_CHECKING:
     from ecsuite.commands.part_details import Option
@@ -59,27 +60,32 @@ def list_names(
         str | None, typer.Argument(help="One of that kind, or a part of your own: ./noisy.py:Noisy.")
     ] = None,
     as_json: Json = False,
+    form: As = Form.TEXT,
 ) -> None:
     """List what has a name: the kinds, the names of a kind, or everything about one name."""
     if kind is None:
         if as_json:
             print_json(registered_names())
         else:
-            _print_kinds()
+            line = "ecsuite list KIND: its names. ecsuite list KIND NAME: everything about one."
+            _show([line], replace(_kinds_table(), has_headings=form is not Form.TEXT), [], form)
         return
     kind = read_kind(kind)
     if name is None:
-        lines = KINDS[kind].names()
+        lines = dict(KINDS[kind].names())
         if as_json:
-            print_json(dict(lines))
+            print_json(lines)
         else:
-            _print_names(kind, dict(lines))
+            about = f"About one: ecsuite list {singular(kind).replace(' ', '-')} {next(iter(lines))}"
+            _show([], replace(_names_table(lines), has_headings=form is not Form.TEXT), [about], form)
         return
     details = details_of(kind, name)
     if as_json:
         print_json(details)
     else:
-        _print_details(kind, details)
+        table = _details_table(details)
+        none = ["It has no options.", ""] if table is None and "options" in details else []
+        _show(_lines_before(details), table, [*none, *_lines_after(kind, details)], form)
 
 
 def details_of(kind: str, name: str) -> dict[str, Any]:
@@ -212,86 +218,89 @@ def _text(entry: object) -> list[str]:
     return paragraphs(entry)
 
 
-def _print_kinds() -> None:
-    """A line a kind: how many names, and some."""
-    print("ecsuite list KIND: all names of a kind. ecsuite list KIND NAME: everything about one.\n")
-    width = max(map(len, KINDS))
+def _kinds_table() -> Table:
+    """A row a kind: how many names, and some."""
+    rows = []
     for kind, entry in KINDS.items():
         names = list(entry.names())
         some = entry.usual or names[:4]
         more = ", ..." if len(some) < len(names) else ""
-        print(f"{kind.replace(' ', '-'):{width}}  {len(names):3}  {', '.join(some)}{more}")
+        rows.append(row_of(kind.replace(" ", "-"), len(names), ", ".join(some) + more))
+    columns = (Column("kind"), number_column("names"), Column("some", wraps=True))
+    return Table(columns=columns, rows=rows)
 
 
-def _print_names(kind: str, lines: dict[str, str]) -> None:
-    """A line a name; on a terminal, what is wider than it goes on below."""
-    names = max(map(len, lines))
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 1000
-    for each, line in lines.items():
-        print(textwrap.fill(f"{each:{names}}  {line}", width, subsequent_indent=" " * (names + 2)))
-    print(f"\nAbout one: ecsuite list {singular(kind).replace(' ', '-')} {next(iter(lines))}")
+def _names_table(lines: Mapping[str, str]) -> Table:
+    """A row a name."""
+    columns = (Column("name"), Column("about", wraps=True))
+    return Table(columns=columns, rows=[row_of(*each) for each in lines.items()])
 
 
-def _print_details(kind: str, details: dict[str, Any]) -> None:
-    """Everything about a name."""
-    width = min(shutil.get_terminal_size().columns, 110)
+def _details_table(details: Mapping[str, Any]) -> Table | None:
+    """What there is to tabulate of a name: the sections of a game, or options."""
+    if sections := details.get("sections"):
+        rows = [row_of(section, text) for section, text in sections.items()]
+        return Table(columns=(Column("what"), Column("in this game", wraps=True)), rows=rows)
+    if not (options := details.get("options")):
+        return None
+    keys = [key for key in ("name", "default", "values", "about") if any(each[key] for each in options)]
+    heads = {"name": "option", "about": "meaning"} | ({} if "values" in keys else {"default": "value"})
+    columns = [Column(heads.get(key, key), wraps=key in ("values", "about")) for key in keys]
+    return Table(columns=columns, rows=[row_of(*(each[key] for key in keys)) for each in options])
+
+
+def _lines_before(details: Mapping[str, Any]) -> list[str]:
+    """What stands above the options of a name."""
     about, text = details["about"], list(details.get("text", ()))
     if text and text[0].startswith(about):
         about = text.pop(0)
-    for paragraph in [f"{details['name']} ({details['kind']}): {about}", *text]:
-        print(textwrap.fill(paragraph, width, break_long_words=False, break_on_hyphens=False) + "\n")
-    rows = list(_rows(details))
-    if rows:
-        from rich.console import Console
-        from rich.table import Table
+    return [f"{details['name']} ({details['kind']}): {about}", *text]
 
-        table = Table(*rows[0], box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for row in rows[1:]:
-            table.add_row(*row)
-        Console(width=width, markup=False, highlight=False).print(table)
-        print()
-    elif "options" in details:
-        print("It has no options.\n")
+
+def _lines_after(kind: str, details: Mapping[str, Any]) -> list[str]:
+    """What stands below them: a round, what a metric answers, how the name is used and where it is from."""
+    lines = []
     if details.get("round"):
-        print("\n".join([f"A {details['round'][0].replace('round 1', 'round')}", *details["round"][1:], ""]))
+        lines += [f"A {details['round'][0].replace('round 1', 'round')}", *details["round"][1:], ""]
     if details["kind"] == "metric":
-        _print_direction(details["name"])
+        lines += _direction(details["name"])
     if "use" in details:
-        print(f"Use it: {details['use']}")
+        lines.append(f"Use it: {details['use']}")
     elif kind in USE:
-        print(f"Use it: {USE[kind].format(name=_with_option(details))}")
-    if "source" in details:
-        print(f"Defined in: {details['source']}")
+        lines.append(f"Use it: {USE[kind].format(name=_with_option(details))}")
+    return [*lines, *([f"Defined in: {details['source']}"] if "source" in details else [])]
 
 
-def _print_direction(name: str) -> None:
+def _show(before: Sequence[str], table: Table | None, after: Sequence[str], form: Form) -> None:
+    """Print a table with lines above and below, which are its title and its notes in other forms than text."""
+    if form is not Form.TEXT:
+        empty = Table(columns=(), rows=())
+        publish([replace(table or empty, title=" ".join(before), notes=tuple(filter(None, after)))], form)
+        return
+    width = min(shutil.get_terminal_size().columns, 110)
+    for paragraph in before:
+        print(textwrap.fill(paragraph, width, break_long_words=False, break_on_hyphens=False) + "\n")
+    if table is not None:
+        publish([table], form)
+    for line in ["", *after] if table is not None and after else after:
+        print(line)
+
+
+def _direction(name: str) -> list[str]:
     """What a metric answers, and which way is better, if it has one score of its own name."""
     from ecsuite.eval.metrics import METRIC_OF, traits_of
     from ecsuite.eval.metrics.traits import QUESTIONS
 
-    if name in METRIC_OF:
-        traits = traits_of(name)
-        better = f" ({traits.direction} is better)" if traits.direction else ""
-        print(f"Answers: {QUESTIONS[traits.question]}{better}")
+    if name not in METRIC_OF:
+        return []
+    traits = traits_of(name)
+    better = f" ({traits.direction} is better)" if traits.direction else ""
+    return [f"Answers: {QUESTIONS[traits.question]}{better}"]
 
 
-def _with_option(details: dict[str, Any]) -> str:
+def _with_option(details: Mapping[str, Any]) -> str:
     """The name of a part, with its first option that is a number."""
     for option in details.get("options", ()):
         if option["values"].startswith(("integer", "number")) and option["default"][0].isdigit():
             return f"{details['name']},{option['name']}={option['default']}"
     return str(details["name"])
-
-
-def _rows(details: dict[str, Any]) -> Iterator[list[str]]:
-    """The table of a name, its head first; none if there is nothing to tabulate."""
-    if sections := details.get("sections"):
-        yield ["what", "in this game"]
-        for section, text in sections.items():
-            yield [section, text]
-    elif options := details.get("options"):
-        keys = [key for key in ("name", "default", "values", "about") if any(each[key] for each in options)]
-        heads = {"name": "option", "about": "meaning"} | ({} if "values" in keys else {"default": "value"})
-        yield [heads.get(key, key) for key in keys]
-        for option in options:
-            yield [option[key] for key in keys]

@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ecsuite.commands.options import OUTPUT, Json, Plot, Seed, require_read
+from ecsuite.commands.options import OUTPUT, As, Json, Plot, Seed, require_read
 from ecsuite.eval.figures.canvas import prepare_picture
-from ecsuite.eval.reports.console import print_json, write_json
+from ecsuite.eval.reports.console import print_json
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.runtime.errors import ConfigError, look_up
+from ecsuite.tables.forms import Form, publish
 
 ACTIONS = {
     "try": "play the game yourself: ecsuite people try shufdet",
@@ -27,9 +28,9 @@ READS = {
     "try": (*SERVING, "dataset", "protocol", "seed"),
     "play": (*SERVING, "role", "seed", "out"),
     "serve": (*SERVING, "out"),
-    "status": ("as_json",),
+    "status": ("as_json", "form"),
     "export": ("out", "worker_ids"),
-    "report": ("out", "plot", "as_json"),
+    "report": ("out", "plot", "as_json", "form"),
     "forget": (),
 }
 """By action, the options that it reads beside those of all."""
@@ -72,6 +73,7 @@ def people(
     plot: Plot = None,
     seed: Seed = 0,
     as_json: Json = False,
+    form: As = Form.TEXT,
 ) -> None:
     """Serve games to people, Secret Spy Codes or one with trained agents, and evaluate their answers."""
     look_up("action", action, ACTIONS)
@@ -92,11 +94,11 @@ def people(
     elif action == "forget":
         _forget(names[0], Path(names[1]) if names[1:] else None)
     else:
-        _evaluate(action, Path(names[0]), out, plot, worker_ids, as_json)
+        _evaluate(action, Path(names[0]), out, plot, worker_ids, as_json, form)
 
 
 def _evaluate(
-    action: str, place: Path, out: Path | None, plot: Path | None, worker_ids: bool, as_json: bool
+    action: str, place: Path, out: Path | None, plot: Path | None, worker_ids: bool, as_json: bool, form: Form
 ) -> None:
     """Read the answers of a study, and print or write what was asked."""
     if plot is not None:
@@ -107,12 +109,13 @@ def _evaluate(
     database = open_database(place)
     study, records = stored_study(database), read_records(database)
     if action == "status":
-        from ecsuite.people.report import status_lines, status_rows
+        from ecsuite.people.report import status_rows, status_table
 
+        now = time.time()
         if as_json:
-            print_json({"study": study.name, "conditions": status_rows(study, records, time.time())})
+            print_json({"study": study.name, "conditions": status_rows(study, records, now)})
         else:
-            print("\n".join(status_lines(study, records, time.time())))
+            publish([status_table(study, records, now)], form)
     elif action == "export":
         from ecsuite.people.export import export
 
@@ -124,13 +127,7 @@ def _evaluate(
         report = make_report(study, database, records)
         if out is not None:
             prepare_output_file(out)
-            write_json(out, report.result)
-        if plot is not None:
-            report.draw(plot)
-        if as_json:
-            print_json(report.result)
-        else:
-            print("\n".join(report.lines))
+        report.publish(out=out, picture=plot, as_json=as_json, form=form)
 
 
 def _forget(token: str, study: Path | None) -> None:

@@ -1,21 +1,24 @@
 """`ecsuite show`: look at a language."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import SET, Plot
+from ecsuite.commands.options import SET, As, Plot
 from ecsuite.commands.preview import ROUNDS, show_rounds
 from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.forms import Form
 
 
 @has_corpus_options()
 def show(
     run: Annotated[str, typer.Argument(help="A run folder or a corpus; a game's name shows its rounds.")],
     plot: Plot = None,
+    form: As = Form.TEXT,
     rounds: Annotated[int, typer.Option(help=ROUNDS, hidden=True)] = 2,
     assign: Annotated[list[str] | None, typer.Option("--set", help=SET, hidden=True)] = None,
     *,
@@ -43,7 +46,7 @@ def show(
     folder = source if (source / "log.jsonl").is_file() else None
     language = Language(corpus)
     title, lines = heading(language, (folder or path).resolve())
-    print_language(language, title, lines, folder)
+    print_language(language, title, lines, folder, form)
     if plot is not None:
         draw_language(language, title, lines, folder, plot)
-        print(f"\nPicture: {plot}")
+        print(f"\nPicture: {plot}", file=sys.stdout if form is Form.TEXT else sys.stderr)

@@ -1,4 +1,4 @@
-"""The report of a study with trained agents: can people learn the language? In text, as JSON and as a picture."""
+"""The report of a study with trained agents: can people learn the language? Tables, JSON and a picture."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,56 +10,43 @@ from ecsuite.files.format_numbers import with_format
 from ecsuite.people.agents_findings import KINDS, Learned
 from ecsuite.people.agents_game import BLOCK, ROLES
 from ecsuite.people.agents_language import AgentsLanguage
-from ecsuite.people.findings import Mean
-from ecsuite.people.report import SIMULATED
+from ecsuite.people.report import SIMULATED, blocks_name, mean_cell
 from ecsuite.people.study import Study
+from ecsuite.tables.cells import INTERVAL, number
+from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 
-def agents_report_lines(study: Study, language: AgentsLanguage, found: Sequence[Learned]) -> list[str]:
-    """The report, line by line.
+def agents_report_tables(study: Study, language: AgentsLanguage, found: Sequence[Learned]) -> list[Table]:
+    """For each role, the share of right answers by block, of people and of the agents.
 
     Args:
         study: The study.
         language: What the agents say.
         found: By role.
     """
-    lines = [f"Study {study.name}: the language of {language.run} ({len(language.names)} objects)"]
-    if study.simulated:
-        lines += [SIMULATED]
-    for each in found:
-        lines += [
-            "",
-            f"Participants as {each.role}: {ROLES[each.role]}",
-            f"  N = {each.participants} finished",
-        ]
-        if each.not_finished:
-            lines[-1] += f"; left out: {each.not_finished} not finished"
-        if not each.participants:
-            continue
-        lines += _table(each)
-        if each.as_agents is not None:
-            lines += [f"  messages that are exactly the agents' own: {each.as_agents:.0%}"]
-    return lines
+    about = f"Study {study.name}: the language of {language.run} ({len(language.names)} objects)"
+    return [_table(study, each, about) for each in found]
 
 
-def _table(found: Learned) -> list[str]:
-    """The share of right answers by block, of people and of the agents."""
-    num_blocks = len(found.accuracy["training"])
-    heads = [f"{BLOCK * block + 1}-{BLOCK * (block + 1)}" for block in range(num_blocks)]
-    lines = [f"  {'examples':26}" + "".join(f"{head:>13}" for head in heads)]
-    for kind, name in KINDS.items():
-        lines += [
-            f"  {name + ': participants':26}" + "".join(f"{_cell(mean):>13}" for mean in found.accuracy[kind])
-        ]
-        lines += [f"  {'  the agents':26}" + "".join(f"{share:>13.2f}" for share in found.agents[kind])]
-    return [
-        *lines,
-        f"  mean ± half of its 95 % interval (Student's t); who guesses is right in {found.chance:.2f}",
-    ]
-
-
-def _cell(mean: Mean) -> str:
-    return f"{mean.mean:.2f}" + ("" if mean.half_width is None else f" ± {mean.half_width:.2f}")
+def _table(study: Study, found: Learned, about: str) -> Table:
+    num_blocks = len(found.accuracy["training"]) if found.participants else 0
+    columns = [name_column("examples", merges=True), name_column("who")]
+    columns += [number_column(blocks_name(block, BLOCK), parts=INTERVAL) for block in range(num_blocks)]
+    rows = []
+    for kind, name in KINDS.items() if num_blocks else ():
+        rows.append(row_of(name, "participants", *(mean_cell(mean, 2) for mean in found.accuracy[kind])))
+        rows.append(row_of(name, "the agents", *(number(share, 2) for share in found.agents[kind])))
+    left_out = f"; left out: {found.not_finished} not finished" if found.not_finished else ""
+    notes = [f"N = {found.participants} finished{left_out}"]
+    if num_blocks:
+        notes.append(
+            f"mean ± half of its 95 % interval (Student's t); who guesses is right in {found.chance:.2f}"
+        )
+    if found.as_agents is not None:
+        notes.append(f"messages that are exactly the agents' own: {found.as_agents:.0%}")
+    notes += [SIMULATED] if study.simulated else []
+    title = f"{about}; participants as {found.role}: {ROLES[found.role]}"
+    return Table(columns=columns, rows=rows, title=title, notes=notes)
 
 
 def agents_result(study: Study, language: AgentsLanguage, found: Sequence[Learned]) -> dict[str, Any]:

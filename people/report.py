@@ -1,7 +1,8 @@
-"""The report of a study in text: Tables 2, 21 and 22 beside the paper's figures, tests, and learning curves."""
+"""The report of a study: Tables 2, 21 and 22 beside the paper's figures, tests, and learning curves."""
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,94 +13,118 @@ from ecsuite.people.findings import BLOCK, Condition, Findings, Mean
 from ecsuite.people.published import PUBLISHED, SOURCE
 from ecsuite.people.records import RULES, Record
 from ecsuite.people.study import ANY_NUMBER, Study
+from ecsuite.tables.cells import INTERVAL, Cell, estimate, nothing, number, p_value, text
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 SIMULATED = (
     "SIMULATED participants: nothing here is of people, and none of it belongs beside the paper's figures."
 )
 
 
-def report_lines(study: Study, findings: Sequence[Findings]) -> list[str]:
-    """The report, line by line.
+def report_tables(study: Study, findings: Sequence[Findings]) -> list[Table]:
+    """For each rule of who counts: means, tests between languages, and learning curves.
 
     Args:
         study: The study.
         findings: By rule.
     """
-    lines = [f"Study {study.name}, protocol {study.protocol}"]
-    if study.simulated:
-        lines += [SIMULATED]
+    settings = {"min_score": study.min_score, "min_accuracy": study.min_accuracy}
+    tables = []
     for found in findings:
-        settings = {"min_score": study.min_score, "min_accuracy": study.min_accuracy}
-        lines += ["", f"Counted by the rule {found.rule}: {RULES[found.rule][0].format(**settings)}"]
-        if not found.conditions:
-            lines += ["  nobody has taken part yet"]
-            continue
-        lines += _table(study, found.conditions)
-        lines += _left_out(found.conditions)
-        lines += _tests(found)
-        lines += _curves(found.conditions)
-    return lines
+        rule = f"counted by the rule {found.rule}: {RULES[found.rule][0].format(**settings)}"
+        title = f"Study {study.name}, protocol {study.protocol}; {rule}"
+        tables.append(_means(study, found.conditions, title))
+        tables += [_tests(found)] if found.differences else []
+        tables += [_curves(found.conditions)] if found.conditions else []
+    return tables
 
 
-def _table(study: Study, conditions: Sequence[Condition]) -> list[str]:
+def _means(study: Study, conditions: Sequence[Condition], title: str) -> Table:
     """Tables 21 and 22, and in its last column Table 2, with the paper's figures below ours."""
-    lines = ["", f"  {'dataset':8}{'grammar':12}{'':8}{'N':>4}{'minutes':>14}{'score':>14}{'held out':>14}"]
+    columns = [*LANGUAGE, Column("origin", heading=""), number_column("N")]
+    columns += [number_column(name, heading, parts=INTERVAL) for name, (heading, _) in COLUMNS.items()]
+    rows = []
     for each in conditions:
-        cells = [_cell(each.means.get(measure), digits) for measure, digits in COLUMNS]
-        lines.append(_row(each.dataset, each.grammar, "here", each.participants, cells))
         figures = PUBLISHED.get((each.dataset, each.grammar))
-        if figures and not study.simulated:
-            cells = ["{} ± {}".format(*figures[measure]) for measure, _ in COLUMNS]
-            lines.append(_row("", "", "paper", figures["participants"], cells))
-    lines += ["  mean ± half of its 95 % interval (Student's t); held out: accuracy on held-out objects"]
-    return [*lines, *([] if study.simulated else [f"  paper: {SOURCE}"])]
-
-
-def _row(dataset: str, grammar: str, origin: str, participants: int, cells: Sequence[str]) -> str:
-    return f"  {dataset:8}{grammar:12}{origin:8}{participants:>4}" + "".join(f"{cell:>14}" for cell in cells)
-
-
-COLUMNS = (("minutes", 1), ("score", 0), ("held_out_accuracy", 2))
-"""The measures and their digits."""
-
-
-def _cell(mean: Mean | None, digits: int) -> str:
-    if mean is None:
-        return "-"
-    spread = "" if mean.half_width is None else f" ± {mean.half_width:.{digits}f}"
-    return f"{mean.mean:.{digits}f}{spread}"
-
-
-def _left_out(conditions: Sequence[Condition]) -> list[str]:
+        has_published = figures is not None and not study.simulated
+        cells = [mean_cell(each.means.get(name), digits) for name, (_, digits) in COLUMNS.items()]
+        about = (each.dataset, each.grammar)
+        rows.append(row_of(*about, "here", each.participants, *cells, ends_section=not has_published))
+        if figures is not None and has_published:
+            published = [_published(*figures[name]) for name in COLUMNS]
+            cells = [text("paper"), number(figures["participants"]), *published]
+            rows.append(row_of(*about, *cells, role="dim", ends_section=True))
+    notes = ["mean ± half of its 95 % interval (Student's t); held out: accuracy on held-out objects"]
+    notes.append(SIMULATED if study.simulated else f"paper: {SOURCE}")
     reasons = Counter[str]()
     for each in conditions:
         reasons.update(each.left_out)
-    if not reasons:
-        return []
-    return ["  left out: " + ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))]
+    left_out = [f"{count} {reason}" for reason, count in sorted(reasons.items())]
+    notes += [f"left out: {', '.join(left_out)}"] if left_out else []
+    notes += [] if conditions else ["nobody has taken part yet"]
+    return Table(columns=columns, rows=rows, title=title, notes=notes)
 
 
-def _tests(found: Findings) -> list[str]:
-    if not found.differences:
-        return []
-    lines = [
-        "",
-        "  Held-out accuracy between languages (permutation test of participants; p corrected after Holm)",
-    ]
-    for each in found.differences:
-        lines.append(
-            f"  {each.details['dataset']:8}{each.source} - {each.baseline}".ljust(32)
-            + f"{each.mean:+.2f}   p {each.p_value:.4f}   corrected {each.p_holm:.4f}"
+LANGUAGE = (name_column("dataset", merges=True), name_column("grammar", merges=True))
+"""The columns that name a language."""
+COLUMNS = {"minutes": ("minutes", 1), "score": ("score", 0), "held_out_accuracy": ("held out", 2)}
+"""The measures, their headings and digits."""
+
+
+def mean_cell(mean: Mean | None, digits: int) -> Cell:
+    """A mean over participants with its interval."""
+    return nothing("-") if mean is None else estimate(mean.mean, mean.half_width, digits)
+
+
+def _published(mean: float, half_width: float) -> Cell:
+    """A mean with its interval, in the digits of the paper."""
+    return replace(estimate(mean, half_width), lines=(f"{mean} ± {half_width}",))
+
+
+def _tests(found: Findings) -> Table:
+    """Held-out accuracy of each two languages."""
+    columns = (
+        name_column("dataset", merges=True),
+        name_column("source", "language"),
+        name_column("baseline", "minus"),
+        number_column("difference"),
+        number_column("p"),
+        number_column("corrected"),
+    )
+    rows = [
+        row_of(
+            str(each.details["dataset"]),
+            each.source,
+            each.baseline,
+            number(each.mean, 2),
+            p_value(each.p_value),
+            p_value(each.p_holm),
         )
-    return lines
+        for each in found.differences
+    ]
+    title = "Held-out accuracy between languages (permutation test of participants; p corrected after Holm)"
+    return Table(columns=columns, rows=rows, title=title)
 
 
-def _curves(conditions: Sequence[Condition]) -> list[str]:
-    lines = ["", f"  Share of right answers by {BLOCK} examples"]
-    for each in conditions:
-        values = "  ".join("  - " if value is None else f"{value:.2f}" for value in each.curve)
-        lines.append(f"  {each.dataset:8}{each.grammar:10}{values}")
-    return lines
+def _curves(conditions: Sequence[Condition]) -> Table:
+    """Share of right answers by block of examples."""
+    num_blocks = max(len(each.curve) for each in conditions)
+    columns = [*LANGUAGE, *(number_column(blocks_name(block, BLOCK)) for block in range(num_blocks))]
+    rows = [
+        row_of(each.dataset, each.grammar, *(number(value, 2) for value in _filled(each.curve, num_blocks)))
+        for each in conditions
+    ]
+    return Table(columns=columns, rows=rows, title=f"Share of right answers by {BLOCK} examples")
+
+
+def _filled(curve: Sequence[float | None], num_blocks: int) -> list[float | None]:
+    """A curve with nothing for the blocks that it does not have."""
+    return [*curve, *[None] * (num_blocks - len(curve))]
+
+
+def blocks_name(block: int, size: int) -> str:
+    """The examples of a block: 11-20."""
+    return f"{size * block + 1}-{size * (block + 1)}"
 
 
 def as_result(study: Study, findings: Sequence[Findings]) -> dict[str, Any]:
@@ -134,18 +159,19 @@ def status_rows(study: Study, records: Sequence[Record], now: float) -> list[dic
     return rows
 
 
-def status_lines(study: Study, records: Sequence[Record], now: float) -> list[str]:
-    """`status_rows` as text."""
+def status_table(study: Study, records: Sequence[Record], now: float) -> Table:
+    """`status_rows` as a table."""
     wanted = f"{study.participants} participants wanted"
     if study.participants == ANY_NUMBER:
         wanted = "any number of participants"
     of = "role" if study.run else "language of a dataset"
-    lines = [f"Study {study.name}: {wanted} for each {of}"]
-    lines += [f"  {'dataset':8}{'grammar':12}{'finished':>9}{'at work':>9}{'stopped':>9}{'missing':>9}"]
-    for row in status_rows(study, records, now):
-        dataset, grammar, *counts = row.values()
-        lines.append(f"  {dataset:8}{grammar:12}" + "".join(f"{count:>9}" for count in counts))
-    return [*lines, *([SIMULATED] if study.simulated else [])]
+    columns = (*LANGUAGE, *map(number_column, ("finished", "at_work", "stopped", "missing")))
+    return Table(
+        columns=columns,
+        rows=[row_of(*each.values()) for each in status_rows(study, records, now)],
+        title=f"Study {study.name}: {wanted} for each {of}",
+        notes=[SIMULATED] if study.simulated else [],
+    )
 
 
 def draw_curves(study: Study, found: Findings, file: Path) -> None:

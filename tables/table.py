@@ -9,7 +9,7 @@ from ecsuite.tables.csv_text import csv_text
 from ecsuite.tables.grid import Column, Grid, Row, name_column, number_column, row_of
 from ecsuite.tables.latex import latex
 from ecsuite.tables.markup import html, markdown
-from ecsuite.tables.text import renderables, text
+from ecsuite.tables.text import WIDTH, renderables, text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -22,8 +22,8 @@ class Table(Grid):
     """A table of results."""
 
     def __str__(self) -> str:
-        """The table as text, as wide as it needs."""
-        return text(self)
+        """The table as text; sentences go on below after 100 columns, and nothing is cut."""
+        return text(self, WIDTH)
 
     __repr__ = __str__
 

@@ -25,16 +25,23 @@ STYLES: Mapping[Role, str] = {
 }
 """The style of a cell on a terminal, by its role."""
 WIDTH = 100
-"""Columns that a table takes at most in a file, if no figure is cut so."""
+"""Columns that a table takes at most in Python, if nothing is cut so."""
+UNBOUNDED = 100_000
+"""Columns of a file."""
 GAP = 2
 """Spaces between columns."""
 FOLDED = 16
 """Least columns of a name, or of the heading of a figure, that is folded."""
 
 
-def text(table: Grid) -> str:
-    """The table as text, as wide as it needs."""
-    return as_text(*renderables(table, None))
+def text(table: Grid, room: int = UNBOUNDED) -> str:
+    """The table as text.
+
+    Args:
+        table: The table.
+        room: Columns in which sentences go on below, unless something else needs more; nothing is cut or folded.
+    """
+    return as_text(*renderables(table, None, room))
 
 
 def as_text(*parts: "RenderableType", width: int | None = None) -> str:
@@ -47,7 +54,7 @@ def as_text(*parts: "RenderableType", width: int | None = None) -> str:
     from rich.console import Console
 
     file = StringIO()
-    console = Console(file=file, width=width or 100_000, force_jupyter=False, force_terminal=False)
+    console = Console(file=file, width=width or UNBOUNDED, force_jupyter=False, force_terminal=False)
     for part in parts:
         console.print(part, highlight=False)
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
@@ -67,12 +74,13 @@ def print_on_terminal(console: "Console", tables: Sequence[Grid], notes: Sequenc
         console.print(Text(printable(line)), soft_wrap=True)
 
 
-def renderables(table: Grid, width: int | None) -> "Iterator[RenderableType]":
+def renderables(table: Grid, width: int | None, room: int = UNBOUNDED) -> "Iterator[RenderableType]":
     """Title, blocks of columns and notes for rich.
 
     Args:
         table: The table.
         width: Columns of the terminal; None: of a file, as many as are needed.
+        room: See `text`.
     """
     from rich.text import Text
 
@@ -82,7 +90,7 @@ def renderables(table: Grid, width: int | None) -> "Iterator[RenderableType]":
     wanted = [_most(place, columns, grid) for place in range(len(columns))]
     least = [_least(place, columns, grid, is_cut=width is not None) for place in range(len(columns))]
     gaps = len(columns) - 1
-    room = max(WIDTH, sum(least) + GAP * gaps) if width is None else width
+    room = max(room, sum(least) + GAP * gaps) if width is None else width
     gap = GAP if sum(least) + GAP * gaps <= room else 1
     for places in _blocks(columns, least, room, gap):
         widths = _widths([wanted[each] for each in places], [least[each] for each in places], room, gap)

@@ -33,7 +33,7 @@ class Findings(Mapping[str, Any]):
 
     def __str__(self) -> str:
         """The tables and notes as text."""
-        return rendered(self.report.tables, Form.TEXT, self.report.notes)
+        return "\n".join(map(str, self.report.tables)) + "".join(f"{line}\n" for line in self.report.notes)
 
     __repr__ = __str__
 

@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.reports.languages import Language, Message, Usage, sparkline, thinned
 from ecsuite.eval.reports.learning_curves import read_log
 from ecsuite.eval.reports.tiles import PALE, symbol_colours
+from ecsuite.runtime.printable import printable
+from ecsuite.tables.cells import Cell, nothing, text
+from ecsuite.tables.forms import Form, publish
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 MAX_LINES = 10
 """Most messages in the table."""
@@ -23,23 +26,22 @@ BLOCKS, ASCII = "▁▂▃▄▅▆▇█", "_.-=^"
 """Characters of the learning curve, from low to high; the second where the terminal has no others."""
 
 
-def print_language(language: Language, title: str, lines: Sequence[str], run: Path | None) -> None:
-    """Print a language; for the arguments see `language_page.draw_language`."""
-    console = Console(highlight=False)
-    console.print(Text(title, "bold"))
-    for line in lines:
-        console.print(Text(line))
-    if run is not None:
-        console.print(Text(learning_curve(run)))
-    console.print()
-    console.print(grid_table(language) if language.grid is not None else sample_table(language))
+def print_language(
+    language: Language, title: str, lines: Sequence[str], run: Path | None, form: Form = Form.TEXT
+) -> None:
+    """Print a language; text has a heading and the learning curve. See `language_page.draw_language`."""
+    if form is Form.TEXT:
+        console = Console(highlight=False, force_jupyter=False)
+        console.print(Text(title, "bold"))
+        for line in (*lines, *([] if run is None else [learning_curve(run)]), ""):
+            console.print(Text(line))
+    tables = [grid_table(language) if language.grid is not None else sample_table(language)]
     for heading, used in (
         ("Most used messages", language.most_used_messages(NUM_USED)),
         ("Most used symbols, by place", language.most_used_symbols(NUM_USED)),
     ):
-        if used:
-            console.print()
-            console.print(used_table(language, heading, used))
+        tables += [used_table(language, heading, used)] if used else []
+    publish(tables, form)
 
 
 def learning_curve(run: Path) -> str:
@@ -53,56 +55,57 @@ def grid_table(language: Language) -> Table:
     """Messages by two attributes."""
     grid = language.grid
     assert grid is not None
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(Text(f"{grid.attributes[0]}, {grid.attributes[1]}{grid.speaker}"), style="dim")
-    for name in grid.columns:
-        table.add_column(Text(name))
-    for name, indices in zip(grid.rows, grid.indices.tolist(), strict=True):
-        cells = (tiles(language, language.messages[index]) if index >= 0 else Text() for index in indices)
-        table.add_row(Text(name), *cells)
-    return table
+    first = name_column(grid.attributes[0], f"{grid.attributes[0]}, {grid.attributes[1]}{grid.speaker}")
+    rows = [
+        row_of(
+            text(name, role="dim"),
+            *(tiles(language, language.messages[index]) if index >= 0 else None for index in indices),
+        )
+        for name, indices in zip(grid.rows, grid.indices.tolist(), strict=True)
+    ]
+    return Table(columns=(first, *(Column(name, heading=name) for name in grid.columns)), rows=rows)
 
 
 def sample_table(language: Language) -> Table:
     """Some messages with their meanings."""
-    rows = language.sample(MAX_LINES)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(
-        Text(f"{len(rows)} of {len(language):,} messages" if len(rows) < len(language) else "messages")
-    )
-    table.add_column(Text("meaning" if language.meaning(0) else ""), overflow="ellipsis", no_wrap=True)
-    if language.speakers is not None:
-        table.add_column("speaker")
-    for index in rows:
-        speaker = [] if language.speakers is None else [Text(language.speakers[index])]
-        table.add_row(tiles(language, language.messages[index]), Text(language.meaning(index)), *speaker)
-    return table
+    indices = language.sample(MAX_LINES)
+    heading = f"{len(indices)} of {len(language):,} messages" if len(indices) < len(language) else "messages"
+    has_meanings = bool(language.meaning(0))
+    columns = [Column("message", heading=heading), Column("meaning", wraps=True, is_shown=has_meanings)]
+    columns += [] if language.speakers is None else [Column("speaker")]
+    rows = []
+    for index in indices:
+        speaker = [] if language.speakers is None else [str(language.speakers[index])]
+        rows.append(row_of(tiles(language, language.messages[index]), language.meaning(index), *speaker))
+    return Table(columns=columns, rows=rows)
 
 
 def used_table(language: Language, heading: str, used: Sequence[Usage]) -> Table:
     """A list of the most used messages or symbols."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(Text(heading))
-    table.add_column(Text("uses"), justify="right")
-    table.add_column(Text("about"))
-    for usage in used:
-        place = Text("" if usage.place is None else f"{usage.place}. ", "dim")
-        shown = Text.assemble(place, tiles(language, usage.symbols))
-        table.add_row(shown, f"{usage.count:,}", Text(usage.about_text or "no concept in particular"))
-    return table
+    rows = [
+        row_of(
+            tiles(language, usage.symbols, "" if usage.place is None else f"{usage.place}. "),
+            usage.count,
+            usage.about_text or "no concept in particular",
+        )
+        for usage in used
+    ]
+    columns = (name_column("message", heading), number_column("uses"), Column("about", wraps=True))
+    return Table(columns=columns, rows=rows)
 
 
-def tiles(language: Language, message: Message) -> Text:
-    """A message, each symbol on its colour where the terminal has colours."""
+def tiles(language: Language, message: Message, before: str = "") -> Cell:
+    """A message after a text, each symbol on its colour where the terminal has colours."""
     if not message:
-        return Text("(empty)", "dim")
+        return nothing("(empty)")
     colours = symbol_colours(language)
-    text = Text()
+    shown, spans = before, []
     for number, symbol in enumerate(message):
         colour = colours.get(symbol, PALE)
-        text.append(" " if number else "")
-        text.append(language.name(symbol), f"{ink_on(colour)} on {colour}")
-    return text
+        shown += " " if number else ""
+        begin, shown = len(shown), shown + printable(language.name(symbol))
+        spans.append((begin, len(shown), f"{ink_on(colour)} on {colour}"))
+    return Cell(value=shown, lines=(shown,), colours=tuple(spans))
 
 
 def _can_print(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The benchmark: its jobs, and its result as text and JSON."""
+"""The benchmark: its jobs, and its result as a table and JSON."""
 
 from collections.abc import Mapping
 
@@ -9,6 +9,8 @@ from ecsuite.eval.translation.result import TranslationResult, collect
 from ecsuite.eval.translation.study import Study
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result, everything
+from ecsuite.tables.cells import number, percent, text
+from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 
 class Translation(Benchmark[Study, TranslationResult]):
@@ -31,30 +33,36 @@ class Translation(Benchmark[Study, TranslationResult]):
         return collect(study, results)
 
     def report(self, study: Study, finding: TranslationResult) -> Report:
-        """A few lines; there is neither table nor figure."""
-        return Report(tables=(), notes=(summary(finding),), data=finding.as_dict())
+        """The table of scores; there is no figure."""
+        return Report(tables=(scores_table(finding),), notes=(), data=finding.as_dict())
 
 
-def summary(result: TranslationResult) -> str:
-    """The result as text of a few lines."""
+def scores_table(result: TranslationResult) -> Table:
+    """A row a beam width and one of their means, with what the models are trained on below."""
     study, tuned = result.study, result.tuned
     pretraining = f"corpus repeated {result.repeats:.3g} times" if result.repeats else "without pretraining"
-    lines = [
-        f"{study.name}: translation, preset {study.preset.name}, setting {study.setting}, seed {study.seed}; "
-        f"{pretraining}",
-        f"  {tuned['num_parameters']:,} parameters, {tuned['num_trainable']:,} of them fine-tuned on "
-        f"{tuned['num_train']:,} pairs, {tuned['passes']:.3g} passes; {result.num_left_out:,} pairs left out",
-        f"  chrF {result.chrf:.2f}  BLEU {result.bleu:.2f}  (means of {len(result.beams)} beam widths, "
-        f"{study.num_tested:,} sentences)",
-    ]
-    for beam, score in result.beams.items():
-        lines.append(
-            f"    beam {beam}  chrF {score.chrf:5.2f}  BLEU {score.bleu:5.2f}  length ratio "
-            f"{score.length_ratio:.2f}  {score.ended:.0%} ended with EOS"
+    columns = [name_column("beam"), number_column("chrf", "chrF"), number_column("bleu", "BLEU")]
+    columns += [number_column("length_ratio"), number_column("ended", "ended with EOS")]
+    rows = [
+        row_of(
+            text(beam),
+            number(score.chrf, 2),
+            number(score.bleu, 2),
+            number(score.length_ratio, 2),
+            percent(score.ended, 0),
         )
-    lines += [
-        f"  cross-entropy {tuned['cross_entropy']:.3f} nats per token of the validation targets",
-        f"  note: {result.note}",
-        f"  {study.signature}",
+        for beam, score in result.beams.items()
     ]
-    return "\n".join(lines)
+    rows.append(row_of("mean", number(result.chrf, 2), number(result.bleu, 2), None, None))
+    notes = [
+        f"{study.num_tested:,} sentences; {tuned['num_parameters']:,} parameters, {tuned['num_trainable']:,} of them "
+        f"fine-tuned on {tuned['num_train']:,} pairs, {tuned['passes']:.3g} passes; {result.num_left_out:,} pairs "
+        "left out",
+        f"cross-entropy {tuned['cross_entropy']:.3f} nats per token of the validation targets",
+        f"note: {result.note}",
+        study.signature,
+    ]
+    title = (
+        f"{study.name}: translation, preset {study.preset.name}, setting {study.setting}, seed {study.seed}; "
+    )
+    return Table(columns=columns, rows=rows, title=title + pretraining, notes=notes)

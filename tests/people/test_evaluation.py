@@ -11,7 +11,7 @@ from ecsuite.people.export import PARTICIPANT_WORDS, TRIAL_WORDS, as_csv, export
 from ecsuite.people.findings import find, permutation_p
 from ecsuite.people.published import PUBLISHED
 from ecsuite.people.records import read_records
-from ecsuite.people.report import SIMULATED, report_lines, status_rows
+from ecsuite.people.report import SIMULATED, report_tables, status_rows
 
 WORKER = "A1B2C3WORKER"
 
@@ -41,7 +41,7 @@ def test_the_report_tells_participants_apart(studied):
 
 def test_nothing_simulated_stands_beside_the_papers_figures(studied):
     records = read_records(studied.database)
-    text = "\n".join(report_lines(studied.study, [find(studied.study, records, "published")]))
+    text = str(report_tables(studied.study, [find(studied.study, records, "published")]))
     assert SIMULATED in text and "Perkins" not in text and "17 ± 4" not in text
 
 
@@ -50,7 +50,7 @@ def test_the_papers_figures_are_beside_those_of_people(sessions):
     for number in range(2):
         play(study, f"token{number}", Composer())
     found = find(study.study, read_records(study.database), "published")
-    lines = report_lines(study.study, [found])
+    lines = "".join(map(str, report_tables(study.study, [found]))).splitlines()
     assert sum("14 ± 3" in line and "200 ± 100" in line for line in lines) == 1
     assert SIMULATED not in lines and len(PUBLISHED) == 10
 

@@ -10,7 +10,7 @@ import torch
 from packaging.version import Version
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.translation.benchmark import Translation, summary
+from ecsuite.eval.translation.benchmark import Translation, scores_table
 from ecsuite.eval.translation.jobs import plan
 from ecsuite.eval.translation.presets import FULL, MINI, NANO, PRESETS, SETTINGS
 from ecsuite.eval.translation.result import collect
@@ -85,8 +85,8 @@ def test_the_whole_line(corpus, pairs):
     signature = first["signature"]
     assert signature.startswith("translate|preset:nano|setting:full|pairs:pairs.tsv#")
     assert "|seed:0|beams:1+3+5|precision:fp32|chrf:nrefs=1,case=mixed,eff=yes,nc=6" in signature
-    assert signature.endswith("|v:1") and signature in summary(result)
-    assert "not comparable with published" in summary(result)
+    assert signature.endswith("|v:1") and signature in str(scores_table(result))
+    assert "not comparable with published" in str(scores_table(result))
     assert first["sacrebleu"]["bleu"].startswith("nrefs:1|")
 
 
