@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Report:
     """Results of a study."""
 
-    tables: Sequence[Any]
+    tables: Sequence[Table]
     """Tables of the results."""
     notes: tuple[str, ...]
     """Notes on the tables."""
@@ -44,15 +44,8 @@ class Report:
             self.draw(picture)
         if as_json:
             print_json(with_format("result", self.data))
-        elif all(isinstance(table, Table) for table in self.tables):
-            publish(self.tables, form, self.notes)
         else:
-            from rich.console import Console
-
-            for table in self.tables:
-                Console().print(table)
-            for line in self.notes:
-                print(line)
+            publish(self.tables, form, self.notes)
 
     def write(self, out: Path | None) -> None:
         """Write the JSON into a file, or the tables if its name ends as that of one of their forms."""

@@ -9,6 +9,8 @@ from ecsuite.eval.reports import console as reporting
 from ecsuite.eval.reports.console import Report, Reporter, TimeLeft
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.forms import Form
+from ecsuite.tables.table import Column, Table, row_of
 
 
 def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):
@@ -34,10 +36,15 @@ def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):
 def test_a_report_is_tables_and_notes_or_json(capsys, tmp_path):
     drawn = []
     report = Report(
-        tables=["a table", "another"], notes=("a note",), data={"a": 1.5, "ä": None}, draw=drawn.append
+        tables=[Table(columns=[Column(name)], rows=[row_of(name)]) for name in ("one", "two")],
+        notes=("a note",),
+        data={"a": 1.5, "ä": None},
+        draw=drawn.append,
     )
-    report.publish(out=None, picture=None, as_json=False)
-    assert capsys.readouterr().out.splitlines() == ["a table", "another", "a note"]
+    report.publish(out=tmp_path / "a.csv", picture=None, as_json=False)
+    assert capsys.readouterr().out.splitlines() == ["one", "───", "one", "", "two", "───", "two", "a note"]
+    report.publish(out=None, picture=None, as_json=False, form=Form.CSV)
+    assert capsys.readouterr().out == "one\none\n\ntwo\ntwo\n" == (tmp_path / "a.csv").read_text()
     report.publish(out=tmp_path / "a.json", picture=tmp_path / "a.png", as_json=True)
     printed = capsys.readouterr().out
     assert printed == (tmp_path / "a.json").read_text() and json.loads(printed) == {
