@@ -36,10 +36,12 @@ def compare(
     """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
     from ecsuite.commands.scoring import Scored, has_scores, prepare_scores, score_and_keep, scored_sources
     from ecsuite.eval.comparison.all_scores import common_scores
+    from ecsuite.eval.comparison.equal_sizes import EqualSizes
     from ecsuite.eval.comparison.gathering import results_of
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.records.documents import XFERBENCH
     from ecsuite.eval.records.reading import read_sources
+    from ecsuite.eval.reports.console import Reporter
 
     if metric == "language_similarity":
         return _between(results, read_with, out, as_json, form)
@@ -65,12 +67,16 @@ def compare(
         from ecsuite.eval.comparison.all_scores import compare_scores
         from ecsuite.eval.reports.compared_scores import report as report_all
 
-        shown = report_all(compare_scores(sources, None, baseline))
+        with Reporter() as reporter:
+            sizes = EqualSizes(progress=reporter.progress)
+            shown = report_all(compare_scores(sources, None, baseline, sizes=sizes))
     else:
         from ecsuite.eval.comparison.differences import compare as compare_one
         from ecsuite.eval.reports.difference_tables import report
 
-        shown = report(compare_one(results_of(sources, metric), metric, baseline))
+        with Reporter() as reporter:
+            sizes = EqualSizes(progress=reporter.progress)
+            shown = report(compare_one(results_of(sources, metric), metric, baseline, sizes))
     if plot is not None:
         prepare_picture(plot)
     if out is not None:

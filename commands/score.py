@@ -220,15 +220,20 @@ def _publish_several(
     *,
     plot: Path | None,
 ) -> None:
-    """One table of several corpora; JSON has their scorecards beside the comparison."""
+    """One table of several corpora; of runs that differ only in their seeds, means over these."""
     from ecsuite.commands.scoring import scored_sources
     from ecsuite.eval.comparison.all_scores import compare_scores
-    from ecsuite.eval.reports.compared_scores import report
+    from ecsuite.eval.comparison.over_seeds import is_one_game
+    from ecsuite.eval.reports import compared_scores, seed_means
 
     pairs = zip(corpora, scorecards, strict=True)
     sources = [source for path, card in pairs for source in scored_sources(path, card)]
-    found = report(compare_scores(sources, distinct=True))
-    data = {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
+    if is_one_game(sources):
+        found = seed_means.report(sources)
+        data = {"corpora": [card.to_json() for card in scorecards], "comparison": None, **found.data}
+    else:
+        found = compared_scores.report(compare_scores(sources, distinct=True))
+        data = {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
     picture = plot if found.draw is not None else None
     replace(found, data=data).publish(
         out=options.out, picture=picture, as_json=options.as_json, form=options.form

@@ -28,16 +28,33 @@ def table(
         bool,
         typer.Option("--incomplete", help="Count runs that were ended by the clock, a stop or pruning, too."),
     ] = False,
+    failed: Annotated[
+        bool,
+        typer.Option("--failed", help="Show the runs that failed, diverged or were ended early, and why."),
+    ] = False,
     as_json: Json = False,
     form: As = Form.TEXT,
 ) -> None:
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
     from ecsuite.eval.records.reading import read_runs
+    from ecsuite.eval.reports import failed_runs
     from ecsuite.eval.sweeps.means_table import means_table
     from ecsuite.eval.sweeps.tables import make_table
 
+    sources = read_runs(runs)
+    if failed:
+        if as_json:
+            print_json(with_format("result", failed_runs.to_json(sources)))
+            return
+        num_failed = len(failed_runs.failed_runs(sources))
+        publish(
+            [failed_runs.table_of(sources)] if num_failed else [],
+            form,
+            [f"{num_failed} of {len(sources)} runs"],
+        )
+        return
     found = make_table(
-        read_runs(runs),
+        sources,
         by=None if by is None else names_in(by),
         figures=None if metrics is None else names_in(metrics),
         with_incomplete=incomplete,

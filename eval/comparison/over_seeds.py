@@ -7,8 +7,7 @@ the moments of a random-effects model: Hedges and Olkin (1985), "Statistical Met
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,8 +17,6 @@ from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.differences import ALPHA, Interval
 from ecsuite.eval.statistics.distributions import normal_quantile
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
-from ecsuite.tables.cells import estimate, nothing, number
-from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,48 +89,8 @@ def _means(sources: Sequence[Source], name: str) -> Iterable[SeedMean]:
         )
 
 
-def table(means: Sequence[SeedMean], title: str) -> Table:
-    """A row a score: mean with its interval over seeds, and the two spreads."""
-    columns = (
-        name_column("score"),
-        number_column("mean", "mean ± 95 % over seeds", parts=("low", "high", "n")),
-        number_column("sd", "sd over seeds"),
-        number_column("between_sd", "between trainings"),
-        number_column("within_sd", "within a corpus"),
-        number_column("seeds"),
+def is_one_game(sources: Sequence[Source]) -> bool:
+    """Whether all are runs of one game that differ only in their seeds."""
+    return (
+        len(sources) > 1 and all(source.group for source in sources) and len({s.group for s in sources}) == 1
     )
-    rows = [
-        row_of(
-            each.name,
-            estimate(
-                each.mean, None if each.ci95 is None else each.ci95[1] - each.mean, num_values=len(each.seeds)
-            ),
-            number(each.sd),
-            number(each.between_sd),
-            number(each.within_sd) if each.within_sd is not None else nothing("-"),
-            len(each.seeds),
-        )
-        for each in means
-    ]
-    return Table(columns=columns, rows=rows, title=title)
-
-
-def notes(means: Sequence[SeedMean], num_failed: int = 0) -> list[str]:
-    """What the figures rest on."""
-    lines = [
-        "Mean ± half of Student's 95 % interval over seeds. The spread over seeds (sd) is split into that between "
-        "trainings and the noise within a corpus, from the intervals of single scores."
-    ]
-    few = [
-        each.name for each in means if len(each.seeds) < max((len(other.seeds) for other in means), default=0)
-    ]
-    if few:
-        lines.append(f"Undefined for some seeds: {', '.join(few)}.")
-    if num_failed:
-        lines.append(f"{num_failed} runs failed and are not in the means.")
-    return lines
-
-
-def to_json(means: Sequence[SeedMean]) -> list[dict[str, Any]]:
-    """The means, JSON-ready."""
-    return [asdict(each) | {"ci95": None if each.ci95 is None else list(each.ci95)} for each in means]

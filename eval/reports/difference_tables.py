@@ -39,6 +39,10 @@ def notes(comparison: Comparison) -> list[str]:
         lines.append(
             f"p: with Holm's correction for {comparison.num_comparisons} comparisons; higher or lower: below .05."
         )
+    if any(each.hedges_g is not None for each in comparison.differences):
+        lines.append(
+            "g: Hedges' g, the difference in standard deviations over seeds, with its 95 % interval."
+        )
     if any(basis.startswith("intervals of the scores") for basis in found):
         lines.append(
             "Intervals of scores do not include noise between seeds: train each source with several seeds."
@@ -75,11 +79,13 @@ def difference_table(comparison: Comparison) -> Table:
     """Differences to the baseline, or of all pairs."""
     which = "All pairs" if comparison.baseline is None else "Differences to the baseline"
     how_many = f", {len(comparison.differences)} comparisons" if len(comparison.differences) > 1 else ""
+    has_effect = any(each.hedges_g is not None for each in comparison.differences)
     columns = (
         name_column("first"),
         name_column("second", "minus"),
         number_column("difference", parts=INTERVAL),
         number_column("p"),
+        number_column("hedges_g", "g", parts=INTERVAL, is_shown=has_effect),
         Column("conclusion", wraps=True),
     )
     rows = [
@@ -88,6 +94,7 @@ def difference_table(comparison: Comparison) -> Table:
             each.baseline,
             interval(each.mean, each.ci95, DIGITS),
             p_value(each.p_holm),
+            interval(each.hedges_g, each.hedges_g_ci95, 2),
             text(each.conclusion, role=ROLES.get(each.conclusion, "dim")),
         )
         for each in comparison.differences

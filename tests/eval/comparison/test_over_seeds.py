@@ -1,0 +1,86 @@
+"""Runs of one game over their seeds: means and spreads by hand, and the command."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ecsuite.eval.comparison.over_seeds import is_one_game, over_seeds
+from ecsuite.eval.records.reading import read_sources
+
+
+def run(folder, seed, value, half_width=None, name="topsim", **more):
+    folder.mkdir()
+    config = {"name": "game", "training": {"seed": seed}, **more}
+    (folder / "metadata.json").write_text(json.dumps({"config": config}))
+    ci95 = None if half_width is None else [value - half_width, value + half_width]
+    score = {"name": name, "value": value, "ci95": ci95, "details": {}, "signature": f"{name}|v:2"}
+    size = {"name": "Line Count", "value": 9, "details": {}, "signature": "elcc|v:1"}
+    (folder / "scores.json").write_text(json.dumps({"corpus": {}, "scores": [score, size]}))
+    return folder
+
+
+def test_the_spread_is_split_by_moments(tmp_path):
+    """Values 1, 2, 3 have variance 1; errors of .6 within a corpus leave .64 between trainings."""
+    paths = [run(tmp_path / str(seed), seed, float(seed), 0.6 * 1.959964) for seed in (1, 2, 3)]
+    sources = read_sources(paths)
+    [found] = over_seeds(sources)
+    assert is_one_game(sources)
+    assert (found.mean, found.sd) == pytest.approx((2.0, 1.0)) and found.seeds == (1, 2, 3)
+    assert (found.within_sd, found.between_sd) == pytest.approx((0.6, 0.8), abs=1e-6)
+    half = 4.302653 / 3**0.5  # Student's with two degrees of freedom
+    assert found.ci95 == pytest.approx((2 - half, 2 + half), abs=1e-5)
+
+
+def test_noise_within_corpora_alone_leaves_no_spread_of_trainings(tmp_path):
+    sources = read_sources([run(tmp_path / str(seed), seed, 0.5 + seed / 1e3, 0.3) for seed in (1, 2)])
+    assert over_seeds(sources)[0].between_sd == 0
+
+
+def test_scores_without_intervals_have_one_spread(tmp_path):
+    [found] = over_seeds(read_sources([run(tmp_path / str(seed), seed, float(seed)) for seed in (1, 2)]))
+    assert found.within_sd is None and found.between_sd is None and found.sd == pytest.approx(0.5**0.5)
+
+
+def test_the_parts_of_the_spread_are_found_in_simulation(tmp_path):
+    """400 seeds whose trainings vary by .3 and whose corpora add .4."""
+    rng = np.random.default_rng(0)
+    values = 0.3 * rng.normal(size=400) + 0.4 * rng.normal(size=400)
+    paths = [run(tmp_path / str(seed), seed, float(value), 0.4 * 1.96) for seed, value in enumerate(values)]
+    assert over_seeds(read_sources(paths))[0].between_sd == pytest.approx(0.3, abs=0.06)
+
+
+def test_games_with_other_settings_are_not_one(tmp_path):
+    assert not is_one_game(read_sources([run(tmp_path / "a", 1, 0.1), run(tmp_path / "b", 2, 0.1, lr=3)]))
+
+
+def test_the_command_shows_means_of_one_game(tmp_path, ecsuite, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for seed in (1, 2):
+        arguments = ("--epochs", "1", "--seed", str(seed), "--out", f"a-{seed}", "--device", "cpu")
+        assert ecsuite("train-game", "disc_tiny", *arguments)[0] == 0
+    code, out, err = ecsuite("score", "a-1", "a-2", "--metrics", "topsim,posdis")
+    assert code == 0 and "disc_tiny: 2 seeds" in out and "within a corpus" in out, err
+    code, out, _ = ecsuite("score", "a-1", "a-2", "--metrics", "topsim", "--json")
+    [mean] = json.loads(out)["over_seeds"]
+    assert mean["name"] == "topsim" and mean["seeds"] == [1, 2] and len(json.loads(out)["corpora"]) == 2
+
+
+def test_failed_runs_are_listed(tmp_path, ecsuite):
+    content = {
+        "format": 1, "name": "study", "metrics": [],
+        "runs": [
+            {"settings": {"optimizer.lr": rate}, "seed": 1, "folder": f"runs/{rate}", "scores": [],
+             "training": {"stopped": stopped, "measures": {"accuracy": 0.25}}, "failure": failure}
+            for rate, stopped, failure in (
+                (0.1, "epochs", None), (1.0, "minutes", None), (9.0, None, "step 3: the loss is not finite")
+            )
+        ],
+    }  # fmt: skip
+    (tmp_path / "sweep.json").write_text(json.dumps(content))
+    code, out, _ = ecsuite("table", str(tmp_path), "--failed")
+    assert (
+        code == 0 and "ended by minutes" in out and "the loss is not finite" in out and "2 of 3 runs" in out
+    )
+    assert "capped" in out and "diverged" in out
+    assert len(json.loads(ecsuite("table", str(tmp_path), "--failed", "--json")[1])["failed_runs"]) == 2
