@@ -21,7 +21,6 @@ from ecsuite.commands.options import (
 )
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.eval.figures.canvas import prepare_picture, require_matplotlib
-from ecsuite.eval.reports.languages import corpus_name
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 
@@ -156,6 +155,7 @@ def score(
         return
     scorecards[0].publish(out=options.out, as_json=options.as_json, form=options.form, is_full=every)
     if plot is not None:
+        from ecsuite.eval.reports.languages import corpus_name
         from ecsuite.eval.reports.score_chart import draw_scores
 
         title = f"{corpus_name(messages[0])}: scores of the language"
