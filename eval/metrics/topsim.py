@@ -6,7 +6,7 @@ each of these, so all of them are in the signature.
 
 import numpy as np
 
-from ecsuite.corpus import Corpus
+from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.distances import (
     Distance,
     cosine_distance,
@@ -18,14 +18,32 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.counting import Floats, Ints, concept_sets, flat, has_attributes, narrow_content
-from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.eval.statistics.contingency import joined
+from ecsuite.eval.statistics.counting import (
+    Floats,
+    Ints,
+    concept_sets,
+    first_rows,
+    flat,
+    has_attributes,
+    meaning_codes,
+    narrow_content,
+    num_labels,
+    row_labels,
+)
+from ecsuite.eval.statistics.differences import ALPHA
+from ecsuite.eval.statistics.distributions import normal_quantile
+from ecsuite.eval.statistics.equal_codes import labels_of_codes
+from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.eval.statistics.pair_correlation import Influence, Pairs
 from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws
 
 NUM_ROWS_ALL_PAIRS = 1_000
-"""Up to this many messages all pairs are used."""
+"""Up to this many different messages with their meanings all pairs are used."""
 NUM_SAMPLED_PAIRS = 500_000
-"""Pairs drawn with replacement if there are more messages."""
+"""Pairs drawn with replacement if there are more."""
+NUM_LOOKED_AT = 10_000
+"""Messages of a large corpus in which different ones are counted at first."""
 NUM_RESAMPLES = 200
 """Half-samples for the interval."""
 BOUNDS = (-1.0, 1.0)
@@ -38,7 +56,7 @@ TOPSIM = Traits(
     high="1 if both distances rank all pairs of messages alike; trained agents mostly reach 0.2 to 0.5",
     question="compositional",
     direction="higher",
-    version=2,
+    version=3,
     bounds=BOUNDS,
     chance="shuffled meanings",
     needs=("meanings",),
@@ -54,18 +72,24 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
     number of different values (Hamming); features: cosine distance; corpora with concepts only: Jaccard distance
     of the sets of concepts. Range -1 to 1; 1 if both distances rank the pairs identically.
 
-    The interval is that of `resampling.jackknife_interval`: the pairs of a half-sample are those within it; ranks are
-    computed once, over all pairs. As pairs share messages, the textbook p-value of the correlation does not hold. The
-    null distribution shuffles meanings over messages and uses all pairs; for more than 1,000 messages it uses 1,000 of
-    them, drawn at random, and is then slightly too wide.
+    All pairs of messages are used where at most 1,000 messages differ, in themselves or in their meaning: equal ones
+    are counted, and not compared. Of other corpora 500,000 pairs are drawn.
+
+    The interval of up to 1,000 messages is that of `resampling.jackknife_interval`: the pairs of a half-sample are
+    those within it. That of more is normal, with the standard error of `Influence`, since half-samples of drawn pairs
+    have too few. Both compute ranks once, over all pairs. As pairs share messages, the textbook p-value of the
+    correlation does not hold. The null distribution shuffles meanings over messages and uses all pairs; for more than
+    1,000 messages it uses 1,000 of them, drawn at random, and is then slightly too wide.
 
     Undefined for fewer than three messages and if all distances are equal.
     """
     num_rows = len(corpus.messages)
-    sampled = num_rows > NUM_ROWS_ALL_PAIRS
+    is_large = num_rows > NUM_ROWS_ALL_PAIRS
     meaning, meaning_distance = _meaning_distance(corpus)
-    pairs = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if sampled else {"pairs": "all"}
-    how = {"dist": "lev/mean", "mdist": meaning, "eos": "strip", **pairs}
+    groups = _few_groups(corpus) if is_large and not isinstance(meaning_distance, str) else None
+    is_drawn = is_large and groups is None
+    which = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if is_drawn else {"pairs": "all"}
+    how = {"dist": "lev/mean", "mdist": meaning, "eos": "strip", **which}
     score = unscored(TOPSIM, **how)
     if isinstance(meaning_distance, str):
         return [score(value=None, reason=meaning_distance)]
@@ -73,31 +97,43 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
         return [score(value=None, reason="fewer than three messages")]
 
     rng = np.random.default_rng(options.seed)
-    left, right = _draw_pairs(num_rows, rng) if sampled else np.triu_indices(num_rows, 1)
+    rows = np.arange(num_rows)
+    if groups is not None:
+        rows, pairs = first_rows(groups, num_labels(groups)), Pairs.of_groups(np.bincount(groups))
+    else:
+        pairs = Pairs.drawn(num_rows, NUM_SAMPLED_PAIRS, rng) if is_drawn else Pairs.all_of(num_rows)
     message_distance = edit_distance(narrow_content(corpus))
-    between_messages = message_distance(left, right)
-    between_meanings = meaning_distance(left, right)
-    for distances, what in ((between_messages, "messages"), (between_meanings, "meanings")):
-        if np.ptp(distances) == 0:
-            return [score(value=None, reason=f"all distances between {what} are equal")]
-    x, y = _standard_ranks(between_messages), _standard_ranks(between_meanings)
-    value = float(np.clip(x @ y / len(x), -1, 1))
-    parts = _half_samples(left, right, x, y, num_rows, rng)
-    if sampled:
-        drawn = np.sort(rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS])
-        left, right = (drawn[side] for side in np.triu_indices(NUM_ROWS_ALL_PAIRS, 1))
-        x, y = (_standard_ranks(distance(left, right)) for distance in (message_distance, meaning_distance))
-    null = _null(x, y, min(num_rows, NUM_ROWS_ALL_PAIRS), rng)
-    return [
-        score(
-            value=value,
-            ci95=jackknife_interval(value, parts, num_rows, BOUNDS),
-            chance=of_draws(
-                null, seed=options.seed, bounds=BOUNDS, num_rows=NUM_ROWS_ALL_PAIRS if sampled else None
-            ),
-            details={"num_pairs": NUM_SAMPLED_PAIRS if sampled else len(left), "subsamples": len(parts)},
-        )
+    distances = [
+        distance(rows[pairs.left], rows[pairs.right]) for distance in (message_distance, meaning_distance)
     ]
+    for own, what in zip(distances, ("messages", "meanings"), strict=True):
+        if np.ptp(own) == 0:
+            return [score(value=None, reason=f"all distances between {what} are equal")]
+    x, y = map(pairs.standard_ranks, distances)
+    value = pairs.correlation(x, y)
+    details = {"num_pairs": len(x) if pairs.times is None else int(pairs.times.sum())}
+    if not is_large:
+        parts = _half_samples(pairs, x, y, num_rows, rng)
+        interval = jackknife_interval(value, parts, num_rows, BOUNDS)
+        null, num_shuffled = _null(x, y, num_rows, rng), None
+        details["subsamples"] = len(parts)
+    else:
+        num_shuffled = NUM_ROWS_ALL_PAIRS
+        drawn, some = np.sort(rng.permutation(num_rows)[:num_shuffled]), Pairs.all_of(num_shuffled)
+        u, v = (
+            some.standard_ranks(distance(drawn[some.left], drawn[some.right]))
+            for distance in (message_distance, meaning_distance)
+        )
+        if groups is None:
+            influence = Influence.of(some, u, v, np.ones(num_shuffled, np.int64))
+        else:
+            influence = Influence.of(pairs, x, y, np.bincount(groups))
+        error = influence.standard_error(num_rows, NUM_SAMPLED_PAIRS if is_drawn else None)
+        half_width = normal_quantile(1 - ALPHA / 2) * error
+        interval = max(BOUNDS[0], value - half_width), min(BOUNDS[1], value + half_width)
+        null = _null(u, v, num_shuffled, rng)
+    chance = of_draws(null, seed=options.seed, bounds=BOUNDS, num_rows=num_shuffled)
+    return [score(value=value, ci95=interval, chance=chance, details=details)]
 
 
 def _meaning_distance(corpus: Corpus) -> tuple[str, Distance | str]:
@@ -114,18 +150,32 @@ def _meaning_distance(corpus: Corpus) -> tuple[str, Distance | str]:
     return "none", "the corpus has neither meanings nor concepts"
 
 
-def _draw_pairs(num_rows: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Pairs of two different rows, drawn with replacement: left rows and right rows, each (num_pairs,)."""
-    left = rng.integers(num_rows, size=NUM_SAMPLED_PAIRS)
-    right = rng.integers(num_rows - 1, size=NUM_SAMPLED_PAIRS)
-    return left, right + (right >= left)
+def _few_groups(corpus: Corpus) -> Ints | None:
+    """The number of each different message with its meaning, (num_messages,); None if there are too many."""
+    for number in dict.fromkeys([min(len(corpus.messages), NUM_LOOKED_AT), len(corpus.messages)]):
+        is_part = number < len(corpus.messages)
+        groups = _groups(
+            corpus.take(np.linspace(0, len(corpus.messages) - 1, number).astype(int)) if is_part else corpus
+        )
+        if num_labels(groups) > NUM_ROWS_ALL_PAIRS:
+            return None
+    return groups
 
 
-def _standard_ranks(distances: Floats) -> Floats:
-    """Ranks (ties averaged) with mean 0 and variance 1: their mean product is Spearman's correlation."""
-    ranks = average_ranks(distances)
-    ranks -= ranks.mean()
-    return np.asarray(ranks / ranks.std())
+def _groups(corpus: Corpus) -> Ints:
+    """A number for each different message with its meaning, from 0 in order of first occurrence, (num_messages,)."""
+    messages = message_labels(corpus).astype(np.int64)  # a copy, which is changed
+    if corpus.meanings is None:
+        sets = concept_sets(corpus)
+        assert sets is not None
+        meanings = row_labels(sets)
+    elif (codes := meaning_codes(corpus)) is not None:
+        meanings = labels_of_codes(*codes)
+    else:
+        features = flat(corpus.meanings)
+        words = np.ascontiguousarray(features).view(np.int16).astype(np.int32)
+        meanings = row_labels(Ragged.from_lengths(words.ravel(), np.full(len(words), words.shape[1])))
+    return labels_of_codes(*joined(messages, num_labels(messages), meanings, num_labels(meanings)))
 
 
 def _null(x: Floats, y: Floats, num_rows: int, rng: np.random.Generator) -> Floats:
@@ -145,29 +195,19 @@ def _null(x: Floats, y: Floats, num_rows: int, rng: np.random.Generator) -> Floa
     return np.array(draws, np.float64)
 
 
-def _half_samples(
-    left: Ints, right: Ints, x: Floats, y: Floats, num_rows: int, rng: np.random.Generator
-) -> Floats:
+def _half_samples(pairs: Pairs, x: Floats, y: Floats, num_rows: int, rng: np.random.Generator) -> Floats:
     """Correlations over the pairs within half of the rows, (num_samples,); NaN if these have equal distances.
 
-    The pairs are given by their rows, left and right, and by the standard ranks of both distances, x and y.
+    All pairs are given with the standard ranks of both distances, x and y.
     """
     moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
     parts = np.full(num_draws(NUM_RESAMPLES, 0) if num_rows >= resampling.MIN_ROWS else 0, np.nan)
-    # Only rows of pairs are drawn: of a large corpus a part, whose number in a half-sample is hypergeometric.
-    is_paired = np.zeros(num_rows, bool)
-    is_paired[left] = is_paired[right] = True
-    number = np.cumsum(is_paired) - 1
-    left, right, num_paired = number[left], number[right], int(number[-1]) + 1
     has_left, has_right, weights = np.empty(len(x), bool), np.empty(len(x), bool), np.empty(len(x))
     for place in range(len(parts)):
-        size = num_rows // 2
-        if num_paired < num_rows:
-            size = int(rng.hypergeometric(num_paired, num_rows - num_paired, size))
-        is_drawn = np.zeros(num_paired, bool)
-        is_drawn[half_sample(num_paired, rng, size)] = True
-        np.take(is_drawn, left, out=has_left, mode="clip")  # which copies nothing
-        np.take(is_drawn, right, out=has_right, mode="clip")
+        is_drawn = np.zeros(num_rows, bool)
+        is_drawn[half_sample(num_rows, rng)] = True
+        np.take(is_drawn, pairs.left, out=has_left, mode="clip")  # which copies nothing
+        np.take(is_drawn, pairs.right, out=has_right, mode="clip")
         np.copyto(weights, np.logical_and(has_left, has_right, out=has_left))
         total, *sums = weights @ moments
         mean_x, mean_y, mean_xx, mean_yy, mean_xy = (value / total for value in sums)

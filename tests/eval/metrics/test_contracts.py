@@ -55,7 +55,7 @@ polysemy|align:pmi|label:attributes|eos:strip|n:96|v:2
 posdis|past_end:blank|eos:strip|n:96|v:2
 residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|n:96|v:2
 synonymy|align:pmi|label:attributes|eos:strip|n:96|v:2
-topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:2
+topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:3
 tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|n:96|v:2
 zla_messages|units:messages|eos:strip|n:96|v:2
 zla_segments|units:has|threshold:0.8|eos:strip|n:96|v:2

@@ -14,6 +14,7 @@ from scipy.stats import spearmanr
 from ecsuite.eval.metrics import topsim as module
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.topsim import topsim
+from ecsuite.eval.statistics.resampling import few_draws
 
 GRID = grid(3, 3)
 COMPOSITIONAL = np.add(GRID, [10, 20]).tolist()
@@ -79,22 +80,71 @@ def test_empty_after_eos():
     assert score([[0, 1], [0, 2], [0]], [[0], [1], [2]], eos=0).reason == reason
 
 
+def noisy(num_rows, num_noise, seed=3):
+    """Meanings of three attributes, and messages of which half of the symbols are one of some others."""
+    rng = np.random.default_rng(seed)
+    meanings = rng.integers(0, 4, (num_rows, 3))
+    noise = rng.integers(90, 90 + num_noise, meanings.shape)
+    return np.where(rng.random(meanings.shape) < 0.5, np.add(meanings, [0, 4, 8]), noise), meanings
+
+
 def test_sampled_pairs(monkeypatch):
-    monkeypatch.setattr(module, "NUM_RESAMPLES", 30)
     monkeypatch.setattr(module, "NUM_SAMPLED_PAIRS", 100_000)
-    rng = np.random.default_rng(3)
-    meanings = rng.integers(0, 4, (1_500, 3))
-    messages = np.add(meanings, [0, 4, 8])
-    noisy = np.where(rng.random(messages.shape) < 0.5, messages, 99)
-    first, again, other = (score(noisy, meanings, seed=seed) for seed in (1, 1, 2))
+    messages, meanings = noisy(1_500, num_noise=40)
+    first, again, other = (score(messages, meanings, seed=seed) for seed in (1, 1, 2))
     assert first == again
     assert first.value != other.value
     assert first.value == pytest.approx(other.value, abs=0.01)
-    assert "pairs:100000|seed:1|v:2" in first.signature
-    assert "pairs:100000|seed:2|v:2" in other.signature
-    everything = spearmanr(pdist(noisy, "hamming"), pdist(meanings, "hamming")).statistic
+    assert "pairs:100000|seed:1|v:3" in first.signature
+    assert "pairs:100000|seed:2|v:3" in other.signature
+    everything = spearmanr(pdist(messages, "hamming"), pdist(meanings, "hamming")).statistic
     assert first.value == pytest.approx(everything, abs=0.01)
     assert first.ci95[0] < everything < first.ci95[1]
+
+
+@pytest.mark.parametrize("kind", ["attributes", "features", "concepts"])
+def test_few_different_messages_are_counted_instead_of_drawn(kind):
+    """Comparison with SciPy over all pairs of messages, equal ones among them."""
+    messages, meanings = noisy(1_200, num_noise=1)
+    vectors = np.reshape([np.eye(4)[row] for row in meanings], (len(meanings), 12))
+    given = {
+        "attributes": {"meanings": meanings},
+        "features": {"meanings": vectors},
+        "concepts": {"concepts": np.add(meanings, [0, 4, 8]).tolist()},
+    }[kind]
+    first, other = (score(messages, **given, seed=seed) for seed in (1, 2))
+    between = {"attributes": "hamming", "features": "cosine", "concepts": "jaccard"}[kind]
+    everything = spearmanr(
+        pdist(messages, "hamming"), pdist(vectors if kind != "attributes" else meanings, between).round(9)
+    ).statistic
+    assert first.value == pytest.approx(everything, abs=1e-12)
+    assert (other.value, other.ci95, other.signature) == (first.value, first.ci95, first.signature)
+    assert "pairs:all|v:3" in first.signature
+    assert first.details["num_pairs"] == 1_200 * 1_199 // 2
+
+
+def test_counted_and_compared_pairs_give_the_same(monkeypatch):
+    messages, meanings = noisy(900, num_noise=1)
+    compared = score(messages, meanings)
+    monkeypatch.setattr(module, "NUM_ROWS_ALL_PAIRS", 600)
+    counted = score(messages, meanings)
+    assert counted.value == pytest.approx(compared.value, abs=1e-12)
+    assert counted.ci95 == pytest.approx(compared.ci95, abs=0.004)
+
+
+def test_one_message_of_thousands_has_no_distances():
+    meanings = np.tile(GRID, (600, 1))
+    reason = "all distances between messages are equal"
+    assert score([[1, 2]] * len(meanings), meanings).reason == reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_noise", [1, 40], ids=["counted", "drawn"])
+def test_the_interval_of_many_messages_covers_in_95_percent(num_noise):
+    with few_draws():
+        scores = [score(*noisy(5_000, num_noise, seed)) for seed in range(100)]
+    mean = np.mean([each.value for each in scores])
+    assert 90 <= sum(each.ci95[0] <= mean <= each.ci95[1] for each in scores) <= 99
 
 
 def test_the_interval_covers_the_language_that_was_sampled():
@@ -138,11 +188,9 @@ def test_the_null_is_that_of_shuffled_meanings():
 
 
 def test_the_null_of_many_messages_is_drawn_on_a_thousand(monkeypatch):
-    monkeypatch.setattr(module, "NUM_RESAMPLES", 9)
-    monkeypatch.setattr(module, "NUM_SAMPLED_PAIRS", 100_000)
     rng = np.random.default_rng(3)
     meanings = rng.integers(0, 4, (1_200, 3))
     result = score(np.add(meanings, [0, 4, 8]), meanings)
     assert result.value == pytest.approx(1)
     assert abs(result.chance.level) < 0.005
-    assert result.details["num_pairs"] == 100_000
+    assert result.chance.num_rows == 1_000
