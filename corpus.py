@@ -74,14 +74,14 @@ class Ragged:
 
     def before(self, value: int) -> "Ragged":
         """Truncate each row before the first occurrence of `value`."""
-        values, lengths = np.empty_like(self.values), np.empty(len(self), np.int64)
-        filled, number = 0, 0
+        values, offsets = np.empty_like(self.values), np.zeros(len(self) + 1, np.int64)
+        filled, number = 0, 1
         for block in self.blocks():  # limits memory
             kept, ends = block._before(value)
             values[filled : filled + len(kept)] = kept
-            lengths[number : number + len(ends)] = ends
+            offsets[number : number + len(ends)] = ends
             filled, number = filled + len(kept), number + len(ends)
-        return Ragged.from_lengths(values[:filled], lengths)
+        return Ragged(values[:filled], np.cumsum(offsets, out=offsets))
 
     def _before(self, value: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The values of `before`, and the lengths of its rows."""

@@ -41,10 +41,9 @@ def show(
     from ecsuite.eval.reports.language_text import print_language
     from ecsuite.eval.reports.languages import Language, heading
 
-    corpus = read_with.read(path)
     source = path if path.is_dir() else path.parent
     folder = source if (source / "log.jsonl").is_file() else None
-    language = Language(corpus)
+    language = Language(read_with.read(path))
     title, lines = heading(language, (folder or path).resolve())
     print_language(language, title, lines, folder, form)
     if plot is not None:

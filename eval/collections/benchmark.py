@@ -16,7 +16,7 @@ from ecsuite.eval.records.reading import STORE
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
-from ecsuite.eval.statistics.counting import row_labels
+from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.jobs.graph import Runner
@@ -98,11 +98,10 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
             for name in others:
                 run = self.runs[index] if self.runs else None
                 found[name] = list(score_corpus(corpus, [name], self.options, run=run).scores)
-            content = corpus.content()
             card = Scorecard(
                 corpus=describe(corpus),
                 scores=tuple(score for name in study.metrics for score in found[name]),
-                samples=samples_of(corpus, content, row_labels(content)),
+                samples=samples_of(corpus, message_labels(corpus)),
             )
             scored.append(ScoredMember(member=member, card=card))
         return scored

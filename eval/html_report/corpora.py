@@ -60,24 +60,23 @@ def corpora_data(sources: Sequence[Source], reading: Reading) -> tuple[list[dict
         source = with_corpus[place]
         try:
             assert source.corpus is not None
-            corpus = read_as(source.corpus, Reading() if source.is_run else reading)
+            language = Language(read_as(source.corpus, Reading() if source.is_run else reading))
         except (CorpusError, ConfigError, OSError) as error:
             notes.append(f"{source.title}: {error}")
             continue
-        data, rows = corpus_data(corpus, source, BUDGET // len(chosen))
-        note = add_thumbnails(data, source, corpus, rows, PICTURES // max(1, num_with_pictures))
+        data, rows = corpus_data(language, source, BUDGET // len(chosen))
+        note = add_thumbnails(data, source, language.corpus, rows, PICTURES // max(1, num_with_pictures))
         notes += [note] if note else []
         found.append(data)
     return found, notes
 
 
-def corpus_data(corpus: Corpus, source: Source, budget: int) -> tuple[dict[str, Any], list[int]]:
+def corpus_data(language: Language, source: Source, budget: int) -> tuple[dict[str, Any], list[int]]:
     """One corpus: its most used messages with their meanings, within so many characters.
 
     Returns:
-        JSON-ready data; and for each of its rows, the first message of the corpus that it is of.
+        JSON-ready data; and for each of its rows, the first message of the language that it is of.
     """
-    language = Language(corpus)
     assert source.corpus is not None
     _, lines = heading(language, source.folder or source.corpus)
     texts: dict[str, int] = {}
@@ -120,7 +119,7 @@ def corpus_data(corpus: Corpus, source: Source, budget: int) -> tuple[dict[str, 
     data = {
         "title": source.title,
         "about": lines,
-        "num_messages": len(language.whole.messages),
+        "num_messages": len(language.all_messages.messages),
         "num_pairs": len(ordered),
         "messages": [list(message[:MOST_SYMBOLS]) for message in shown_messages],
         "uses": [uses[message] for message in shown_messages],
@@ -129,9 +128,9 @@ def corpus_data(corpus: Corpus, source: Source, budget: int) -> tuple[dict[str, 
         "meanings": [[texts[name] for name in meanings[meaning]] for meaning in shown_meanings],
         "rows": rows,
         "symbols": _symbols(language, set().union(*shown_messages)),
-        "translations": _translations(corpus, texts),
+        "translations": _translations(language.corpus, texts),
     }
-    return data, [int(language.rows[first[pair]]) for pair in ordered[: len(rows)]]
+    return data, [first[pair] for pair in ordered[: len(rows)]]
 
 
 def object_data() -> dict[str, Any]:

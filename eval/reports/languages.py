@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.reports.samples import who_speaks, with_file
-from ecsuite.eval.statistics.counting import Ints, num_labels
-from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.eval.statistics.counting import Ints, narrow_content, num_distinct_rows
 
 MAX_GRID = 12
 """Most values of an attribute in a grid."""
@@ -76,12 +75,11 @@ class Language:
     """
 
     def __init__(self, corpus: Corpus) -> None:
-        self.whole = corpus
-        number = len(corpus.messages)
-        self.rows = np.linspace(0, number - 1, min(number, MOST_MESSAGES)).astype(np.int64)
-        """Their places in the whole corpus."""
-        self.corpus = corpus if len(self.rows) == number else corpus.take(self.rows)
-        corpus = self.corpus
+        self.all_messages = Corpus(corpus.messages, eos=corpus.eos)
+        """Of the whole corpus, whose meanings need not stay in memory."""
+        if (number := len(corpus.messages)) > MOST_MESSAGES:
+            corpus = corpus.take(np.linspace(0, number - 1, MOST_MESSAGES).astype(np.int64))
+        self.corpus = corpus
         content = corpus.content()
         self.messages: list[Message] = [tuple(content[index].tolist()) for index in range(len(content))]
 
@@ -245,11 +243,11 @@ def heading(language: Language, path: Path) -> tuple[str, list[str]]:
     if all(kinds.values()):
         seed = _mapping(config.get("training")).get("seed")
         lines.append("{task} game, world {world}, channel {channel}".format(**kinds) + f", seed {seed}")
-    content = language.whole.content()
+    content = narrow_content(language.all_messages)
     mean = float(content.lengths.mean()) if len(content) else 0.0
     num_symbols = len(np.unique(content.values))
     sizes = (
-        f"{len(content):,} messages, {num_labels(message_labels(language.whole)):,} distinct; "
+        f"{len(content):,} messages, {num_distinct_rows(content):,} distinct; "
         f"{num_symbols:,} symbol{'s' * (num_symbols != 1)}; mean length {mean:.1f}"
     )
     some = f"; below: of {len(language):,} of them" if len(language) < len(content) else ""

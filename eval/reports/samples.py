@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.by_speaker import SPEAKER
 from ecsuite.eval.statistics.counting import first_rows, flat, num_labels
 
@@ -36,27 +36,26 @@ class Sample:
         return asdict(self)
 
 
-def samples_of(corpus: Corpus, content: Ragged, labels: NDArray[np.integer[Any]]) -> tuple[Sample, ...]:
+def samples_of(corpus: Corpus, labels: NDArray[np.integer[Any]]) -> tuple[Sample, ...]:
     """Messages spread evenly over a corpus, at most `NUM_SAMPLES`, distinct ones as far as there are enough.
 
     Args:
         corpus: The corpus.
-        content: Its messages without EOS.
         labels: The number of each different message, in order of first occurrence, shape (num_messages,).
     """
     number = NUM_SAMPLES
     rows = first_rows(labels, num_labels(labels))  # ascending, as labels are
-    if len(rows) < min(number, len(content)):
-        others = np.setdiff1d(np.arange(len(content)), rows)
+    if len(rows) < min(number, len(labels)):
+        others = np.setdiff1d(np.arange(len(labels)), rows)
         rows = np.sort(np.concatenate([rows, _spread(others, number - len(rows))]))
-    speakers = who_speaks(corpus)
+    rows, speakers = _spread(rows, number), who_speaks(corpus)
     return tuple(
         Sample(
             meaning=meaning_text(corpus, row),
-            message=_message(corpus, content[row]),
+            message=_message(corpus, symbols),
             speaker=None if speakers is None else str(speakers[row]),
         )
-        for row in _spread(rows, number).tolist()
+        for row, symbols in zip(rows.tolist(), corpus.take(rows).content(), strict=True)
     )
 
 

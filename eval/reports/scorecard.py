@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, load_metric, metric_names, traits_of_metric
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
@@ -201,10 +201,8 @@ def score_corpus(
         if traits_of_metric(name).needs_agents:
             metrics[name] = _asking(name, metric, run)
     with message_labels_kept(corpus) as labels:
-        content = narrow_content(corpus)
-        samples = samples_of(corpus, content, labels)
-        described = _described(corpus, content, num_labels(labels))
-        del content  # of a large corpus it takes much memory
+        samples = samples_of(corpus, labels)
+        described = _described(corpus, num_labels(labels))
         by_metric = computed(metrics, corpus, options, num_processes=num_processes, load=_load, alone=alone)
         scores = tuple(score for found in by_metric for score in found)
     return Scorecard(corpus=described, scores=scores, samples=samples)
@@ -226,12 +224,13 @@ def _asking(name: str, metric: Metric, run: "Run | None") -> Metric:
 
 def describe(corpus: Corpus) -> dict[str, Any]:
     """Description of a corpus: its provenance if known, its sizes without EOS, and EOS."""
+    return _described(corpus, num_distinct_rows(narrow_content(corpus)))
+
+
+def _described(corpus: Corpus, num_distinct: int) -> dict[str, Any]:
+    """`describe` with the number of different messages, which takes time in a large corpus."""
+    num_meanings = _num_distinct_meanings(corpus)  # before `content`, as both take much memory
     content = narrow_content(corpus)
-    return _described(corpus, content, num_distinct_rows(content))
-
-
-def _described(corpus: Corpus, content: Ragged, num_distinct: int) -> dict[str, Any]:
-    """`describe` with the messages without EOS and their different number, which take time in a large corpus."""
     lengths = content.lengths
     num_empty, shortest = int((lengths == 0).sum()), int(lengths.min()) if len(content) else 0
     longest = int(lengths.max(initial=0))
@@ -248,7 +247,7 @@ def _described(corpus: Corpus, content: Ragged, num_distinct: int) -> dict[str, 
         "num_distinct_symbols": len(content.distinct()),
         "eos": corpus.eos if corpus.eos is None or not names else names[corpus.eos],
         "num_attributes": None if meanings is None else flat(meanings).shape[1],
-        "num_distinct_meanings": _num_distinct_meanings(corpus),
+        "num_distinct_meanings": num_meanings,
         "num_concepts": None if concepts is None else len(concepts.distinct()),
         **({"num_speakers": number} if (number := len(speakers_of(corpus))) > 1 else {}),
     }

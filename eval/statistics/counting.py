@@ -37,7 +37,10 @@ def narrow_content(corpus: Corpus) -> Ragged:
 def row_labels(rows: Ragged) -> Ints:
     """Number the distinct rows 0, 1, … in order of first occurrence, shape (num_rows,)."""
     found = _row_codes(rows)
-    return _row_labels_by_content(rows) if found is None else labels_of_codes(*found)
+    if found is None:
+        return _row_labels_by_content(rows)
+    del rows  # of a large corpus they take much memory
+    return labels_of_codes(*found)
 
 
 def first_rows(labels: NDArray[np.integer[Any]], number: int) -> Ints:

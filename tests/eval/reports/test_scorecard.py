@@ -90,7 +90,7 @@ def test_table(width):
 
 def test_a_signature_is_whole_on_several_lines():
     lines = text(score_corpus(small_corpus(), ["topsim"]), 50).splitlines()
-    signature = "topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:2"
+    signature = "topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:3"
     assert "".join(lines[-2:]).strip() == signature
 
 
@@ -146,17 +146,18 @@ def test_a_request_to_stop_ends_the_scores_before_the_next_metric():
     assert seen == [("elcc", 0, 2)]
 
 
-@pytest.mark.parametrize("num_rows", [120, pytest.param(1_200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num_rows", [120, pytest.param(2_000, marks=pytest.mark.slow)])
 def test_what_changes_a_value_changes_the_signature(num_rows, monkeypatch):
     """With more messages than some metrics take; for 120 messages these limits are lowered."""
     if num_rows == 120:
-        monkeypatch.setattr(topsim, "NUM_ROWS_ALL_PAIRS", 100)
+        monkeypatch.setattr(topsim, "NUM_ROWS_ALL_PAIRS", 60)
         monkeypatch.setattr(topsim, "NUM_SAMPLED_PAIRS", 2_000)
         monkeypatch.setattr(tre, "NUM_OBJECTS", 50)
     rng = np.random.default_rng(0)
     meanings = rng.integers(0, 4, (num_rows, 2))
+    noise = rng.integers(9, 99, (num_rows, 2))
     corpus = Corpus(
-        messages=Ragged.from_rows(np.where(rng.random((num_rows, 2)) < 0.5, meanings, 9)),
+        messages=Ragged.from_rows(np.where(rng.random((num_rows, 2)) < 0.5, meanings, noise)),
         meanings=meanings,
         concepts=Ragged.from_rows(meanings),
     )

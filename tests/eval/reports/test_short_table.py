@@ -18,7 +18,7 @@ from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics.chance import of_draws
-from ecsuite.eval.statistics.counting import row_labels
+from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.formats import read_corpus
 
 XFERBENCH = Score(
@@ -179,8 +179,7 @@ def test_the_full_table_names_nothing_twice_in_a_block(cards):
 
 
 def sampled(corpus):
-    content = corpus.content()
-    return samples_of(corpus, content, row_labels(content))
+    return samples_of(corpus, message_labels(corpus))
 
 
 def test_samples_are_distinct_and_spread():
