@@ -49,13 +49,14 @@ def samples_of(corpus: Corpus, labels: NDArray[np.integer[Any]]) -> tuple[Sample
         others = np.setdiff1d(np.arange(len(labels)), rows)
         rows = np.sort(np.concatenate([rows, _spread(others, number - len(rows))]))
     rows, speakers = _spread(rows, number), who_speaks(corpus)
+    content = corpus.take(rows).content()
     return tuple(
         Sample(
             meaning=meaning_text(corpus, row),
-            message=_message(corpus, symbols),
+            message=_message(corpus, content[place]),
             speaker=None if speakers is None else str(speakers[row]),
         )
-        for row, symbols in zip(rows.tolist(), corpus.take(rows).content(), strict=True)
+        for place, row in enumerate(rows.tolist())
     )
 
 
