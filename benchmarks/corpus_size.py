@@ -28,12 +28,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.lines import Line2D
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.figures.canvas import ends, prepare_picture, save
+from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options, Score
-from ecsuite.eval.reports.canvas import COLOURS, FONT_SIZE, TITLE_SIZE, new_figure, prepare_picture, save
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import ALPHA
@@ -328,50 +328,29 @@ def _text(value: float | None, form: str) -> str:
 
 
 def draw(found: Sequence[Row], picture: Path) -> None:
-    """A panel a metric: mean and spread of the score over the number of messages, and the truth; a colour a noise."""
-    of_metrics = by_metric(found)
-    columns, sizes = 4, sorted({row.num_messages for row in found})
-    height = -(-len(of_metrics) // columns)
-    figure = new_figure(11, 2.3 * height, layout="constrained")
-    styles = dict(
-        zip(sorted({row.language.num_attributes for row in found}), ("-", "--", ":", "-."), strict=False)
-    )
-    noises = dict(zip(sorted({row.language.noise for row in found}), COLOURS, strict=False))
-    for place, (name, of_metric) in enumerate(of_metrics.items()):
-        axes = figure.add_subplot(height, columns, place + 1)
-        axes.set_title(name, fontsize=TITLE_SIZE)
+    """A panel a metric: mean and spread of the score over the number of messages; a colour a noise, a style a size.
+
+    The truth, of 100,000 messages, is the last point of a line.
+    """
+    lines = []
+    for name, of_metric in by_metric(found).items():
         for language in dict.fromkeys(row.language for row in of_metric):
             points = [row for row in of_metric if row.language == language and row.mean is not None]
-            if not points:
-                continue
-            style = {
-                "color": noises[language.noise],
-                "linestyle": styles[language.num_attributes],
-                "linewidth": 1,
-            }
-            counts = [row.num_messages for row in points]
-            means, spreads = (np.array([row.mean for row in points]), [row.spread or 0.0 for row in points])
-            axes.plot(counts, means, **style)
-            axes.fill_between(
-                counts, means - spreads, means + spreads, color=style["color"], alpha=0.2, linewidth=0
+            means = [row.mean for row in points]
+            bounds = [ends(row.mean, row.spread or 0.0) for row in points]
+            truth = [row.truth for row in points[:1] if row.truth is not None]
+            line = Curve(
+                x=[row.num_messages for row in points] + [TRUTH_SIZE] * len(truth),
+                y=[*means, *truth],
+                low=[*(low for low, _ in bounds), *truth],
+                high=[*(high for _, high in bounds), *truth],
+                name=f"noise {language.noise:g}",
+                kind=f"{NUM_VALUES**language.num_attributes} meanings",
+                panel=name,
             )
-            if points[0].truth is not None:
-                axes.plot(
-                    [2 * sizes[-1]], [points[0].truth], marker="<", markersize=4,
-                    color=noises[language.noise], fillstyle="full" if language.num_attributes == 2 else "none",
-                )  # fmt: skip
-        axes.set_xscale("log")
-        axes.set_xticks(sizes, [f"{size}" for size in sizes])
-        axes.minorticks_off()
-        axes.tick_params(labelsize=FONT_SIZE)
-    shown = [Line2D([], [], color=colour, label=f"noise {noise:g}") for noise, colour in noises.items()]
-    shown += [
-        Line2D([], [], color="black", linestyle=style, label=f"{NUM_VALUES**number} meanings")
-        for number, style in styles.items()
-    ]
-    shown.append(Line2D([], [], color="black", marker="<", linestyle="", label="100,000 messages"))
-    figure.legend(handles=shown, loc="outside lower center", ncols=len(shown), fontsize=FONT_SIZE)
-    save(figure, picture)
+            lines.append(line)
+    panels = dict.fromkeys((line.panel for line in lines), "score")
+    save(curves(lines, x="messages", y=panels, is_logarithmic=True), picture)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

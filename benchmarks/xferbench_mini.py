@@ -28,7 +28,8 @@ from rows import add_json_option, collect, cpu_seconds, publish
 from scipy import optimize, stats
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.reports.canvas import new_figure, prepare_picture, save
+from ecsuite.eval.figures.canvas import ends, prepare_picture, save
+from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.xferbench.presets import PRESETS, Preset
 from ecsuite.eval.xferbench.registry import SOURCES
 from ecsuite.eval.xferbench.result import measure
@@ -247,33 +248,22 @@ def summary(values: Mapping[str, Sequence[float]]) -> str:
 
 
 def draw(values: Mapping[str, Sequence[float]], path: Path) -> None:
-    """Plot scores at the reduced size over published scores, as an SVG."""
-    figure = new_figure(7, 5, layout="constrained")
-    axes = figure.add_subplot()
-    points: list[tuple[float, float, str]] = []
+    """Plot scores at the reduced size over published scores, as an SVG: a row a source, by what is published."""
+    points: list[tuple[list[Point], list[Point]]] = []
     for label, names in _groups(values).items():
-        if label == "all" or not names:
-            continue
-        full, means = _points(names, values)
-        spread = [np.std(values[name], ddof=1) if len(values[name]) > 1 else 0.0 for name in names]
-        axes.errorbar(
-            full, means, yerr=spread, fmt="o" if label == "sources" else "x", label=label, capsize=2
-        )
-        points += [(float(x), float(y), name) for x, y, name in zip(full, means, names, strict=True)]
-    axes.margins(x=0.1)
-    axes.set_xlabel("published score at full size, nats per token")
-    axes.set_ylabel("mini, mean and deviation over seeds, nats per token")
-    axes.legend()
-    figure.draw_without_rendering()  # computes the positions of points
-    label_places: list[tuple[float, float]] = []
-    for x, y, name in sorted(points, key=lambda point: point[1]):
-        across, up = axes.transData.transform((x, y)) * 72 / figure.dpi
-        free = up - 2.5
-        while any(abs(across - other) < 55 and abs(free - taken) < 8 for other, taken in label_places):
-            free += 1
-        label_places.append((across, free))
-        axes.annotate(name, (x, y), (5, free - up), textcoords="offset points", fontsize=7)
-    save(figure, path)
+        for name in names if label != "all" else ():
+            full, means = _points([name], values)
+            spread = np.std(values[name], ddof=1) if len(values[name]) > 1 else 0.0
+            low, high = ends(float(means[0]), float(spread))
+            row = {"row": name, "group": label}
+            mini = Point(value=float(means[0]), low=low, high=high, single=values[name], **row)
+            points.append(([Point(value=float(full[0]), **row)], [mini]))
+    points.sort(key=lambda pair: pair[0][0].value or 0.0)
+    panels = (
+        Panel(points=[point for full, _ in points for point in full], axis="published, nats per token"),
+        Panel(points=[point for _, mini in points for point in mini], axis="mini, with deviation over seeds"),
+    )
+    save(intervals(*panels), path)
 
 
 def _published(name: str) -> float:
