@@ -349,7 +349,7 @@ def draw(found: Sequence[Row], picture: Path) -> None:
                 panel=name,
             )
             lines.append(line)
-    panels = dict.fromkeys((line.panel for line in lines), "score")
+    panels = {line.panel: line.panel for line in lines}
     save(curves(lines, x="messages", y=panels, is_logarithmic=True), picture)
 
 
