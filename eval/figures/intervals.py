@@ -11,6 +11,7 @@ from ecsuite.eval.figures.canvas import (
     ARROWS,
     COLOURS,
     MARKERS,
+    MAX_LABEL,
     SOFT,
     finite,
     fit,
@@ -105,7 +106,7 @@ def intervals(*panels: Panel, title: str = "", notes: Sequence[str] = ()) -> "Fi
     columns[0].set_ylim(height, 0)
     columns[0].set_yticks([rows[name] for name in names], list(names.values()))
     for name, place in headings.items():
-        _write(columns[0], 0, place, label(name), weight="bold")
+        _write(columns[0], 0, place, label(name, 2 * MAX_LABEL), weight="bold")
     write_title(figure, title, notes)
     fit(figure, grid, LEAST_WIDTH * len(panels), height, handles)
     return figure

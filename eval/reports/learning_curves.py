@@ -47,8 +47,13 @@ def lines_of(folders: Sequence[Path], measure: str = "accuracy") -> tuple[list[C
         for section, told in SECTIONS.items()
         if section in log
     ]
+    return lines, chance_levels(folders, measure)
+
+
+def chance_levels(folders: Sequence[Path], measure: str) -> dict[str, float]:
+    """The chance levels of a measure that the metadata of runs have, by their names."""
     levels = {level for folder in folders if (level := _chance_level(folder, measure)) is not None}
-    return lines, {f"chance {level:.3g}": level for level in sorted(levels)}
+    return {f"chance {level:.3g}": level for level in sorted(levels)}
 
 
 def limits_of(measure: str) -> tuple[float | None, float | None]:

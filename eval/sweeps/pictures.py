@@ -11,7 +11,7 @@ from ecsuite.eval.figures.curves import LOGARITHMIC, Curve, curves
 from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.records.source import Source
-from ecsuite.eval.reports.learning_curves import STEP, limits_of
+from ecsuite.eval.reports.learning_curves import STEP, chance_levels, limits_of
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
 from ecsuite.eval.sweeps.tables import Row, Table, make_table
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -65,7 +65,8 @@ def over_setting(
 ) -> tuple["Figure", list[Curve]]:
     """A score over a numeric setting: means over seeds with their 95 % intervals, a line for each other setting.
 
-    The axis is logarithmic if all values are positive and the largest is many times the smallest.
+    The axis is logarithmic if all values are positive and the largest is many times the smallest. A dotted line is the
+    chance level, if that is the same for all runs.
 
     Args:
         records: The runs.
@@ -102,12 +103,14 @@ def over_setting(
         for rows, name, panel in zip(lines_of.values(), layout.names, layout.panels, strict=True)
     ]
     values = [value for line in lines for value in line.x]
+    levels = chance_levels([each.folder for each in records if each.folder is not None], score)
     figure = curves(
         lines,
         x=over,
         y=score + ARROWS[direction],
         is_logarithmic=min(values) > 0 and max(values) / min(values) >= LOGARITHMIC,
-        limits=(None, None),
+        levels=levels if len(levels) == 1 else {},
+        limits=(None, limits_of(score)[1]),
         heading=layout.heading,
         notes=[OVER_SEEDS] if any(row.cells[0].half_width is not None for row in table.rows) else [],
     )
