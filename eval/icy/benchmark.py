@@ -1,33 +1,18 @@
 """The benchmark: agents learn artificial grammars, and pairs of them are trained end to end."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from ecsuite.eval.icy.announcement import announce
-from ecsuite.eval.icy.budget import collect_budget
 from ecsuite.eval.icy.corpus_generation import write_corpora
-from ecsuite.eval.icy.end_to_end import collect_pairs
-from ecsuite.eval.icy.grammar_metrics import collect_metrics
-from ecsuite.eval.icy.jobs import Name, plan, plan_corpora
-from ecsuite.eval.icy.report import report
+from ecsuite.eval.icy.jobs import plan, plan_corpora
 from ecsuite.eval.icy.resolved import Study
-from ecsuite.eval.icy.result import AnyRow, IcyResult
-from ecsuite.eval.icy.rows import collect_rows
-from ecsuite.eval.icy.study import ProtocolName
+from ecsuite.eval.icy.result import MEASUREMENTS, IcyResult
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Job, Result
 from ecsuite.runtime.errors import ConfigError
-
-COLLECTORS: dict[ProtocolName, Callable[[Study, Mapping[Name, Mapping[str, Any]]], Sequence[AnyRow]]] = {
-    "exact": collect_rows,
-    "paper": collect_rows,
-    "budget": collect_budget,
-    "end-to-end": collect_pairs,
-    "metrics": collect_metrics,
-}
 
 
 class Icy(Benchmark[Study, IcyResult]):
@@ -70,7 +55,7 @@ class Icy(Benchmark[Study, IcyResult]):
         }
         reasons = Counter(results[job].failure for job in dict.fromkeys(jobs.values()))
         del reasons[None]
-        rows = COLLECTORS[study.config.protocol](study, found)
+        rows = MEASUREMENTS[study.config.protocol].rows(study, found)
         write_corpora(study, {job: results[job] for job in plan_corpora(study).values()})
         return IcyResult(
             study=study,
@@ -83,4 +68,19 @@ class Icy(Benchmark[Study, IcyResult]):
 
     def report(self, study: Study, finding: IcyResult) -> Report:
         """The table of the protocol, with the paper's figures."""
-        return report(finding)
+        measurement, rows = finding.measurement, finding.rows
+        notes = [*finding.failures, *measurement.notes(study, rows), *precision_notes(study)]
+        return Report(
+            tables=(measurement.table(study, rows),),
+            notes=tuple(notes),
+            data=finding.to_json(),
+            draw=(lambda file: measurement.draw(study, rows, file)) if study.config.has_picture else None,
+        )
+
+
+def precision_notes(study: Study) -> list[str]:
+    """What was computed where it is not what was asked for."""
+    asked, used = study.config.precision, study.training.precision
+    if asked == used:
+        return []
+    return [f"--precision {asked}: this {study.device} device computed in {used}, which the signature says."]

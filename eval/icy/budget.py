@@ -4,156 +4,167 @@ CONCAT is trained to a target, every other grammar for exactly as many updates w
 measured: Tables 16, 17 and 20. Unlike the number of updates to a target, it is defined for every run.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.channels import SupervisedChannel
+from ecsuite.eval.icy.drawing import draw_rows
 from ecsuite.eval.icy.jobs import Name
-from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.protocol import VERSION as PROTOCOL_VERSION
 from ecsuite.eval.icy.published import published_accuracies
 from ecsuite.eval.icy.resolved import BASIS, Study
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.icy.rows import (
+    HERE,
+    Cell,
+    Found,
+    Learning,
+    Row,
+    Run,
+    Runs,
+    accuracy_text,
+    by_grammar,
+    figure_of,
+    floor_of,
+    mean_of,
+    parameters_of,
+)
+from ecsuite.eval.statistics.t_intervals import seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
-from ecsuite.grammars.icy import language, majority_accuracy
+from ecsuite.tables.cells import Cell as TableCell
+from ecsuite.tables.cells import Role, nothing, number
+from ecsuite.tables.table import Column, number_column, row_of
+from ecsuite.tables.table import Row as TableRow
 
 VERSION = 1
 """Increased whenever the same runs would give different accuracies than before."""
-
 RUN_KEYS = ("seed", "steps", "reached", "accuracy", "floor", "held_out")
 """What a row says of a run."""
-
 RED_BELOW, GREEN_ABOVE = 0.5, 0.8
 """Limits of the colours in the paper's Table 20."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BudgetCell:
-    """One model on one grammar."""
+class Budget(Learning):
+    """Accuracies after the updates of CONCAT; none where CONCAT reached the target with no seed."""
 
-    grammar: str
-    runs: tuple[Mapping[str, Any], ...]
-    """One per seed: `RUN_KEYS`."""
-    mean: float | None
-    """Mean accuracy; None if CONCAT reached the target with no seed."""
-    half_width: float | None
-    """Half-width of the mean's 95 % interval; None for fewer than two runs."""
-    floor: float
-    """Mean accuracy without learning: of each position's most frequent symbol (sender), or chance level (receiver)."""
-    held_out: float | None
-    """Mean accuracy on held-out meanings, if any were held out."""
+    columns = (
+        *Learning.columns,
+        Column("channel", heading="over"),
+        number_column("params"),
+        number_column("steps"),
+    )
 
-    @property
-    def outcome(self) -> Literal["bad", "good", ""]:
-        """Red below an accuracy of 0.5, green above 0.8."""
-        if self.mean is None:
-            return ""
-        return "bad" if self.mean < RED_BELOW else "good" if self.mean > GREEN_ABOVE else ""
+    def run(self, study: Study, found: Found, name: Name) -> Run | None:
+        """A run on a grammar."""
+        run = found.get(name)
+        return {key: run[key] for key in RUN_KEYS} if run and run["is_trained"] else None
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BudgetRow:
-    """One model over one channel."""
-
-    model: str
-    role: Role
-    channel: str
-    parameters: int
-    """Number of parameters as counted in the paper."""
-    seeds: tuple[int, ...]
-    steps: float | None
-    """CONCAT's mean updates to the target, over the seeds that reached it; None if none did."""
-    cells: tuple[BudgetCell, ...]
-    """CONCAT first."""
-    reason: str | None
-    """Why accuracies are missing."""
-    signature: str
-    """Everything that can change the results."""
-    published: Mapping[str, float]
-    """The paper's accuracies, if it reports any."""
-
-
-def collect_budget(study: Study, found: Mapping[Name, Mapping[str, Any]]) -> list[BudgetRow]:
-    """A row for each channel and model, ordered by channel, then model, from the jobs that did not fail."""
-    grammars = (BASIS, *study.grammars)
-    floors = {grammar: floor_of(study, study.role, grammar) for grammar in grammars}
-    rows = []
-    for link in study.channels:
-        for model in study.models:
-            runs = {
-                grammar: [
-                    {key: run[key] for key in RUN_KEYS}
-                    for seed in study.seeds
-                    if (run := found.get((str(link), model, grammar, seed))) and run["is_trained"]
+    def row(self, study: Study, link: SupervisedChannel, system: Sequence[str], runs: Runs) -> Row:
+        """The row of a model over a channel; CONCAT is its first cell."""
+        (model,), basis = system, runs[BASIS]
+        reached = [run for run in basis if run["reached"]]
+        reason = None
+        if len(reached) < len(basis):
+            best = max(run["accuracy"] for run in basis if not run["reached"])
+            reason = (
+                f"CONCAT reached {study.training.target:g} with {len(reached)} of {len(basis)} seeds within "
+                f"{study.basis_cap:,} updates (others at most {best:.3f}); only those are measured: raise --max-steps "
+                "or lower --target"
+            )
+        seeds = tuple(run["seed"] for run in basis)
+        steps = (mean_of(reached, "steps"), None) if reached else None
+        return Row(
+            model=model,
+            role=study.role,
+            channel=str(link),
+            parameters=parameters_of(study, model, study.role),
+            seeds=seeds,
+            basis=Cell(name=BASIS, runs=tuple(basis), figures={"steps": steps}),
+            cells=tuple(
+                Cell(
+                    name=grammar,
+                    runs=tuple(each),
+                    figures={"accuracy": figure_of([run["accuracy"] for run in each])},
+                    floors={study.role: floor_of(study, study.role, grammar)},
+                )
+                for grammar, each in runs.items()
+            ),
+            reason=reason,
+            signature="|".join(
+                [
+                    f"icy-budget|{study.role}:{model}|{link.signature}|{study.geometry}|grammars:{GRAMMARS_VERSION}",
+                    f"seeds:{','.join(map(str, seeds))}|max-steps:{study.basis_cap}",
+                    f"{study.training.signature(study.cap)}|budget:{VERSION}|teaching:{PROTOCOL_VERSION}",
                 ]
-                for grammar in grammars
-            }
-            if runs[BASIS]:
-                rows.append(_row(study, link, model, runs, floors))
-    return rows
-
-
-def floor_of(study: Study, role: Role, grammar: str) -> float:
-    """Mean accuracy without learning over the seeds of a study: see `BudgetCell`."""
-    if role == "receiver":
-        return 1 / study.geometry.num_values
-    made = (language(grammar, study.geometry, seed) for seed in study.seeds)
-    return mean_and_half_width([majority_accuracy(each.messages) for each in made])[0]
-
-
-def _row(
-    study: Study,
-    link: SupervisedChannel,
-    model: str,
-    runs: Mapping[str, Sequence[Mapping[str, Any]]],
-    floors: Mapping[str, float],
-) -> BudgetRow:
-    basis = runs[BASIS]
-    reached = [run for run in basis if run["reached"]]
-    reason = None
-    if len(reached) < len(basis):
-        best = max(run["accuracy"] for run in basis if not run["reached"])
-        reason = (
-            f"CONCAT reached {study.training.target:g} with {len(reached)} of {len(basis)} seeds within "
-            f"{study.basis_cap:,} updates (others at most {best:.3f}); only those are measured: raise --max-steps or "
-            "lower --target"
+            ),
+            published=(
+                published_accuracies(model, study.role, link.channel) if study.geometry == Geometry() else {}
+            ),
         )
-    seeds = tuple(run["seed"] for run in basis)
-    return BudgetRow(
-        model=model,
-        role=study.role,
-        channel=str(link),
-        parameters=published_parameters(model, study.role, study.geometry, study.training.hidden_size),
-        seeds=seeds,
-        steps=sum(run["steps"] for run in reached) / len(reached) if reached else None,
-        cells=tuple(_cell(grammar, each, floors[grammar]) for grammar, each in runs.items()),
-        reason=reason,
-        signature="|".join(
-            [
-                f"icy-budget|{study.role}:{model}|{link.signature}|{study.geometry}|grammars:{GRAMMARS_VERSION}",
-                f"seeds:{','.join(map(str, seeds))}|max-steps:{study.basis_cap}",
-                f"{study.training.signature(study.cap)}|budget:{VERSION}|teaching:{PROTOCOL_VERSION}",
-            ]
-        ),
-        published=(
-            published_accuracies(model, study.role, link.channel) if study.geometry == Geometry() else {}
-        ),
-    )
+
+    def about(self, study: Study, row: Row) -> dict[str, Any]:
+        """The model, its channel, and the updates."""
+        names = {"model": row.model, "role": row.role, "channel": row.channel}
+        return {**names, "steps": steps_of(row), "reason": row.reason}
+
+    def of_cell(self, row: Row, cell: Cell) -> dict[str, Any]:
+        """The mean accuracy, that without learning, and that on held-out meanings."""
+        floor, held_out = cell.floors[row.role], held_out_of(cell)
+        return {"mean": cell.mean, "half_width": cell.half_width, "floor": floor, "held_out": held_out}
+
+    def heads(self, row: Row) -> Sequence[TableCell | str | int | None]:
+        """The channel, parameters, and updates."""
+        assert isinstance(row.parameters, int)
+        steps = steps_of(row)
+        shown = nothing("never", role="bad") if steps is None else number(steps, 0)
+        return row.channel, row.parameters, shown
+
+    def text(self, study: Study, cell: Cell) -> TableCell:
+        """An accuracy in the colours of the paper's Table 20."""
+        return accuracy_text(cell.figures["accuracy"], "none", role=outcome(cell))
+
+    def below(self, rows: Sequence[Row]) -> list[TableRow]:
+        """Accuracies without learning."""
+        role = rows[0].role
+        what = "most frequent" if role == "sender" else "chance level"
+        floors = (number(cell.floors[role], 3) for cell in rows[0].cells)
+        return [row_of(what, HERE, None, None, None, *floors, role="dim")]
+
+    def notes(self, study: Study, rows: Sequence[Row]) -> list[str]:
+        """What is measured, and where it is missing."""
+        unit = "symbols" if rows[0].role == "sender" else "attributes"
+        lines = [
+            f"{seeds_text(rows[0].seeds)}: accuracy of {unit} after the updates that CONCAT needed with the same seed; "
+            f"red below {RED_BELOW:g}, green above {GREEN_ABOVE:g}."
+        ]
+        lines += [f"{row.model} over {row.channel}: {row.reason}." for row in rows if row.reason]
+        for row in rows:
+            held_out = [(cell.name, mean) for cell in row.cells if (mean := held_out_of(cell)) is not None]
+            if held_out:
+                about = f"{row.model} over {row.channel}"
+                lines.append(f"{about}, accuracy on held-out meanings: {by_grammar(held_out)}.")
+        return [*lines, *(row.signature for row in rows)]
+
+    def draw(self, study: Study, rows: Sequence[Row], file: Path) -> None:
+        """Bars by grammar and model."""
+        draw_rows(study, rows, file)
 
 
-def _cell(grammar: str, runs: Sequence[Mapping[str, Any]], floor: float) -> BudgetCell:
-    held_out = [run["held_out"] for run in runs if run["held_out"] is not None]
-    mean = half_width = None
-    if runs:
-        mean, half_width = mean_and_half_width([run["accuracy"] for run in runs])
-    return BudgetCell(
-        grammar=grammar,
-        runs=tuple(runs),
-        mean=mean,
-        half_width=half_width,
-        floor=floor,
-        held_out=sum(held_out) / len(held_out) if held_out else None,
-    )
+def steps_of(row: Row) -> float | None:
+    """CONCAT's mean updates to the target, over the seeds that reached it; None if none did."""
+    assert row.basis is not None
+    return row.basis.mean
+
+
+def held_out_of(cell: Cell) -> float | None:
+    """Mean accuracy on held-out meanings, if any were held out."""
+    held_out = [run["held_out"] for run in cell.runs if run["held_out"] is not None]
+    return sum(held_out) / len(held_out) if held_out else None
+
+
+def outcome(cell: Cell) -> Role:
+    """Red below an accuracy of 0.5, green above 0.8."""
+    if cell.mean is None:
+        return ""
+    return "bad" if cell.mean < RED_BELOW else "good" if cell.mean > GREEN_ABOVE else ""

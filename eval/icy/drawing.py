@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ecsuite.eval.figures.bars import Bar, bars
 from ecsuite.eval.figures.canvas import ends, save
 from ecsuite.eval.figures.curves import Curve, curves
-from ecsuite.eval.icy.end_to_end import PairRow
-from ecsuite.eval.icy.grammar_metrics import MetricRow
 from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.published import CAP as PUBLISHED_CAP
-from ecsuite.eval.icy.result import IcyResult
+from ecsuite.eval.icy.resolved import Study
+from ecsuite.eval.icy.rows import Cell, Row
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
 from ecsuite.runtime.errors import ConfigError
 
@@ -24,14 +22,12 @@ PANELS = {
 """Panels of the curves, with their axis labels."""
 
 
-def draw_rows(result: IcyResult, file: Path) -> None:
+def draw_rows(study: Study, rows: Sequence[Row], file: Path) -> None:
     """Draw a group of bars for each grammar, a bar for each model, with the paper's figure beside it.
 
     Raises:
         ConfigError: If matplotlib is not installed, or the file has another suffix.
     """
-    study = result.study
-    rows: Sequence[Any] = result.rows  # of these two protocols, rows with cells
     is_budget = study.config.protocol == "budget"
     first = rows[0]
     drawn = [
@@ -60,18 +56,18 @@ def draw_rows(result: IcyResult, file: Path) -> None:
     save(figure, file)
 
 
-def _bar(row: Any, cell: Any, series: str, cap: float) -> Bar:
+def _bar(row: Row, cell: Cell, series: str, cap: float) -> Bar:
     """A model on a grammar: `>20` if no run learnt it, `≥` if some did."""
     text = ""
-    if num_censored := getattr(cell, "num_censored", 0):
+    if num_censored := cell.num_left_out:
         text = "≥" if num_censored < len(cell.runs) else "stopped early" if cell.is_early else f">{cap:g}"
-    published = row.published.get(cell.grammar)
+    published = row.published.get(cell.name)
     mean, half_width = published if isinstance(published, tuple) else (published, None)
     is_beyond = half_width is not None and mean >= PUBLISHED_CAP
     low, high = ends(cell.mean, cell.half_width)
     beside_low, beside_high = ends(mean, None if is_beyond else half_width)
     return Bar(
-        group=cell.grammar.upper(),
+        group=cell.name.upper(),
         series=series,
         value=cell.mean,
         low=low,
@@ -84,7 +80,7 @@ def _bar(row: Any, cell: Any, series: str, cap: float) -> Bar:
     )
 
 
-def draw_bars(result: IcyResult, file: Path) -> None:
+def draw_bars(study: Study, rows: Sequence[Row], file: Path) -> None:
     """Draw a group of bars per grammar, a bar per metric, with its 95 % confidence interval, as in figure 3.
 
     Metrics of other units than a share have panels of their own; `none` marks an undefined metric.
@@ -92,17 +88,12 @@ def draw_bars(result: IcyResult, file: Path) -> None:
     Raises:
         ConfigError: If matplotlib is not installed, or the file has another suffix.
     """
-    study = result.study
     drawn = []
-    for row in result.rows:
-        if isinstance(row, MetricRow):
-            low, high = ends(row.mean, row.ci95)
-            panel = MEASURES[row.measure].unit or "score, 0 to 1"
-            bar = Bar(
-                group=row.grammar.upper(), series=row.measure, value=row.mean, low=low, high=high, panel=panel
-            )
-            drawn.append(bar)
-    drawn.sort(key=lambda bar: study.metrics.index(bar.series))
+    for row in rows:
+        for cell in row.cells:
+            low, high = ends(cell.mean, cell.half_width)
+            group, panel = row.model.upper(), MEASURES[cell.name].unit or "score, 0 to 1"
+            drawn.append(Bar(group=group, series=cell.name, value=cell.mean, low=low, high=high, panel=panel))
     drawn.sort(key=lambda bar: bar.panel != "score, 0 to 1")
     low_is_best = [name for name in study.metrics if MEASURES[name].low_is_compositional]
     notes = [
@@ -112,7 +103,7 @@ def draw_bars(result: IcyResult, file: Path) -> None:
     save(bars(drawn, title=study.config.about, notes=notes), file)
 
 
-def measured_curves(row: PairRow) -> list[Curve]:
+def measured_curves(row: Row) -> list[Curve]:
     """A curve a grammar and measure of `PANELS`: the mean over the seeds and its 95 % interval against the updates.
 
     There is a point at every evaluation (see `pairs.train_end_to_end`), which the seeds have in common; grammars
@@ -127,12 +118,12 @@ def measured_curves(row: PairRow) -> list[Curve]:
             ]
             low, high = zip(*(ends(*point) for point in points), strict=True)
             means = [mean for mean, _ in points]
-            grammar = cell.grammar.upper()
+            grammar = cell.name.upper()
             lines.append(Curve(x=runs[0]["updates"], y=means, low=low, high=high, name=grammar, panel=name))
     return lines
 
 
-def draw_curves(row: PairRow, file: Path) -> None:
+def draw_curves(row: Row, file: Path) -> None:
     """Draw a panel per measure and a line per grammar, with the 95 % interval shaded.
 
     Raises:
@@ -144,5 +135,5 @@ def draw_curves(row: PairRow, file: Path) -> None:
             "nothing to draw: no pair was pretrained to the target; raise the cap or lower the target"
         )
     shaded = ", shaded: 95 % CI" if len(row.seeds) > 1 else ""
-    title = f"{row.sender} and {row.receiver} over {row.channel}, {seeds_text(row.seeds)}{shaded}"
+    title = f"{row.model} and {row.receiver} over {row.channel}, {seeds_text(row.seeds)}{shaded}"
     save(curves(lines, x="updates end to end", y=PANELS, title=title), file)

@@ -5,21 +5,37 @@ channel, and their accuracy in the original language is measured: at the end (Pe
 training (figure 7).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from ecsuite.agents.spec import Role
-from ecsuite.eval.icy.budget import floor_of
 from ecsuite.eval.icy.channels import SupervisedChannel
+from ecsuite.eval.icy.drawing import draw_curves
 from ecsuite.eval.icy.jobs import PAIRS_VERSION, ROLES, Name
-from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.protocol import VERSION as PROTOCOL_VERSION
 from ecsuite.eval.icy.published import published_pair
 from ecsuite.eval.icy.resolved import BASIS, Study
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.icy.rows import (
+    HERE,
+    ORIGIN,
+    PAPER,
+    Cell,
+    Found,
+    Learning,
+    Row,
+    Run,
+    Runs,
+    accuracy_text,
+    figure_of,
+    floor_of,
+    mean_of,
+    parameters_of,
+)
+from ecsuite.eval.statistics.t_intervals import seeds_text
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
+from ecsuite.tables.cells import number, text
+from ecsuite.tables.table import Column, Table, name_column, row_of
 
 MEASURES = {
     "sender": "the sender's symbols, compared with the original language",
@@ -28,124 +44,122 @@ MEASURES = {
     "greedy": "the receiver's attribute values for the sender's argmax symbols",
 }
 """Accuracies at the end, 0 to 1."""
-
+TAUGHT_KEYS = ("steps", "reached", "accuracy")
+"""What a row says of the pretraining of an agent."""
 PUBLISHED_STEPS = 10_000
 """Updates end to end in Table 18."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PairCell:
-    """One pair on one grammar."""
+class EndToEnd(Learning):
+    """Accuracies of pairs; those of which an agent did not reach the target in pretraining do not count."""
 
-    grammar: str
-    runs: tuple[Mapping[str, Any], ...]
-    """Per seed: seed, taught (steps, reached, accuracy by role), reason; if it is None, the values of
-    `train_end_to_end`."""
-    figures: Mapping[str, tuple[float, float | None] | None]
-    """Each of `MEASURES`: mean and half-width of its 95 % interval, over the completed runs; None if there are none."""
-    num_masked: int
-    """Number of runs left out because an agent did not reach the target in pretraining."""
-    floors: Mapping[str, float]
-    """Accuracy without learning, of sender and receiver."""
+    def grammars(self, study: Study) -> Sequence[str]:
+        """Those of the study."""
+        return study.grammars
 
+    def systems(self, study: Study) -> Iterable[tuple[str, ...]]:
+        """Senders with their receivers."""
+        return zip(study.models, study.receivers, strict=True)
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PairRow:
-    """One pair over one channel."""
+    def run(self, study: Study, found: Found, name: Name) -> Run | None:
+        """A run of a pair, trained end to end only if both agents were pretrained to the target."""
+        if (*name, "pair") not in found:
+            return None
+        agents, target = {role: found[*name, role] for role in ROLES}, f"{study.training.target:g}"
+        seed = name[-1]
+        if not all(agent["is_trained"] for agent in agents.values()):
+            reason = f"{BASIS} did not reach accuracy {target} within {study.basis_cap} updates"
+            return {"seed": seed, "taught": {}, "reason": reason}
+        taught = {role: {key: run[key] for key in TAUGHT_KEYS} for role, run in agents.items()}
+        failed = [
+            f"{role}: accuracy {run['accuracy']:.3f} of {target} in {run['steps']} updates"
+            for role, run in taught.items()
+            if not run["reached"]
+        ]
+        pair = found[*name, "pair"].items()
+        trained = {key: value for key, value in pair if key not in ("is_trained", "seconds")}
+        return {"seed": seed, "taught": taught, "reason": " and ".join(failed) or None, **trained}
 
-    sender: str
-    receiver: str
-    channel: str
-    parameters: Mapping[Role, int]
-    """As the paper counts them."""
-    seeds: tuple[int, ...]
-    max_steps: int
-    """Number of end-to-end updates."""
-    cells: tuple[PairCell, ...]
-    signature: str
-    """Everything that can change the results."""
-    published: Mapping[str, float]
-    """The paper's accuracies after 10,000 updates, of sender or receiver, if it reports any."""
-
-
-def collect_pairs(study: Study, found: Mapping[Name, Mapping[str, Any]]) -> list[PairRow]:
-    """A row for each channel and pair, ordered by channel, then pair, from the jobs that did not fail."""
-    floors = {
-        grammar: {str(role): floor_of(study, role, grammar) for role in ROLES} for grammar in study.grammars
-    }
-    rows = []
-    for link in study.channels:
-        for pair in zip(study.models, study.receivers, strict=True):
-            runs = {
-                grammar: [
-                    _run(study, {kind: found[*name, kind] for kind in (*ROLES, "pair")}, grammar, seed)
-                    for seed in study.seeds
-                    if (*(name := (str(link), *pair, grammar, seed)), "pair") in found
+    def row(self, study: Study, link: SupervisedChannel, system: Sequence[str], runs: Runs) -> Row:
+        """The row of a pair over a channel."""
+        sender, receiver = system
+        pairs = zip(ROLES, system, strict=True)
+        return Row(
+            model=sender,
+            receiver=receiver,
+            channel=str(link),
+            parameters={role: parameters_of(study, model, role) for role, model in pairs},
+            seeds=study.seeds,
+            cells=tuple(_cell(study, grammar, each) for grammar, each in runs.items()),
+            signature="|".join(
+                [
+                    f"icy-end-to-end|sender:{sender}|receiver:{receiver}|{link.signature}|{study.geometry}",
+                    f"grammars:{GRAMMARS_VERSION}|seeds:{','.join(map(str, study.seeds))}",
+                    f"supervised:{study.config.supervised}|max-supervised-steps:{study.basis_cap}",
+                    f"max-steps:{study.max_steps}|{study.training.signature(study.cap)}",
+                    f"end-to-end:{PAIRS_VERSION}|teaching:{PROTOCOL_VERSION}",
                 ]
-                for grammar in study.grammars
-            }
-            if any(runs.values()):
-                rows.append(_row(study, link, *pair, runs, floors))
-    return rows
+            ),
+            published=published_pair(sender, receiver, link.channel) if study.geometry == Geometry() else {},
+        )
+
+    def about(self, study: Study, row: Row) -> dict[str, Any]:
+        """The pair, its channel, and the updates end to end."""
+        names = {"sender": row.model, "receiver": row.receiver, "channel": row.channel}
+        return {**names, "max_steps": study.max_steps}
+
+    def of_cell(self, row: Row, cell: Cell) -> dict[str, Any]:
+        """Mean and half-width of each measure, runs that do not count, and accuracies without learning."""
+        return {"figures": cell.figures, "num_masked": cell.num_left_out, "floors": cell.floors}
+
+    def table(self, study: Study, rows: Sequence[Row]) -> Table:
+        """Final accuracies: mean ± half-width of the 95 % interval."""
+        columns = [name_column(name, merges=True) for name in ("sender", "receiver", "over")]
+        columns += [Column("updates", align="right", merges=True), ORIGIN, Column("accuracy")]
+        shown = []
+        for row in rows:
+            about = (row.model, row.receiver, row.channel, study.max_steps)
+            for name in MEASURES:
+                figures = (accuracy_text(cell.figures[name], "left out") for cell in row.cells)
+                is_last = name == list(MEASURES)[-1] and not row.published
+                shown.append(row_of(*about, HERE, name.replace("_", " "), *figures, ends_section=is_last))
+            if row.published:
+                published = (self.paper(row.published.get(cell.name)) for cell in row.cells)
+                after = "" if study.max_steps == PUBLISHED_STEPS else f", {PUBLISHED_STEPS:,}"
+                label = text("paper", shown=f"paper{after}")
+                shown.append(row_of(*about, PAPER, label, *published, role="dim", ends_section=True))
+        for role, what in (("sender", "most frequent symbol"), ("receiver", "chance level")):
+            floors = (number(cell.floors[role], 3) for cell in rows[0].cells)
+            shown.append(row_of(what, None, None, None, HERE, role, *floors, role="dim"))
+        return Table(columns=[*columns, *self.cell_columns(rows[0])], rows=shown)
+
+    def notes(self, study: Study, rows: Sequence[Row]) -> list[str]:
+        """What is measured, and which pairs are left out."""
+        measures = (f"{name.replace('_', ' ')}: {what}" for name, what in MEASURES.items())
+        lines = [f"{seeds_text(rows[0].seeds)}. {'; '.join(measures)}"]
+        for row in rows:
+            for cell in row.cells:
+                pair = f"{row.model} and {row.receiver} over {row.channel}, {cell.name.upper()}"
+                reasons = [f"seed {run['seed']}: {run['reason']}" for run in cell.runs if run["reason"]]
+                if reasons:
+                    count = f"{cell.num_left_out} of {len(cell.runs)} runs"
+                    lines.append(f"{pair}: {count} left out ({'; '.join(reasons)}).")
+                held_out = [run for run in cell.runs if run.get("held_out") is not None]
+                if held_out:
+                    lines.append(f"{pair}, greedy on held-out meanings: {mean_of(held_out, 'held_out'):.3f}.")
+        return [*lines, *(row.signature for row in rows)]
+
+    def draw(self, study: Study, rows: Sequence[Row], file: Path) -> None:
+        """Curves of a single pair, as in figure 7."""
+        draw_curves(rows[0], file)
 
 
-def _run(study: Study, values: Mapping[str, Mapping[str, Any]], grammar: str, seed: int) -> dict[str, Any]:
-    """What a row says of a run; a pair is trained end to end only if both agents were pretrained to the target."""
-    if not all(values[role]["is_trained"] for role in ROLES):
-        reason = f"{BASIS} did not reach accuracy {study.training.target:g} within {study.basis_cap} updates"
-        return {"seed": seed, "taught": {}, "reason": reason}
-    taught = {role: {key: values[role][key] for key in ("steps", "reached", "accuracy")} for role in ROLES}
-    failed = [
-        f"{role}: accuracy {run['accuracy']:.3f} of {study.training.target:g} in {run['steps']} updates"
-        for role, run in taught.items()
-        if not run["reached"]
-    ]
-    trained = {key: value for key, value in values["pair"].items() if key not in ("is_trained", "seconds")}
-    return {"seed": seed, "taught": taught, "reason": " and ".join(failed) or None, **trained}
-
-
-def _row(
-    study: Study,
-    link: SupervisedChannel,
-    sender: str,
-    receiver: str,
-    runs: Mapping[str, Sequence[Mapping[str, Any]]],
-    floors: Mapping[str, Mapping[str, float]],
-) -> PairRow:
-    models: dict[Role, str] = {"sender": sender, "receiver": receiver}
-    return PairRow(
-        sender=sender,
-        receiver=receiver,
-        channel=str(link),
-        parameters={
-            role: published_parameters(model, role, study.geometry, study.training.hidden_size)
-            for role, model in models.items()
-        },
-        seeds=study.seeds,
-        max_steps=study.max_steps,
-        cells=tuple(_cell(grammar, each, floors[grammar]) for grammar, each in runs.items()),
-        signature="|".join(
-            [
-                f"icy-end-to-end|sender:{sender}|receiver:{receiver}|{link.signature}|{study.geometry}",
-                f"grammars:{GRAMMARS_VERSION}|seeds:{','.join(map(str, study.seeds))}",
-                f"supervised:{study.config.supervised}|max-supervised-steps:{study.basis_cap}",
-                f"max-steps:{study.max_steps}|{study.training.signature(study.cap)}",
-                f"end-to-end:{PAIRS_VERSION}|teaching:{PROTOCOL_VERSION}",
-            ]
-        ),
-        published=published_pair(sender, receiver, link.channel) if study.geometry == Geometry() else {},
-    )
-
-
-def _cell(grammar: str, runs: Sequence[Mapping[str, Any]], floors: Mapping[str, float]) -> PairCell:
+def _cell(study: Study, grammar: str, runs: Sequence[Run]) -> Cell:
     completed = [run for run in runs if run["reason"] is None]
-    return PairCell(
-        grammar=grammar,
+    return Cell(
+        name=grammar,
         runs=tuple(runs),
-        figures={
-            name: mean_and_half_width([run[name] for run in completed]) if completed else None
-            for name in MEASURES
-        },
-        num_masked=len(runs) - len(completed),
-        floors=floors,
+        figures={name: figure_of([run[name] for run in completed]) for name in MEASURES},
+        num_left_out=len(runs) - len(completed),
+        floors={role: floor_of(study, role, grammar) for role in ROLES},
     )

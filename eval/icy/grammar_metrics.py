@@ -1,57 +1,110 @@
 """Protocol `metrics`: compositionality metrics of the artificial grammars (ICY's figure 3, Tables 9 and 10)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from ecsuite.eval.icy.jobs import Name
+from ecsuite.eval.icy.drawing import draw_bars
+from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.published import GRAMMAR_METRICS
 from ecsuite.eval.icy.resolved import Study
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.icy.rows import (
+    ORIGIN,
+    Cell,
+    Found,
+    Measurement,
+    Row,
+    Run,
+    figure_of,
+)
+from ecsuite.tables.cells import COUNTED, estimate, nothing, number
+from ecsuite.tables.cells import Cell as TableCell
+from ecsuite.tables.table import Column, Table, name_column, number_column
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MetricRow:
-    """One metric of one grammar, over the seeds."""
+class GrammarMetrics(Measurement):
+    """Metrics of grammars, over the seeds for which they are defined."""
 
-    grammar: str
-    measure: str
-    mean: float | None
-    """Mean over the seeds for which it is defined; None if there are none."""
-    ci95: float | None
-    """Half-width of the 95 % confidence interval, Student's t over the seeds; None for fewer than two values."""
-    values: tuple[float | None, ...]
-    """One per seed."""
-    reason: str | None
-    """Why the first undefined value is undefined."""
-    published: float | None
-    """The paper's figure, if it reports one."""
-    signatures: tuple[str, ...]
-    """One per seed: signatures of language and metric."""
+    columns = (name_column("grammar"), ORIGIN)
 
-
-def collect_metrics(study: Study, found: Mapping[Name, Mapping[str, Any]]) -> list[MetricRow]:
-    """A row for each grammar and metric, ordered by grammar, then metric, from the jobs that did not fail."""
-    table = study.config.published
-    figures = {} if table is None else GRAMMAR_METRICS[table]
-    rows = []
-    for grammar in study.grammars:
-        measured = [found[grammar, seed] for seed in study.seeds if (grammar, seed) in found]
-        for metric in study.metrics if measured else ():
-            scores = [each[metric] for each in measured]
-            values = tuple(score["value"] for score in scores)
-            defined = [value for value in values if value is not None]
-            mean, half_width = mean_and_half_width(defined) if defined else (None, None)
-            rows.append(
-                MetricRow(
-                    grammar=grammar,
-                    measure=metric,
-                    mean=mean,
-                    ci95=half_width,
-                    values=values,
-                    reason=next((score["reason"] for score in scores if score["reason"]), None),
-                    published=figures.get(metric, {}).get(grammar),
-                    signatures=tuple(score["signature"] for score in scores),
-                )
+    def rows(self, study: Study, found: Found) -> list[Row]:
+        """A row for each grammar with a job that did not fail, with a cell for each metric."""
+        table = study.config.published
+        figures = {} if table is None else GRAMMAR_METRICS[table]
+        runs = {
+            grammar: [found[grammar, seed] for seed in study.seeds if (grammar, seed) in found]
+            for grammar in study.grammars
+        }
+        return [
+            Row(
+                model=grammar,
+                seeds=study.seeds,
+                cells=tuple(_cell(metric, [run[metric] for run in each]) for metric in study.metrics),
+                published={
+                    metric: figures[metric][grammar]
+                    for metric in study.metrics
+                    if grammar in figures.get(metric, {})
+                },
             )
-    return rows
+            for grammar, each in runs.items()
+            if each
+        ]
+
+    def to_json(self, study: Study, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        """An entry for each grammar and metric."""
+        return [
+            {
+                "grammar": row.model,
+                "measure": cell.name,
+                "mean": cell.mean,
+                "ci95": cell.half_width,
+                "values": [run["value"] for run in cell.runs],
+                "reason": next((run["reason"] for run in cell.runs if run["reason"]), None),
+                "published": row.published.get(cell.name),
+                "signatures": [run["signature"] for run in cell.runs],
+            }
+            for row in rows
+            for cell in row.cells
+        ]
+
+    def cell_columns(self, row: Row) -> list[Column]:
+        """A column for each metric, with its direction."""
+        signs = ("↓" if MEASURES[cell.name].low_is_compositional else "↑" for cell in row.cells)
+        headings = (
+            f"{cell.name.replace('_', ' ')} {sign}" for cell, sign in zip(row.cells, signs, strict=True)
+        )
+        return [
+            number_column(cell.name, heading, parts=COUNTED)
+            for cell, heading in zip(row.cells, headings, strict=True)
+        ]
+
+    def text(self, study: Study, cell: Cell) -> TableCell:
+        """Mean ± half-width, and the number of defined seeds if not all."""
+        if cell.mean is None:
+            return nothing("none")
+        defined = sum(run["value"] is not None for run in cell.runs)
+        digits = 4 if cell.mean < 10 else 2
+        shown = estimate(cell.mean, cell.half_width, digits, num_values=defined, is_stacked=True)
+        partly = () if defined == len(cell.runs) else (f"{defined} of {len(cell.runs)}",)
+        return replace(shown, lines=(*shown.lines, *partly))
+
+    def paper(self, figure: float | None) -> TableCell:
+        """A mean of the paper."""
+        return nothing() if figure is None else number(figure, 4)
+
+    def table(self, study: Study, rows: Sequence[Row]) -> Table:
+        """A line per grammar, a column per metric; the note says how to read them."""
+        seeds = "1 seed" if len(study.seeds) == 1 else f"{len(study.seeds)} seeds"
+        arrows = "↑ high is compositional, ↓ low is compositional"
+        note = f"{study.geometry}, {seeds}, mean ± 95 % CI; {arrows}"
+        return replace(super().table(study, rows), title=study.config.about or "", notes=[note])
+
+    def draw(self, study: Study, rows: Sequence[Row], file: Path) -> None:
+        """Bars by grammar and metric, as in figure 3."""
+        draw_bars(study, rows, file)
+
+
+def _cell(metric: str, scores: Sequence[Run]) -> Cell:
+    defined = [score["value"] for score in scores if score["value"] is not None]
+    return Cell(name=metric, runs=tuple(scores), figures={metric: figure_of(defined)})

@@ -3,13 +3,21 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ecsuite.eval.icy.budget import BudgetRow
-from ecsuite.eval.icy.end_to_end import PairRow
-from ecsuite.eval.icy.grammar_metrics import MetricRow
+from ecsuite.eval.icy.budget import Budget
+from ecsuite.eval.icy.end_to_end import EndToEnd
+from ecsuite.eval.icy.grammar_metrics import GrammarMetrics
+from ecsuite.eval.icy.ratios import Ratios
 from ecsuite.eval.icy.resolved import Study
-from ecsuite.eval.icy.rows import Row
+from ecsuite.eval.icy.rows import Measurement, Row
+from ecsuite.eval.icy.study import ProtocolName
 
-AnyRow = Row | BudgetRow | PairRow | MetricRow
+MEASUREMENTS: dict[ProtocolName, Measurement] = {
+    "exact": Ratios(),
+    "paper": Ratios(),
+    "budget": Budget(),
+    "end-to-end": EndToEnd(),
+    "metrics": GrammarMetrics(),
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,21 +25,25 @@ class IcyResult:
     """The rows of a study."""
 
     study: Study
-    rows: tuple[AnyRow, ...]
-    """Of the class of the protocol: `Row`, `BudgetRow`, `PairRow` or `MetricRow`."""
+    rows: tuple[Row, ...]
     failures: tuple[str, ...] = ()
     """Which runs are left out, and why."""
 
+    @property
+    def measurement(self) -> Measurement:
+        """What its protocol measures."""
+        return MEASUREMENTS[self.study.config.protocol]
+
     def to_json(self) -> dict[str, Any]:
         """The settings and all rows, for `json.dumps(…, allow_nan=False)`."""
-        rows = [asdict(row) for row in self.rows]
-        if self.study.config.protocol == "metrics":
-            return {
-                "grammars": self.study.grammars,
-                "geometry": asdict(self.study.geometry),
-                "seeds": self.study.seeds,
-                "metrics": self.study.metrics,
-                "rows": rows,
-                "about": self.study.config.about,
-            }
-        return {"study": asdict(self.study.config) | {"seeds": self.study.seeds}, "rows": rows}
+        study, rows = self.study, self.measurement.to_json(self.study, self.rows)
+        if study.config.protocol != "metrics":
+            return {"study": asdict(study.config) | {"seeds": study.seeds}, "rows": rows}
+        return {
+            "grammars": study.grammars,
+            "geometry": asdict(study.geometry),
+            "seeds": study.seeds,
+            "metrics": study.metrics,
+            "rows": rows,
+            "about": study.config.about,
+        }

@@ -1,36 +1,63 @@
-"""Rows: updates of each model to learn each grammar, relative to CONCAT (Perkins 2021, Tables 3-6, 12-15, 19)."""
+"""Rows: who learnt which grammars, and how well. A protocol says what is measured of runs, and how it is shown."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 from ecsuite.agents.spec import Role
+from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.jobs import Name
 from ecsuite.eval.icy.parameter_counts import published_parameters
-from ecsuite.eval.icy.published import published_ratios
 from ecsuite.eval.icy.resolved import BASIS, Study
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
-from ecsuite.grammars.geometry import Geometry
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.grammars.icy import language, majority_accuracy
+from ecsuite.tables.cells import INTERVAL, estimate, nothing, number, text
+from ecsuite.tables.cells import Cell as TableCell
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
+from ecsuite.tables.table import Row as TableRow
 
-RUN_KEYS = ("grammar", "seed", "steps", "reached", "is_early", "accuracy", "floor", "held_out", "seconds")
-"""What a row says of a run."""
+Found = Mapping[Name, Mapping[str, Any]]
+"""Results of the jobs that did not fail, by their names in the plan."""
+Run = Mapping[str, Any]
+Runs = Mapping[str, Sequence[Run]]
+"""Runs by grammar, one per seed."""
+Figure = tuple[float, float | None]
+"""A mean over seeds, and the half-width of its 95 % interval; None for one seed, or where there is none."""
+HERE, PAPER = "here", "the paper"
+"""Where the figures of a line of a table are from."""
+ORIGIN = Column("origin", is_shown=False)
+"""The column that says so, in CSV and frames."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """One model on one grammar."""
+    """What was measured on one grammar, or by one metric."""
 
-    grammar: str
-    runs: tuple[Mapping[str, Any], ...]
-    """One per seed: `RUN_KEYS` and ratio."""
-    mean: float | None
-    """Mean ratio; stopped runs count with their ratio when stopped, so that the mean is a lower bound. None if there
-    is no run."""
-    half_width: float | None
-    """Half-width of the mean's 95 % interval; None for one seed, or if any run was stopped."""
-    num_censored: int
-    """Number of runs that were stopped before reaching the target."""
+    name: str
+    """The grammar, or the metric."""
+    runs: tuple[Run, ...]
+    """One per seed, as in JSON."""
+    figures: Mapping[str, Figure | None]
+    """By measure, over the runs that count; None if none does. The first is that of tables and pictures."""
+    num_left_out: int = 0
+    """Runs that were stopped before the target, or do not count."""
+    floors: Mapping[str, float] = field(default_factory=dict)
+    """By role, the accuracy without learning: see `floor_of`."""
+
+    @property
+    def mean(self) -> float | None:
+        """Of the first measure."""
+        figure = next(iter(self.figures.values()))
+        return None if figure is None else figure[0]
+
+    @property
+    def half_width(self) -> float | None:
+        """Of the first measure."""
+        figure = next(iter(self.figures.values()))
+        return None if figure is None else figure[1]
 
     @property
     def is_early(self) -> bool:
@@ -40,86 +67,174 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One model."""
+    """One model over one channel, one pair, or one grammar."""
 
     model: str
-    role: Role
-    parameters: int
-    """Number of parameters as counted in the paper."""
+    """The model, the sender of a pair, or the grammar of which metrics are measured."""
+    role: Role = "sender"
+    receiver: str | None = None
+    """Of a pair."""
+    channel: str = ""
+    parameters: int | Mapping[Role, int] | None = None
+    """Number of parameters as counted in the paper; of a pair, by role."""
     seeds: tuple[int, ...]
-    concat_steps: Mapping[str, Any]
-    """mean, half_width, runs."""
+    basis: Cell | None = None
+    """The updates to learn CONCAT."""
     cells: tuple[Cell, ...]
-    signature: str
+    reason: str | None = None
+    """Why figures are missing."""
+    signature: str = ""
     """Everything that can change the results."""
-    published: Mapping[str, tuple[float, float]]
-    """The paper's means and half-widths, if it reports any."""
+    published: Mapping[str, Any] = field(default_factory=dict)
+    """The paper's figures by name of the cell, if it reports any."""
 
 
-def collect_rows(study: Study, found: Mapping[Name, Mapping[str, Any]]) -> list[Row]:
-    """A row for each model of which CONCAT was learnt with some seed, from the jobs that did not fail.
+class Measurement(ABC):
+    """What a protocol measures of runs: rows, and how these are shown."""
 
-    Raises:
-        ConfigError: If a model does not reach the target on CONCAT.
-    """
-    (link,) = map(str, study.channels)
-    rows = []
-    for model in study.models:
-        runs = {
-            grammar: [found[name] for seed in study.seeds if (name := (link, model, grammar, seed)) in found]
-            for grammar in (BASIS, *study.grammars)
-        }
-        for run in runs[BASIS]:
-            if not run["reached"]:
-                raise ConfigError(
-                    f"{model} does not reach accuracy {study.training.target:g} on CONCAT in {study.basis_cap:,} "
-                    f"updates (seed {run['seed']}): lower --target or raise --hidden-size"
+    columns: tuple[Column, ...] = (name_column("model"), ORIGIN)
+    """The first columns of the table."""
+
+    @abstractmethod
+    def rows(self, study: Study, found: Found) -> list[Row]:
+        """The rows of a study, from the jobs that did not fail."""
+
+    @abstractmethod
+    def to_json(self, study: Study, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        """The rows as JSON-ready data."""
+
+    def cell_columns(self, row: Row) -> list[Column]:
+        """A column for each cell."""
+        return [number_column(cell.name, cell.name.upper(), parts=INTERVAL) for cell in row.cells]
+
+    def table(self, study: Study, rows: Sequence[Row]) -> Table:
+        """A line for each row, and below it the paper's figures in faint type."""
+        shown = []
+        for row in rows:
+            heads = self.heads(row)
+            ours = (self.text(study, cell) for cell in row.cells)
+            shown.append(row_of(row.model, HERE, *heads, *ours, ends_section=not row.published))
+            if row.published:
+                label = text(row.model, shown=f"  {PAPER}")
+                paper = (self.paper(row.published.get(cell.name)) for cell in row.cells)
+                shown.append(
+                    row_of(label, PAPER, *(None for _ in heads), *paper, role="dim", ends_section=True)
                 )
-        if runs[BASIS]:
-            rows.append(_row(study, model, runs))
-    return rows
+        return Table(columns=[*self.columns, *self.cell_columns(rows[0])], rows=[*shown, *self.below(rows)])
+
+    def heads(self, row: Row) -> Sequence[TableCell | str | int | None]:
+        """The cells of a line before the measured ones."""
+        return ()
+
+    def text(self, study: Study, cell: Cell) -> TableCell:
+        """A cell of the table."""
+        return accuracy_text(next(iter(cell.figures.values())), "none")
+
+    def paper(self, figure: Any) -> TableCell:
+        """A figure of the paper; nothing where it has none."""
+        return nothing() if figure is None else number(figure, 3)
+
+    def below(self, rows: Sequence[Row]) -> list[TableRow]:
+        """The last lines of the table."""
+        return []
+
+    def notes(self, study: Study, rows: Sequence[Row]) -> list[str]:
+        """Explanations below the table."""
+        return []
+
+    @abstractmethod
+    def draw(self, study: Study, rows: Sequence[Row], file: Path) -> None:
+        """Draw the rows into a file."""
 
 
-def _row(study: Study, model: str, runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> Row:
-    is_paper = study.training.name == "paper"
-    basis = [{key: run[key] for key in RUN_KEYS} for run in runs[BASIS]]
-    steps = {run["seed"]: run["steps"] for run in basis}
-    mean, half_width = mean_and_half_width(list(steps.values()), published=is_paper)
-    # The paper's figures are shown only if both measure the same.
-    settings = (study.geometry, study.role, study.training.hidden_size, study.training.target)
-    is_standard = settings == (Geometry(), "sender", 128, 0.8)
-    return Row(
-        model=model,
-        role=study.role,
-        parameters=published_parameters(model, study.role, study.geometry, study.training.hidden_size),
-        seeds=tuple(steps),
-        concat_steps={"mean": mean, "half_width": half_width, "runs": basis},
-        cells=tuple(_cell(grammar, runs[grammar], steps, is_paper=is_paper) for grammar in study.grammars),
-        signature=(
-            f"icy|{study.role}:{model}|{study.geometry}|seeds:{','.join(map(str, steps))}|"
-            f"{study.training.signature(study.cap)}"
-        ),
-        published=published_ratios(model, study.config.published) if is_standard else {},
-    )
+class Learning(Measurement):
+    """What a protocol measures of models, or of pairs, that learn grammars over channels."""
+
+    def grammars(self, study: Study) -> Sequence[str]:
+        """The grammars of which runs are read."""
+        return (BASIS, *study.grammars)
+
+    def systems(self, study: Study) -> Iterable[tuple[str, ...]]:
+        """What learns: models, or pairs."""
+        return ((model,) for model in study.models)
+
+    @abstractmethod
+    def run(self, study: Study, found: Found, name: Name) -> Run | None:
+        """What a row says of the run of a channel, a system, a grammar and a seed; None if it failed."""
+
+    @abstractmethod
+    def row(self, study: Study, link: SupervisedChannel, system: Sequence[str], runs: Runs) -> Row:
+        """The row of runs by grammar."""
+
+    def rows(self, study: Study, found: Found) -> list[Row]:
+        """A row for each channel and system of which the first grammar was learnt with some seed."""
+        rows = []
+        for link, system in product(study.channels, self.systems(study)):
+            names: dict[str, list[Name]] = {
+                grammar: [(str(link), *system, grammar, seed) for seed in study.seeds]
+                for grammar in self.grammars(study)
+            }
+            runs = {
+                grammar: [run for name in own if (run := self.run(study, found, name)) is not None]
+                for grammar, own in names.items()
+            }
+            if runs.get(BASIS, True) and any(runs.values()):
+                rows.append(self.row(study, link, system, runs))
+        return rows
+
+    @abstractmethod
+    def about(self, study: Study, row: Row) -> dict[str, Any]:
+        """The keys of a row in JSON that only this protocol has."""
+
+    @abstractmethod
+    def of_cell(self, row: Row, cell: Cell) -> dict[str, Any]:
+        """Those of a cell."""
+
+    def to_json(self, study: Study, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        """The rows as JSON-ready data."""
+        return [
+            {
+                **self.about(study, row),
+                "parameters": row.parameters,
+                "seeds": row.seeds,
+                "cells": [
+                    {"grammar": cell.name, "runs": cell.runs, **self.of_cell(row, cell)} for cell in row.cells
+                ],
+                "signature": row.signature,
+                "published": row.published,
+            }
+            for row in rows
+        ]
 
 
-def _cell(
-    grammar: str, outcomes: Sequence[Mapping[str, Any]], steps: Mapping[int, int], *, is_paper: bool
-) -> Cell:
-    runs = []
-    for outcome in outcomes:
-        # The published program rounds each ratio before averaging, and may divide by 0 steps (a check at update 0).
-        ratio = outcome["steps"] / max(1, steps[outcome["seed"]])
-        kept = {key: outcome[key] for key in RUN_KEYS}
-        runs.append({**kept, "ratio": round(ratio, 1) if is_paper else ratio})
-    mean = half_width = None
-    if runs:
-        mean, half_width = mean_and_half_width([run["ratio"] for run in runs], published=is_paper)
-    num_censored = sum(not run["reached"] for run in runs)
-    return Cell(
-        grammar=grammar,
-        runs=tuple(runs),
-        mean=mean,
-        half_width=half_width if is_paper or not num_censored else None,
-        num_censored=num_censored,
-    )
+def figure_of(values: Sequence[float], *, published: bool = False) -> Figure | None:
+    """The mean of values with its interval; None if there are none."""
+    return mean_and_half_width(values, published=published) if values else None
+
+
+def parameters_of(study: Study, model: str, role: Role) -> int:
+    """Number of parameters of a model as counted in the paper."""
+    return published_parameters(model, role, study.geometry, study.training.hidden_size)
+
+
+def floor_of(study: Study, role: Role, grammar: str) -> float:
+    """Mean accuracy without learning over the seeds: of each position's most frequent symbol, or chance level."""
+    if role == "receiver":
+        return 1 / study.geometry.num_values
+    made = (language(grammar, study.geometry, seed) for seed in study.seeds)
+    return mean_and_half_width([majority_accuracy(each.messages) for each in made])[0]
+
+
+def accuracy_text(figure: Figure | None, missing: str, **options: Any) -> TableCell:
+    """An accuracy with its interval; a word where there is none."""
+    return estimate(*figure, 3, is_stacked=True, **options) if figure else nothing(missing)
+
+
+def mean_of(runs: Sequence[Any], key: str) -> float:
+    """The mean of a figure of runs."""
+    return float(sum(run[key] for run in runs) / len(runs))
+
+
+def by_grammar(accuracies: Sequence[tuple[str, float]]) -> str:
+    """Accuracies in a line: `CONCAT 0.700, PERM 0.650`."""
+    return ", ".join(f"{grammar.upper()} {accuracy:.3f}" for grammar, accuracy in accuracies)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from ecsuite.eval.icy.report import precision_notes
+from ecsuite.eval.icy.benchmark import precision_notes
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.runtime import devices

@@ -12,10 +12,10 @@ from ecsuite.eval.icy.study import load_study
 def cell(grammar, mean, half_width=0.5, num_censored=0, is_early=False):
     runs = [{}, {}] if mean is not None else []
     return SimpleNamespace(
-        grammar=grammar,
+        name=grammar,
         mean=mean,
         half_width=half_width,
-        num_censored=num_censored,
+        num_left_out=num_censored,
         is_early=is_early,
         runs=runs,
     )
@@ -25,7 +25,7 @@ def drawn(monkeypatch, rows, **settings):
     caught = []
     monkeypatch.setattr(drawing, "save", lambda figure, *paths: caught.append(figure))
     study = resolve(load_study(None, {"models": ("gru", "lstm"), "seeds": (1, 2), **settings}))
-    drawing.draw_rows(SimpleNamespace(study=study, rows=rows), "bars.svg")
+    drawing.draw_rows(study, rows, "bars.svg")
     return caught[0]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ecsuite.eval.icy.benchmark import Icy
-from ecsuite.eval.icy.report import budget_table, report
+from ecsuite.eval.icy.budget import Budget, held_out_of, outcome, steps_of
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.jobs.graph import Runner
@@ -27,6 +27,10 @@ def measure(models=("fc2l",), seeds=(1, 2), **settings):
     return Icy().measure(replace(study, training=replace(study.training, lr=0.01)), Runner())
 
 
+def report_of(result):
+    return Icy().report(result.study, result)
+
+
 def rows_of(**settings):
     return measure(**settings).rows
 
@@ -39,10 +43,10 @@ def rows():
 def test_all_grammars_get_the_updates_of_concat(rows):
     concat, *rest = rows[0].cells
     budget = {run["seed"]: run["steps"] for run in concat.runs}
-    assert concat.grammar == "concat" and all(run["reached"] for run in concat.runs)
+    assert concat.name == "concat" and all(run["reached"] for run in concat.runs)
     for cell in rest:
         assert {run["seed"]: run["steps"] for run in cell.runs} == budget
-    assert rows[0].steps == sum(budget.values()) / 2
+    assert steps_of(rows[0]) == sum(budget.values()) / 2
     assert rows[0].reason is None
 
 
@@ -50,28 +54,32 @@ def test_concat_reaches_the_target_and_every_cell_has_its_floor(rows):
     concat, *_ = rows[0].cells
     assert concat.mean >= 0.9
     for cell in rows[0].cells:
-        assert 0 < cell.floor < 1 and cell.half_width is not None
+        assert 0 < cell.floors["sender"] < 1 and cell.half_width is not None
         assert cell.mean == pytest.approx(sum(run["accuracy"] for run in cell.runs) / 2)
 
 
 def test_colours_are_those_of_the_paper(rows):
     cell = rows[0].cells[0]
-    outcomes = [replace(cell, mean=mean).outcome for mean in (0.49, 0.5, 0.8, 0.81, None)]
+    outcomes = [
+        outcome(replace(cell, figures={"accuracy": figure}))
+        for figure in ((0.49, None), (0.5, None), (0.8, None), (0.81, None), None)
+    ]
     assert outcomes == ["bad", "", "", "good", ""]
 
 
 def test_the_paper_s_figures_are_below_ours(rows, printed):
     row = replace(rows[0], published={"hol": 0.123})
-    assert "0.123" in printed(budget_table([row])) and "0.123" not in printed(budget_table(rows))
+    assert "0.123" in printed(Budget().table(None, [row]))
+    assert "0.123" not in printed(Budget().table(None, rows))
 
 
 def test_without_a_seed_that_reaches_the_target_there_are_no_accuracies(printed):
     result = measure(models=("fc1l",), max_steps=5)
     row = result.rows[0]
-    assert row.steps is None and [cell.mean for cell in row.cells[1:]] == [None, None]
+    assert steps_of(row) is None and [cell.mean for cell in row.cells[1:]] == [None, None]
     assert "CONCAT reached 0.9 with 0 of 2 seeds within 5 updates" in row.reason
-    assert "never" in printed(report(result).tables[0]) and "none" in printed(report(result).tables[0])
-    assert any("raise --max-steps or lower --target" in note for note in report(result).notes)
+    assert "never" in printed(report_of(result).tables[0]) and "none" in printed(report_of(result).tables[0])
+    assert any("raise --max-steps or lower --target" in note for note in report_of(result).notes)
     json.dumps(result.to_json(), allow_nan=False)
 
 
@@ -79,14 +87,14 @@ def test_the_floor_of_receivers_is_chance_level(printed):
     result = measure(role="receiver", channels=("soft", "gumbel"), grammars=("shuf",))
     rows = result.rows
     assert [row.channel for row in rows] == ["soft", "gumbel"]
-    assert all(cell.floor == pytest.approx(1 / 3) for row in rows for cell in row.cells)
-    assert "chance level" in printed(report(result).tables[0])
+    assert all(cell.floors["receiver"] == pytest.approx(1 / 3) for row in rows for cell in row.cells)
+    assert "chance level" in printed(report_of(result).tables[0])
 
 
 def test_held_out_meanings_are_measured():
     result = measure(held_out=0.25, seeds=(1,))
-    assert all(0 <= cell.held_out <= 1 for cell in result.rows[0].cells)
-    assert any("held-out meanings" in note for note in report(result).notes)
+    assert all(0 <= held_out_of(cell) <= 1 for cell in result.rows[0].cells)
+    assert any("held-out meanings" in note for note in report_of(result).notes)
 
 
 def test_signatures_contain_everything_that_changes_results(rows):

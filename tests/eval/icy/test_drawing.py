@@ -13,13 +13,13 @@ def run(shift, reason=None):
 
 
 def row(*cells):
-    """The fields of a `PairRow` that a plot needs."""
+    """The fields of a row of a pair that a plot needs."""
     return SimpleNamespace(
-        sender="gru",
+        model="gru",
         receiver="gru",
         channel="soft",
         seeds=(1, 2),
-        cells=[SimpleNamespace(grammar=grammar, runs=runs) for grammar, runs in cells],
+        cells=[SimpleNamespace(name=grammar, runs=runs) for grammar, runs in cells],
     )
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.drawing import measured_curves
-from ecsuite.eval.icy.end_to_end import MEASURES
-from ecsuite.eval.icy.report import pairs_table, report
+from ecsuite.eval.icy.end_to_end import MEASURES, EndToEnd
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.jobs.graph import Runner
@@ -32,6 +31,10 @@ def measure(seeds=(1, 2), lr=0.01, folder=None, basis_cap=20_000, **settings):
     return Icy().measure(study, Runner(folder=folder))
 
 
+def report_of(result):
+    return Icy().report(result.study, result)
+
+
 @pytest.fixture(scope="module")
 def result():
     return measure()
@@ -44,7 +47,7 @@ def rows(result):
 
 def test_every_cell_has_accuracies_and_floors(rows):
     for cell in rows[0].cells:
-        assert cell.num_masked == 0 and cell.figures.keys() == MEASURES.keys()
+        assert cell.num_left_out == 0 and cell.figures.keys() == MEASURES.keys()
         assert cell.floors["receiver"] == pytest.approx(1 / 3)
         for name in MEASURES:
             mean, half_width = cell.figures[name]
@@ -59,24 +62,25 @@ def test_agents_are_pretrained_to_the_target(rows):
 
 
 def test_the_table_and_its_notes(result, printed):
-    shown = printed(report(result).tables[0])
+    shown = printed(report_of(result).tables[0])
     assert "soft" in shown and "most frequent symbol" in shown and " 20 " in shown
-    assert result.rows[0].signature in report(result).notes
+    assert result.rows[0].signature in report_of(result).notes
     json.dumps(result.to_json(), allow_nan=False)
     row = replace(result.rows[0], published={"perm": 0.123})
-    assert "paper, 10,000" in printed(pairs_table([row])) and "0.123" in printed(pairs_table([row]))
+    shown = printed(EndToEnd().table(result.study, [row]))
+    assert "paper, 10,000" in shown and "0.123" in shown
 
 
 def test_pairs_below_the_target_are_left_out(printed):
     result = measure(basis_cap=5, seeds=(1,))
     cells = result.rows[0].cells
     for cell in cells:
-        assert cell.num_masked == 1 and set(cell.figures.values()) == {None}
+        assert cell.num_left_out == 1 and set(cell.figures.values()) == {None}
     assert "accuracy 0." in cells[0].runs[0]["reason"]
     assert cells[1].runs[0]["reason"] == "concat did not reach accuracy 0.9 within 5 updates"
     assert cells[1].runs[0]["taught"] == {}
-    assert "left out" in printed(report(result).tables[0])
-    assert any("1 of 1 runs left out" in note for note in report(result).notes)
+    assert "left out" in printed(report_of(result).tables[0])
+    assert any("1 of 1 runs left out" in note for note in report_of(result).notes)
     json.dumps(result.to_json(), allow_nan=False)
 
 
@@ -94,7 +98,7 @@ def test_a_pair_that_diverges_is_left_out_and_the_rest_is_shown(tmp_path, monkey
     result = measure(folder=tmp_path, grammars=("concat",))
     assert [run["seed"] for run in result.rows[0].cells[0].runs] == [1]
     assert (
-        report(result)
+        report_of(result)
         .notes[0]
         .startswith("1 of 6 runs left out: fc2l and fc2l on concat, seed 2: the loss is nan")
     )

@@ -10,8 +10,8 @@ import pytest
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.drawing import draw_bars
+from ecsuite.eval.icy.grammar_metrics import GrammarMetrics
 from ecsuite.eval.icy.measures import MEASURES
-from ecsuite.eval.icy.report import metrics_table
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.eval.metrics.score import Options
@@ -48,20 +48,24 @@ def study(few_draws):
 
 
 def test_a_concatenation_is_compositional(study):
-    for row in study.rows[:3]:
-        assert (row.grammar, row.mean, row.ci95) == ("concat", 0, 0)
+    assert study.rows[0].model == "concat"
+    for cell in study.rows[0].cells:
+        assert (cell.mean, cell.half_width) == (0, 0)
 
 
 def test_a_holistic_language_is_not(study):
-    assert [row.grammar for row in study.rows[3:]] == ["hol"] * 3
-    assert [round(row.published, 2) for row in study.rows[3:5]] == [0.62, 0.50]
-    assert all(row.mean > 0.3 for row in study.rows[3:])
+    row = study.rows[1]
+    assert row.model == "hol" and all(cell.mean > 0.3 for cell in row.cells)
+    assert {name: round(value, 2) for name, value in row.published.items()} == {
+        "resent_relax": 0.62,
+        "resent_ours": 0.50,
+    }
 
 
 def test_the_signature_names_language_and_metric(study):
-    row = study.rows[-1]
-    assert row.signatures[0].startswith("hol|3x4|w2|V4|seed:1|v:1 tre7|compose:sum|")
-    assert len(row.signatures) == len(row.values) == 2
+    entry = study.to_json()["rows"][-1]
+    assert entry["signatures"][0].startswith("hol|3x4|w2|V4|seed:1|v:1 tre7|compose:sum|")
+    assert len(entry["signatures"]) == len(entry["values"]) == 2
 
 
 def test_tables_9_and_10_within_their_noise():
@@ -72,8 +76,9 @@ def test_tables_9_and_10_within_their_noise():
     ):
         grammars = ["proj", "hol"]
         for row in grammar_metrics(grammars, geometry, range(10), names, published=table):
-            error = np.std(row.values, ddof=1) / 5**0.5
-            assert abs(row.mean - row.published) < 3 * error, row
+            for cell in row.cells:
+                error = np.std([run["value"] for run in cell.runs], ddof=1) / 5**0.5
+                assert abs(cell.mean - row.published[cell.name]) < 3 * error, cell
 
 
 def test_resnick_s_search_requires_two_symbols():
@@ -120,7 +125,7 @@ def test_undefined_topsim_by_positions(messages, meanings, reason):
 
 
 def test_the_table_has_ours_and_the_papers(study, printed):
-    text = printed(metrics_table(study.study, study.rows))
+    text = printed(GrammarMetrics().table(study.study, study.rows))
     assert "Small grammars" in text
     assert "0.0000" in text and "±0.0000" in text
     assert "0.4954" in text
@@ -128,9 +133,15 @@ def test_the_table_has_ours_and_the_papers(study, printed):
 
 
 def test_a_measure_that_is_undefined_for_some_seeds(study, printed):
-    row = replace(study.rows[-1], values=(0.5, None), mean=0.5, ci95=None)
-    none = replace(study.rows[0], values=(None, None), mean=None, ci95=None, reason="so")
-    text = printed(metrics_table(study.study, (none, *study.rows[1:-1], row)))
+    def with_values(cell, *values):
+        known = [value for value in values if value is not None]
+        runs = tuple({"value": value} for value in values)
+        return replace(cell, runs=runs, figures={cell.name: (known[0], None) if known else None})
+
+    first, second, third = study.rows[0].cells
+    cells = with_values(first, None, None), second, with_values(third, 0.5, None)
+    rows = (replace(study.rows[0], cells=cells), study.rows[1])
+    text = printed(GrammarMetrics().table(study.study, rows))
     assert "0.5000" in text and "1 of 2" in text
     assert "none" in text
 
@@ -143,9 +154,12 @@ def test_results_are_json(study):
 
 def test_a_missing_bar_is_not_a_bar_of_zero(study, tmp_path):
     pytest.importorskip("matplotlib")
-    undefined = [replace(row, mean=None, ci95=None) for row in study.rows]
-    for name, rows in (("bars", study.rows), ("undefined", tuple(undefined))):
-        draw_bars(replace(study, rows=rows), tmp_path / f"{name}.svg")
+    undefined = [
+        replace(row, cells=tuple(replace(cell, figures={cell.name: None}) for cell in row.cells))
+        for row in study.rows
+    ]
+    for name, rows in (("bars", study.rows), ("undefined", undefined)):
+        draw_bars(study.study, rows, tmp_path / f"{name}.svg")
     bars, none = ((tmp_path / f"{name}.svg").read_text() for name in ("bars", "undefined"))
     assert "<!-- none -->" in none and "<!-- none -->" not in bars
     assert "<!-- tre7 -->" in bars and "<!-- score, 0 to 1 -->" in bars and "<!-- Small grammars -->" in bars

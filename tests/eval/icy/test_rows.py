@@ -8,7 +8,7 @@ import pytest
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.jobs import plan
 from ecsuite.eval.icy.published import ACQUISITION
-from ecsuite.eval.icy.report import report, row_cell
+from ecsuite.eval.icy.ratios import cell_text
 from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.rows import Cell
 from ecsuite.eval.icy.study import StudyConfig
@@ -54,22 +54,27 @@ def collected(*grammars, steps=STEPS, failures=(), **settings):
     return Icy().collect(study, results)
 
 
+def report_of(result):
+    return Icy().report(result.study, result)
+
+
 def only_row(*grammars, **settings):
     (row,) = collected(*grammars, **settings).rows
     return row
 
 
 def notes(*grammars, **settings):
-    return report(collected(*grammars, **settings)).notes
+    return report_of(collected(*grammars, **settings)).notes
 
 
 def cell(mean, half_width=None, num_censored=0, num_runs=2, is_early=False):
     runs = ({"is_early": is_early},) * num_runs
-    return Cell(grammar="rot", runs=runs, mean=mean, half_width=half_width, num_censored=num_censored)
+    figure = None if mean is None else (mean, half_width)
+    return Cell(name="rot", runs=runs, figures={"ratio": figure}, num_left_out=num_censored)
 
 
 def shown(what, cap=20.0):
-    found = row_cell(what, cap)
+    found = cell_text(what, cap)
     return "\n".join(found.lines), found.role
 
 
@@ -99,8 +104,8 @@ def test_ratios_are_of_runs_with_the_same_seed():
     assert perm.mean == pytest.approx(3.25 / 3)
     deviation = sqrt(sum((value - 3.25 / 3) ** 2 for value in (1.1, 0.95, 1.2)) / 2)
     assert perm.half_width == pytest.approx(4.3026527 * deviation / sqrt(3))
-    assert row.concat_steps["mean"] == pytest.approx(350 / 3)
-    assert [run["steps"] for run in row.concat_steps["runs"]] == [100, 200, 50]
+    assert row.basis.mean == pytest.approx(350 / 3)
+    assert [run["steps"] for run in row.basis.runs] == [100, 200, 50]
     assert row.seeds == (1, 2, 3)
     assert {run["seconds"] for run in perm.runs} == {1.0}
 
@@ -116,8 +121,8 @@ def test_the_paper_rounds_every_ratio_and_its_interval_is_narrower():
 
 def test_stopped_runs_give_a_lower_bound():
     rot, hol = only_row("rot", "hol").cells
-    assert (rot.num_censored, rot.mean, rot.half_width) == (1, pytest.approx((10 + 20 + 6) / 3), None)
-    assert (hol.num_censored, hol.mean, hol.half_width) == (3, 20, None)
+    assert (rot.num_left_out, rot.mean, rot.half_width) == (1, pytest.approx((10 + 20 + 6) / 3), None)
+    assert (hol.num_left_out, hol.mean, hol.half_width) == (3, 20, None)
     assert [run["reached"] for run in rot.runs] == [True, False, True]
     assert (shown(rot)[0], shown(hol)[0]) == ("≥12.0\n1/3 capped", ">20")
 
@@ -139,7 +144,7 @@ def test_zero_steps_on_concat_cause_no_division_by_zero():
 def test_one_seed_has_no_interval():
     row = only_row("perm", seeds=(1,))
     assert (row.cells[0].mean, row.cells[0].half_width) == (pytest.approx(1.1), None)
-    assert row.concat_steps["half_width"] is None
+    assert row.basis.half_width is None
     assert shown(row.cells[0])[0] == "1.10"
     assert "±" not in notes("perm", seeds=(1,))[0]
 
@@ -166,7 +171,7 @@ def test_runs_that_failed_are_left_out_and_named():
     row = result.rows[0]
     assert [[run["seed"] for run in cell.runs] for cell in row.cells] == [[1, 3], [1]]
     assert row.seeds == (1, 3) and "|seeds:1,3|" in row.signature
-    assert report(result).notes[:2] == (
+    assert report_of(result).notes[:2] == (
         "3 of 9 runs left out: concat, seed 2: the loss is not finite",
         "1 of 9 runs left out: concat, seed 3: the loss is not finite",
     )
@@ -175,7 +180,7 @@ def test_runs_that_failed_are_left_out_and_named():
 def test_a_grammar_of_which_all_runs_failed_has_an_empty_cell():
     result = collected("perm", "rot", failures=[("rot", seed) for seed in (1, 2, 3)])
     assert shown(result.rows[0].cells[1])[0] == "none"
-    assert report(result).tables
+    assert report_of(result).tables
     json.dumps(result.to_json(), allow_nan=False)
 
 
@@ -198,7 +203,7 @@ def lines_of(printed):
     """The words of each line of the table."""
 
     def lines_of(*grammars, **settings):
-        text = printed(report(collected(*grammars, **settings)).tables[0])
+        text = printed(report_of(collected(*grammars, **settings)).tables[0])
         return [line.split() for line in text.splitlines() if line.split()]
 
     return lines_of
