@@ -121,7 +121,7 @@ KINDS: Mapping[str, Kind] = {
         "eval.xtreme.scoring.tasks:TASKS", lambda task: f"{task.title}, {len(task.languages)} languages"
     ),
     "xtreme presets": _of_table("eval.xtreme.presets:PRESETS", about),
-    "xtreme protocols": _of_table("eval.xtreme.protocols:PROTOCOLS", about),
+    "xtreme protocols": _of_table("eval.xtreme.presets:PROTOCOLS", about),
 }
 """In the order of `ecsuite list`."""
 

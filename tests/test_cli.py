@@ -21,7 +21,7 @@ from ecsuite.eval.xferbench.presets import PRESETS
 from ecsuite.eval.xferbench.protocols import PROTOCOLS as RULES
 from ecsuite.eval.xferbench.registry import SOURCES
 from ecsuite.eval.xtreme.presets import PRESETS as TRANSFER
-from ecsuite.eval.xtreme.protocols import PROTOCOLS as WAYS
+from ecsuite.eval.xtreme.presets import PROTOCOLS as WAYS
 from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
 from ecsuite.formats import write_corpus
 from ecsuite.games.experiment import load_experiment, named_configs

@@ -37,21 +37,17 @@ def complete_part(study: Study, failures: Mapping[tuple[str, int, str, str], str
             reasons.setdefault((backbone, seed), reason)
     evaluated, *controls = study.bodies
     seeds, notes = study.seeds, list[str]()
-
-    def leave_out_seeds(backbone: str) -> None:
-        nonlocal seeds
-        for seed in seeds:
-            if (backbone, seed) in reasons:
-                notes.append(
-                    f"Seed {seed} is left out, as {backbone} failed in it: {reasons[backbone, seed]}."
-                )
-        seeds = tuple(seed for seed in seeds if (backbone, seed) not in reasons)
-
-    leave_out_seeds(evaluated)
-    if not seeds:
-        raise DivergedError(f"{evaluated}, seed {study.seeds[0]}: {reasons[evaluated, study.seeds[0]]}")
-    if RANDOM_INIT in controls and any((RANDOM_INIT, seed) not in reasons for seed in seeds):
-        leave_out_seeds(RANDOM_INIT)
+    for backbone in (evaluated, RANDOM_INIT):
+        complete = tuple(seed for seed in seeds if (backbone, seed) not in reasons)
+        if not complete and backbone == evaluated:
+            raise DivergedError(f"{evaluated}, seed {seeds[0]}: {reasons[evaluated, seeds[0]]}")
+        if complete:
+            notes += [
+                f"Seed {seed} is left out, as {backbone} failed in it: {reasons[backbone, seed]}."
+                for seed in seeds
+                if seed not in complete
+            ]
+            seeds = complete
     bodies = [evaluated]
     for backbone in controls:
         failed = next((seed for seed in seeds if (backbone, seed) in reasons), None)

@@ -1,4 +1,4 @@
-"""Presets of the transfer to XTREME: sizes of models, data and training."""
+"""Sizes of models, data and training; protocols: what a backbone is trained on before a task, and its language."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -108,3 +108,27 @@ class Preset:
 PRESETS = read_presets(Preset, __package__)
 """Presets by name: full has the benchmark's own settings, nano is a smoke test."""
 FULL, MINI, NANO = (PRESETS[name] for name in ("full", "mini", "nano"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Protocol:
+    """One way of transferring a backbone to tasks in human languages."""
+
+    name: str
+    """The name in signatures."""
+    about: str
+    """Description of one line."""
+    shares_vocabulary: bool
+    """Whether all languages share one vocabulary and one embedding."""
+    learns_text: bool
+    """Whether there is training on text before the task."""
+    text_trains_backbone: bool
+    """Whether training on text updates the backbone, or the embedding only."""
+    is_zero_shot: bool
+    """Whether the task is trained in English only, or in each test language."""
+
+
+PROTOCOLS = read_presets(Protocol, __package__, "protocols.yaml")
+"""By name."""
+PUBLISHED = PROTOCOLS.pop("published")
+"""The usual use of the benchmark, with `--model`."""

@@ -33,25 +33,6 @@ _CHUNK = 512
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Passage:
-    """A context or a question as sub-words."""
-
-    ids: list[int]
-    """The sub-words."""
-    offsets: NDArray[np.int32]
-    """Character span of each sub-word, end exclusive, shape (num_subwords, 2)."""
-
-    def positions(self, answers: Sequence[Answer]) -> tuple[int, int]:
-        """First and last sub-word of the first answer; last < first if there are none."""
-        if not answers:
-            return 0, -1
-        begin, end = answers[0].start, answers[0].start + len(answers[0].text)
-        first = int(np.searchsorted(self.offsets[:, 1], begin, side="right"))
-        last = int(np.searchsorted(self.offsets[:, 0], end, side="left")) - 1
-        return first, last
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
     """The part of a context in a row, and its position there."""
 
@@ -60,7 +41,7 @@ class Window:
     start: int
     """Number of sub-words of the row before the context."""
     offsets: NDArray[np.int32]
-    """Character span in the context of each sub-word of the window, shape (num_subwords, 2)."""
+    """Character span in the context of each sub-word of the window, end exclusive, shape (num_subwords, 2)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +56,7 @@ class Prepared:
     """The questions with their contexts."""
 
 
-def prepare(
+def question_rows(
     examples: Sequence[Question],
     sub_words: SubWords,
     context: int,
@@ -87,7 +68,7 @@ def prepare(
     Targets are the positions of the first and last sub-word of the first answer, and `NO_ANSWER` if the window does not
     contain all of it or answers are withheld.
 
-    The arguments are those of `tagging.prepare`, with questions as examples; rows are the same for encoders and
+    The arguments are those of `tagging_rows`, with questions as examples; rows are the same for encoders and
     decoders, and there are no labels.
 
     Raises:
@@ -99,29 +80,29 @@ def prepare(
     stride = max(1, context // STRIDE_DIVISOR)
     ids, targets, windows = [], [], []
     for number, example in enumerate(examples):
-        question_ids = passages[example.question].ids[: context // QUESTION_DIVISOR]
+        question_ids = passages[example.question][0][: context // QUESTION_DIVISOR]
         before = [*sub_words.first, *question_ids, *sub_words.between]
         max_tokens = context - len(before) - len(sub_words.last)
         if max_tokens < 1:
             raise ConfigError(
                 f"expected room for a question and its context in a row, got rows of {context} sub-words"
             )
-        passage = passages[example.context]
-        first, last = passage.positions(example.answers)
+        context_ids, offsets = passages[example.context]
+        first, last = _positions(offsets, example.answers)
         step = min(stride, max_tokens)
         # The last window is the first one that reaches the end of the context.
-        for begin in range(0, max(1, len(passage.ids) - max_tokens + step), step):
+        for begin in range(0, max(1, len(context_ids) - max_tokens + step), step):
             end = begin + max_tokens
-            ids.append([*before, *passage.ids[begin:end], *sub_words.last])
+            ids.append([*before, *context_ids[begin:end], *sub_words.last])
             shift = len(before) - begin
             targets.append((first + shift, last + shift) if begin <= first <= last < end else NO_ANSWER)
-            windows.append(Window(question=number, start=len(before), offsets=passage.offsets[begin:end]))
+            windows.append(Window(question=number, start=len(before), offsets=offsets[begin:end]))
     return Prepared(
         rows=Rows(ids=ids, targets=targets, padding=sub_words.padding), windows=windows, questions=examples
     )
 
 
-def predictions(
+def predicted_answers(
     logits: Sequence[Tensor], prepared: Prepared, longest: int = MAX_ANSWER_LENGTH
 ) -> dict[str, str]:
     """The best answer to each question.
@@ -156,16 +137,24 @@ def predictions(
     }
 
 
-def _passages(texts: Iterable[str], sub_words: SubWords) -> dict[str, Passage]:
-    """Texts as sub-words, each encoded once, as several questions share a context."""
+def _passages(texts: Iterable[str], sub_words: SubWords) -> dict[str, tuple[list[int], NDArray[np.int32]]]:
+    """Sub-words of texts and their character spans, each text encoded once, as several questions share a context."""
     distinct = list(dict.fromkeys(texts))
     passages = {}
     for start in range(0, len(distinct), _CHUNK):
         chunk = distinct[start : start + _CHUNK]
         for text, encoding in zip(chunk, sub_words.texts(chunk), strict=True):
-            offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
-            passages[text] = Passage(ids=encoding.ids, offsets=offsets)
+            passages[text] = encoding.ids, np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
     return passages
+
+
+def _positions(offsets: NDArray[np.int32], answers: Sequence[Answer]) -> tuple[int, int]:
+    """First and last sub-word of the first answer in a context; last < first if there are no answers."""
+    if not answers:
+        return 0, -1
+    begin, end = answers[0].start, answers[0].start + len(answers[0].text)
+    first = int(np.searchsorted(offsets[:, 1], begin, side="right"))
+    return first, int(np.searchsorted(offsets[:, 0], end, side="left")) - 1
 
 
 def _best_spans(logits: Sequence[Tensor], longest: int) -> list[tuple[float, int, int]]:

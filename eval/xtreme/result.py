@@ -27,7 +27,7 @@ class TransferResult:
     """Metrics of all backbones, seeds, tasks and languages."""
 
     protocol: str
-    """Name of the protocol, see `protocols.py`."""
+    """Name of the protocol, see `PROTOCOLS`."""
     preset: str
     """Name of the preset."""
     corpus: str

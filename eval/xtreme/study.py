@@ -11,20 +11,16 @@ from ecsuite.eval.learning.encoders import BACKBONES, require_transformers
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.xferbench.texts import TextFile
-from ecsuite.eval.xtreme.presets import PRESETS, Preset
-from ecsuite.eval.xtreme.protocols import PROTOCOLS, PUBLISHED, Protocol
+from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS, PUBLISHED, Preset, Protocol
 from ecsuite.eval.xtreme.published_model import PublishedModel, find_model
 from ecsuite.eval.xtreme.scoring.tasks import MINED, TASKS
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, PARENTHESES, RANDOM_INIT, SHUFFLED
 from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet, find_examples
 from ecsuite.eval.xtreme.texts import LanguageText, find_text
-from ecsuite.parts.config import refuse_unread
 from ecsuite.runtime.errors import ConfigError, look_up
 
 VERSION = 1
 """Increased whenever the same study would have other scores."""
-READS = {"corpus": ("protocol", "body", "texts", "human"), "model": ()}
-"""By what is evaluated, the settings of a study that it reads and the other does not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,11 +154,8 @@ def make_study(
         device: `auto`, `cpu`, `cuda` or `mps`.
 
     Raises:
-        ConfigError: If a name is unknown, data that are needed are missing, or a setting is not read.
+        ConfigError: If a name is unknown, or data that are needed are missing.
     """
-    source = "corpus" if model is None else "model"
-    given = {"protocol": protocol != "adapt", "body": body != "decoder", "texts": texts, "human": human}
-    refuse_unread(f"a {source}", [source], {name: name for name, value in given.items() if value}, READS)
     sizes = look_up("preset", preset, PRESETS)
     look_up("backbone", body, BACKBONES)
     rules = PUBLISHED if model is not None else look_up("protocol", protocol, PROTOCOLS)

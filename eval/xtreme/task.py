@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -10,16 +9,21 @@ import torch
 from ecsuite.eval.learning.encoders import Backbone
 from ecsuite.eval.learning.machine import followed
 from ecsuite.eval.learning.vocabulary import SubWords
-from ecsuite.eval.xtreme import pairs, questions, tagging
 from ecsuite.eval.xtreme.heads import LabelHead, SpanHead
+from ecsuite.eval.xtreme.labels import pair_rows, predicted_labels, predicted_tags, tagging_rows
 from ecsuite.eval.xtreme.presets import Scope, Tuning
+from ecsuite.eval.xtreme.questions import predicted_answers, question_rows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.splits import ExampleSet
 from ecsuite.eval.xtreme.tuning import finetune, logits_of
 from ecsuite.jobs.job import Context
 
-KINDS: dict[str, ModuleType] = {"tagging": tagging, "pairs": pairs, "questions": questions}
-"""By kind of task, the module that turns examples into rows and logits into predictions."""
+KINDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "tagging": (tagging_rows, predicted_tags),
+    "pairs": (pair_rows, predicted_labels),
+    "questions": (question_rows, predicted_answers),
+}
+"""By kind of task, what turns examples into rows, and logits of these rows into predictions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,13 +72,13 @@ def run_task(
         Stopped: If the training was asked to stop.
     """
     task = TASKS[setting.task]
-    kind = KINDS[task.kind]
+    prepare, predict = KINDS[task.kind]
     row_length = min(setting.tuning.context, backbone.context)
     sub_words = load_vocabulary(training.language)
     name, examples = training.read()
     examples = examples[: setting.max_train]
     labels = task.choices_in(examples)
-    prepared = kind.prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
+    prepared = prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
     head = (LabelHead if labels else SpanHead)(backbone.width, len(labels) or 2, generator)
     head = head.to(backbone.embedding.weight.device)
     # An embedding that will be replaced is not trained: the others must fit as well (Artetxe et al. 2020).
@@ -96,8 +100,8 @@ def run_task(
             sub_words, current_language = load_vocabulary(test.language), test.language
         split, examples = test.read()
         examples = examples[: setting.max_test]
-        prepared = kind.prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
-        predicted = kind.predictions(logits_of(backbone, head, prepared.rows), prepared)
+        prepared = prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
+        predicted = predict(logits_of(backbone, head, prepared.rows), prepared)
         metrics = task.score(test.language, predicted, task.labels(examples))
         by_language[test.language] = {"split": split, "metrics": metrics}
         context.report_progress(f"{setting.task} in {test.language}", 0.8 + 0.2 * number / len(tests))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ecsuite.eval.xtreme.scoring.answer_f1 import answer_scores, mlqa_words, squad_words
+from ecsuite.eval.xtreme.scoring.answer_f1 import Normalizer, answer_scores, mlqa_words, squad_words
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 from ecsuite.eval.xtreme.scoring.task import Predict, Task, english_name
 from ecsuite.formats.stored_text import read_beginning, read_text
@@ -149,6 +149,7 @@ class Questions(Task):
     """How answers are compared, see `answer_f1.py`."""
 
     def _read(self, form: str, paths: Sequence[Path], language: str) -> list[Question]:
+        self._words(language)  # an unknown language is told before the work
         prefix = f"{english_name(language)}-" if form == "questions_of_all" else ""
         return read_questions(paths[0], prefix=prefix)
 
@@ -164,9 +165,10 @@ class Questions(Task):
         return None
 
     def _metrics(self, language: str, predictions: Any, labels: Any) -> dict[str, float]:
-        return answer_scores(
-            predictions, labels, mlqa_words(language) if self.rules == "mlqa" else squad_words
-        )
+        return answer_scores(predictions, labels, self._words(language))
+
+    def _words(self, language: str) -> Normalizer:
+        return mlqa_words(language) if self.rules == "mlqa" else squad_words
 
     def read_submission(self, predictions: Path, labels: Path) -> tuple[Any, Any]:
         """Predictions are a JSON object of answers by question id, labels are SQuAD's JSON."""

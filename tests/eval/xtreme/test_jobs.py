@@ -13,8 +13,7 @@ from ecsuite.eval.learning.encoders import BACKBONES, PublishedBackbone
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.xtreme.benchmark import Xtreme
 from ecsuite.eval.xtreme.jobs import plan, pretrain, train_on_text
-from ecsuite.eval.xtreme.presets import PRESETS
-from ecsuite.eval.xtreme.protocols import PROTOCOLS
+from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS
 from ecsuite.eval.xtreme.texts import find_text
 from ecsuite.eval.xtreme.weights import Architecture
 from ecsuite.jobs.graph import Runner

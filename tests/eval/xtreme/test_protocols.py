@@ -1,6 +1,6 @@
 """Protocols: settings of backbones, embeddings and languages."""
 
-from ecsuite.eval.xtreme.protocols import PROTOCOLS
+from ecsuite.eval.xtreme.presets import PROTOCOLS
 from ecsuite.eval.xtreme.result import IN_LANGUAGE
 
 

@@ -9,7 +9,7 @@ from xtreme_data import BETWEEN, FIRST, LAST, word_level
 
 from ecsuite.eval.learning.vocabulary import train_subwords
 from ecsuite.eval.xtreme import questions
-from ecsuite.eval.xtreme.questions import NO_ANSWER, predictions, prepare
+from ecsuite.eval.xtreme.questions import NO_ANSWER, predicted_answers, question_rows
 from ecsuite.eval.xtreme.scoring.examples import Answer, Question
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
@@ -68,12 +68,12 @@ QUESTION = [FIRST, 16, 17, BETWEEN]
     ],
 )  # fmt: skip
 def test_rows_targets_and_answers(letters, question, context, rows, targets, answers):
-    prepared = prepare([question], letters, context)
+    prepared = question_rows([question], letters, context)
     assert (prepared.rows.ids, prepared.rows.targets) == (rows, targets)
     assert prepared.rows.padding == letters.padding
     scores = right_scores(prepared)
-    assert predictions(scores, prepared) == answers
-    assert predictions([score.bfloat16() for score in scores], prepared) == answers
+    assert predicted_answers(scores, prepared) == answers
+    assert predicted_answers([score.bfloat16() for score in scores], prepared) == answers
 
 
 def test_windows_are_those_of_transformers(letters):
@@ -84,7 +84,7 @@ def test_windows_are_those_of_transformers(letters):
     ours = replace(letters, first=(1,), between=(2,), last=(2,))
     for length in range(1, 60):
         text = " ".join((LETTERS * 3)[:length])
-        prepared = prepare([ask(text)], ours, 24)  # room for 19, 8 apart
+        prepared = question_rows([ask(text)], ours, 24)  # room for 19, 8 apart
         encoded = theirs(
             "q r",
             text,
@@ -100,41 +100,41 @@ def test_windows_are_those_of_transformers(letters):
 
 
 def test_the_best_span_is_within_the_context_and_start_is_before_end(letters):
-    prepared = prepare([ask("a b c d e")], letters, 24)
+    prepared = question_rows([ask("a b c d e")], letters, 24)
     assert prepared.rows.ids[0][:4] == [FIRST, 16, 17, BETWEEN]
     score = torch.zeros(len(prepared.rows.ids[0]), 2)
     score[[0, 2, 9]] = 99.0  # symbols and the question
     score[7, 0], score[5, 1] = 9.0, 9.0  # begins behind where it ends
     score[6, 0], score[8, 1] = 6.0, 5.0
-    assert predictions([score], prepared) == {"1": "d e"}  # 9 + 5
+    assert predicted_answers([score], prepared) == {"1": "d e"}  # 9 + 5
     score[5, 0] = 6.0
-    assert predictions([score], prepared) == {"1": "b"}  # 6 + 9
+    assert predicted_answers([score], prepared) == {"1": "b"}  # 6 + 9
 
 
 def test_answers_are_not_longer_than_allowed(letters):
-    prepared = prepare([ask("a b c d e")], letters, 24)
+    prepared = question_rows([ask("a b c d e")], letters, 24)
     score = torch.zeros(len(prepared.rows.ids[0]), 2)
     score[4, 0], score[8, 1], score[6, 1] = 3.0, 5.0, 1.0
-    assert predictions([score], prepared) == {"1": "a b c d e"}
-    assert predictions([score], prepared, longest=5) == {"1": "a b c d e"}
-    assert predictions([score], prepared, longest=4) == {"1": "b c d e"}
-    assert predictions([score], prepared, longest=1) == {"1": "e"}
+    assert predicted_answers([score], prepared) == {"1": "a b c d e"}
+    assert predicted_answers([score], prepared, longest=5) == {"1": "a b c d e"}
+    assert predicted_answers([score], prepared, longest=4) == {"1": "b c d e"}
+    assert predicted_answers([score], prepared, longest=1) == {"1": "e"}
 
 
 def test_the_best_of_all_windows_in_any_order(letters):
-    prepared = prepare([ask("a b c d e f g h i j k"), ask("x y", name="2")], letters, 12)
+    prepared = question_rows([ask("a b c d e f g h i j k"), ask("x y", name="2")], letters, 12)
     assert [window.question for window in prepared.windows] == [0, 0, 1]
     scores = [torch.zeros(len(row), 2) for row in prepared.rows.ids]
     scores[0][4], scores[1][9], scores[2][5] = 2.0, 3.0, 1.0
-    assert predictions(scores, prepared) == {"1": "j", "2": "y"}
+    assert predicted_answers(scores, prepared) == {"1": "j", "2": "y"}
     scores[0][4] = 4.0
-    assert predictions(scores, prepared) == {"1": "a", "2": "y"}
+    assert predicted_answers(scores, prepared) == {"1": "a", "2": "y"}
 
 
 def test_exhaustive_search_over_spans_gives_the_same(letters):
     generator = torch.Generator().manual_seed(0)
     examples = [ask(" ".join(LETTERS[:length]), name=str(length)) for length in (1, 4, 9, 26)]
-    prepared = prepare(examples, letters, 16)
+    prepared = question_rows(examples, letters, 16)
     scores = [torch.randn(len(row), 2, generator=generator) for row in prepared.rows.ids]
     best = {}
     for score, window in zip(scores, prepared.windows, strict=True):
@@ -145,42 +145,42 @@ def test_exhaustive_search_over_spans_gives_the_same(letters):
                 best[question.id] = max(
                     best.get(question.id, (-99.0, "")), (total, question.context[begin:end])
                 )
-    assert predictions(scores, prepared, longest=3) == {name: text for name, (_, text) in best.items()}
+    assert predicted_answers(scores, prepared, longest=3) == {name: text for name, (_, text) in best.items()}
 
 
 def test_chunk_size_and_an_offset_of_logits_change_nothing(letters, monkeypatch):
     generator = torch.Generator().manual_seed(1)
     examples = [ask(" ".join(LETTERS[start:]), name=str(start)) for start in range(20)]
-    prepared = prepare(examples, letters, 16)
+    prepared = question_rows(examples, letters, 16)
     scores = [torch.randn(len(row), 2, generator=generator) for row in prepared.rows.ids]
-    found = predictions(scores, prepared)
-    assert predictions([score + 7 for score in scores], prepared) == found
+    found = predicted_answers(scores, prepared)
+    assert predicted_answers([score + 7 for score in scores], prepared) == found
     monkeypatch.setattr(questions, "_CHUNK", 3)
-    again = prepare(examples, letters, 16)
+    again = question_rows(examples, letters, 16)
     assert again.rows == prepared.rows
-    assert predictions(scores, again) == found
+    assert predicted_answers(scores, again) == found
 
 
 def test_no_questions(letters):
-    nothing = prepare([], letters, 12)
-    assert (len(nothing.rows), predictions([], nothing)) == (0, {})
+    nothing = question_rows([], letters, 12)
+    assert (len(nothing.rows), predicted_answers([], nothing)) == (0, {})
 
 
 def test_logits_of_each_row_are_required(letters):
     with pytest.raises(ValueError, match="shorter"):
-        predictions([], prepare([ask("a")], letters, 12))
+        predicted_answers([], question_rows([ask("a")], letters, 12))
 
 
 def test_a_row_without_room_is_refused(letters):
     message = "expected room for a question and its context in a row, got rows of 3 sub-words"
     with pytest.raises(ConfigError, match=message):
-        prepare([ask("a")], letters, 3)
+        question_rows([ask("a")], letters, 3)
 
 
 @pytest.mark.parametrize("context", [4, 16, 64, 128])
 def test_short_rows_cover_the_context(letters, context):
     text = " ".join(LETTERS * 20)
-    prepared = prepare([ask(text)], letters, context)
+    prepared = question_rows([ask(text)], letters, context)
     assert max(map(len, prepared.rows.ids)) == context
     seen = {int(begin) for window in prepared.windows for begin in window.offsets[:, 0]}
     assert seen == set(range(0, len(text), 2))
@@ -202,8 +202,8 @@ def test_short_rows_cover_the_context(letters, context):
     ],
 )
 def test_answers_in_any_script(context, answer, byte_subwords):
-    prepared = prepare([ask(context, answer)], byte_subwords, 128)
-    assert predictions(right_scores(prepared), prepared) == {"1": answer}
+    prepared = question_rows([ask(context, answer)], byte_subwords, 128)
+    assert predicted_answers(right_scores(prepared), prepared) == {"1": answer}
 
 
 REAL = [
@@ -221,11 +221,11 @@ REAL = [
 def test_real_answers_are_recovered(data, task, language, byte_subwords):
     split = {"xquad": "test", "mlqa": "dev", "tydiqa": "train"}[task]
     examples = TASKS[task].read(data, language, split)[:60]
-    prepared = prepare(examples, byte_subwords, 384)
+    prepared = question_rows(examples, byte_subwords, 384)
     windows = zip(prepared.windows, prepared.rows.targets, strict=True)
     inside = [examples[number] for number in {one.question for one, target in windows if target != NO_ANSWER}]
     assert len(inside) > 0.95 * len(examples)
-    found = predictions(right_scores(prepared), prepared, longest=384)
+    found = predicted_answers(right_scores(prepared), prepared, longest=384)
     answers = {question.id: question.answers[0].text.strip() for question in inside}
     assert {name: found[name] for name in answers} == answers
     assert TASKS[task].score(language, found, TASKS[task].labels(inside))["exact_match"] >= 99

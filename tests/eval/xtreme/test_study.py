@@ -12,15 +12,6 @@ def refusal(ask, **others):
     return str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("human", "fr.txt"), ("texts", "texts"), ("protocol", "direct"), ("body", "encoder")]
-)
-def test_what_a_published_encoder_does_not_read_is_refused(ask, field, value):
-    """The human text changed its signature, and nothing else."""
-    message = refusal(ask, corpus=None, model="bert", **{field: value})
-    assert message == f"{field}: not read by a model; read by corpus"
-
-
 def test_missing_data_are_refused(ask, tmp_path):
     nowhere = tmp_path / "nowhere"
     assert refusal(ask, data=nowhere) == (

@@ -154,13 +154,13 @@ def test_trained_parameters_of_a_task(
 
 def test_numbers_of_training_and_test_examples(run, tiny_preset, monkeypatch):
     seen = []
-    prepare = module.tagging.prepare
+    prepare, predict = module.KINDS["tagging"]
 
     def recorded(examples, sub_words, context, is_bidirectional, labels):
         seen.append((len(examples), context, labels))
         return prepare(examples, sub_words, context, is_bidirectional, labels)
 
-    monkeypatch.setattr(module.tagging, "prepare", recorded)
+    monkeypatch.setitem(module.KINDS, "tagging", (recorded, predict))
     run(max_train=4, max_test=3)
     # The row length is limited by the positions of the backbone.
     run(tuning=replace(tiny_preset.tuning["tagging"], context=999), max_train=None, max_test=None)

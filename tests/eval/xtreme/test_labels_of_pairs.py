@@ -6,7 +6,7 @@ import pytest
 import torch
 from xtreme_data import BETWEEN, FIRST, LAST, PADDING, word_level
 
-from ecsuite.eval.xtreme.pairs import predictions, prepare
+from ecsuite.eval.xtreme.labels import pair_rows, predicted_labels
 from ecsuite.eval.xtreme.rows import IGNORED
 from ecsuite.eval.xtreme.scoring.examples import TextPair
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
@@ -26,7 +26,7 @@ def pair(first, second, label=None):
 
 @pytest.mark.parametrize(("is_bidirectional", "place"), [(True, 0), (False, -1)])
 def test_position_of_the_target_of_encoders_and_decoders(digits, is_bidirectional, place):
-    prepared = prepare([pair("1 2", "3", "yes")], digits, 20, is_bidirectional, LABELS)
+    prepared = pair_rows([pair("1 2", "3", "yes")], digits, 20, is_bidirectional, LABELS)
     assert prepared.rows.ids == [[FIRST, 1, 2, BETWEEN, BETWEEN, 3, LAST]]
     ((*targets,),) = prepared.rows.targets
     assert targets.pop(place) == 1 and targets == [IGNORED] * 6
@@ -46,7 +46,7 @@ def test_position_of_the_target_of_encoders_and_decoders(digits, is_bidirectiona
     ],
 )
 def test_the_longer_sentence_of_a_long_pair_is_cut(digits, first, second, wanted):
-    prepared = prepare([pair(first, second)], digits, 10, True, LABELS)
+    prepared = pair_rows([pair(first, second)], digits, 10, True, LABELS)
     assert prepared.rows.ids == [[FIRST, *wanted[0], BETWEEN, BETWEEN, *wanted[1], LAST]]
 
 
@@ -54,14 +54,14 @@ def test_the_longer_sentence_of_a_long_pair_is_cut(digits, first, second, wanted
 def test_both_sentences_of_a_cut_pair_are_present(digits, context):
     """With an even or an odd number of positions; all are used."""
     long = " ".join("123456789")
-    prepared = prepare([pair(long, long), pair(long, "1"), pair("1", long)], digits, context, True, LABELS)
+    prepared = pair_rows([pair(long, long), pair(long, "1"), pair("1", long)], digits, context, True, LABELS)
     for row in prepared.rows.ids:
         assert len(row) == context
         assert row.index(BETWEEN) > 1 and row[-2] != BETWEEN
 
 
 def test_unknown_and_withheld_labels_are_no_targets(digits):
-    prepared = prepare([pair("1", "2", "perhaps"), pair("1", "2")], digits, 9, True, LABELS)
+    prepared = pair_rows([pair("1", "2", "perhaps"), pair("1", "2")], digits, 9, True, LABELS)
     assert prepared.rows.targets == [[IGNORED] * 6] * 2
 
 
@@ -75,11 +75,11 @@ def test_perfect_logits_give_the_labels(digits, context, is_bidirectional):
 
     labels = ("contradiction", "entailment", "neutral")
     examples = [pair(text(), text(), labels[place % 3]) for place in range(40)]
-    prepared = prepare(examples, digits, context, is_bidirectional, labels)
+    prepared = pair_rows(examples, digits, context, is_bidirectional, labels)
     scores = [
         torch.eye(3)[[target if target != IGNORED else place % 3 for place, target in enumerate(row)]]
         for row in prepared.rows.targets
     ]
-    found = predictions(scores, prepared)
+    found = predicted_labels(scores, prepared)
     assert found == [one.label for one in examples]
     assert TASKS["xnli"].score("en", found, TASKS["xnli"].labels(examples)) == {"accuracy": 100}

@@ -6,10 +6,10 @@ import pytest
 import torch
 from xtreme_data import FIRST, LAST, PADDING, UNKNOWN, word_level
 
+from ecsuite.eval.xtreme.labels import predicted_tags, tagging_rows
 from ecsuite.eval.xtreme.rows import IGNORED
 from ecsuite.eval.xtreme.scoring.examples import TaggedSentence
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.tagging import predictions, prepare
 
 LETTERS = "abcdefgh"
 LABELS = ("NOUN", "VERB", "X")
@@ -39,7 +39,7 @@ def perfect_logits(targets):
     ],
 )
 def test_positions_of_targets_of_encoders_and_decoders(letters, is_bidirectional, targets, places):
-    prepared = prepare([sentence("abc d", "NOUN VERB")], letters, 20, is_bidirectional, LABELS)
+    prepared = tagging_rows([sentence("abc d", "NOUN VERB")], letters, 20, is_bidirectional, LABELS)
     assert prepared.rows.ids == [[FIRST, 0, 1, 2, 3, LAST]]
     assert prepared.rows.targets == [targets]
     assert (prepared.positions, prepared.examples, prepared.labels) == ((places,), (0,), LABELS)
@@ -48,14 +48,14 @@ def test_positions_of_targets_of_encoders_and_decoders(letters, is_bidirectional
 
 def test_long_sentences_are_several_rows_of_whole_words(letters):
     examples = [sentence("ab cd e", "NOUN VERB X"), sentence("f", "X")]
-    prepared = prepare(examples, letters, 5, True, LABELS)
+    prepared = tagging_rows(examples, letters, 5, True, LABELS)
     assert prepared.rows.ids == [
         [FIRST, 0, 1, LAST],
         [FIRST, 2, 3, 4, LAST],
         [FIRST, 5, LAST],
     ]
     assert prepared.examples == (0, 0, 1)
-    assert predictions([perfect_logits(row) for row in prepared.rows.targets], prepared) == [
+    assert predicted_tags([perfect_logits(row) for row in prepared.rows.targets], prepared) == [
         ["NOUN", "VERB", "X"],
         ["X"],
     ]
@@ -63,20 +63,20 @@ def test_long_sentences_are_several_rows_of_whole_words(letters):
 
 @pytest.mark.parametrize(("is_bidirectional", "place"), [(True, 1), (False, 3)])
 def test_a_word_longer_than_a_row_is_cut(letters, is_bidirectional, place):
-    prepared = prepare([sentence("a bcdefg a", "X NOUN VERB")], letters, 5, is_bidirectional, LABELS)
+    prepared = tagging_rows([sentence("a bcdefg a", "X NOUN VERB")], letters, 5, is_bidirectional, LABELS)
     assert prepared.rows.ids == [[FIRST, 0, LAST], [FIRST, 1, 2, 3, LAST], [FIRST, 0, LAST]]
     assert prepared.positions == ((1,), (place,), (1,))
 
 
 def test_unknown_and_withheld_tags_are_no_targets(letters):
-    prepared = prepare([sentence("a b", "ADV NOUN"), sentence("a b")], letters, 9, True, LABELS)
+    prepared = tagging_rows([sentence("a b", "ADV NOUN"), sentence("a b")], letters, 9, True, LABELS)
     assert prepared.rows.targets == [[IGNORED, IGNORED, NOUN, IGNORED], [IGNORED] * 4]
     assert prepared.positions == ((1, 2), (1, 2))
 
 
 def test_a_word_without_subwords_is_unknown(letters):
     blank = TaggedSentence(words=("a", "\u00a0", "b"), tags=("X", "NOUN", "VERB"))
-    prepared = prepare([blank], letters, 9, True, LABELS)
+    prepared = tagging_rows([blank], letters, 9, True, LABELS)
     assert prepared.rows.ids == [[FIRST, 0, UNKNOWN, 1, LAST]]
     assert prepared.rows.targets == [[IGNORED, X, NOUN, VERB, IGNORED]]
 
@@ -96,12 +96,12 @@ def test_perfect_logits_give_the_tags(letters, context, is_bidirectional):
         tags = [LABELS[draw(3) - 1] for _ in words]
         examples.append(TaggedSentence(words=tuple(words), tags=tuple(tags)))
     for sub_words in (letters, replace(letters, first=(), last=())):
-        prepared = prepare(examples, sub_words, context, is_bidirectional, LABELS)
+        prepared = tagging_rows(examples, sub_words, context, is_bidirectional, LABELS)
         assert max(map(len, prepared.rows.ids)) <= context
         room = context - len(sub_words.first) - len(sub_words.last)
         kept = sum(min(len(word), room) for one in examples for word in one.words)
         special = len(prepared.rows) * (context - room)
         assert prepared.rows.num_tokens == kept + special
-        found = predictions([perfect_logits(row) for row in prepared.rows.targets], prepared)
+        found = predicted_tags([perfect_logits(row) for row in prepared.rows.targets], prepared)
         assert found == [list(one.tags) for one in examples]
         assert TASKS["udpos"].score("en", found, TASKS["udpos"].labels(examples))["accuracy"] == 100
