@@ -15,7 +15,9 @@ from ecsuite.eval.xtreme.presets import NANO, PRESETS
 from ecsuite.eval.xtreme.result import TransferResult
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.sources import CONTROLS
+from ecsuite.eval.xtreme.splits import ExampleSet
 from ecsuite.eval.xtreme.study import make_study
+from ecsuite.eval.xtreme.texts import LanguageText
 from ecsuite.jobs.job import Result
 
 BACKBONES = ("corpus", *CONTROLS)
@@ -266,6 +268,17 @@ def ask(preset, write_data):
         "device": "cpu",
     }
     return lambda **others: make_study(**usual | others)
+
+
+def find_examples(data, task, language, part, *, is_zero_shot):
+    """Examples that are identified."""
+    examples = ExampleSet(data=data, task=task, language=language, part=part, is_zero_shot=is_zero_shot)
+    return examples.identified()
+
+
+def find_text(language, data, folder):
+    """A text that is identified."""
+    return LanguageText(language=language, data=data, folder=folder).identified()
 
 
 def constant_results(study, score=50.0):

@@ -122,7 +122,7 @@ def train_on_text(
         Stopped: If the training was asked to stop.
     """
     generator, sizes = torch.Generator().manual_seed(seed), architecture.sizes
-    lines = [text.lines() for text in texts]
+    lines = [text.read() for text in texts]
     sub_words = train_subwords(
         chain.from_iterable(first_bytes(each, vocabulary.num_bytes) for each in lines), vocabulary.size
     )

@@ -1,10 +1,10 @@
 """Training and test examples of tasks: which split of the data is used, and what identifies it."""
 
-import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from ecsuite.eval.xtreme.contents import Contents, hash_of_text
 from ecsuite.eval.xtreme.scoring.examples import Bitext
 from ecsuite.eval.xtreme.scoring.task import Task
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
@@ -16,8 +16,8 @@ ENGLISH = "en"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ExampleSet:
-    """Examples of a task in a language: known by their content, not by their place."""
+class ExampleSet(Contents):
+    """Examples of a task in a language."""
 
     data: Path
     """The data folder of the tasks."""
@@ -29,31 +29,32 @@ class ExampleSet:
     """For training, for the test, or, of BUCC, for the threshold."""
     is_zero_shot: bool
     """Whether the test split must not be used for training."""
-    digest: str
-    """A hash of the name and the examples."""
 
     def job_key(self) -> list[str]:
         """What can change a result."""
         return [self.task, self.language, self.digest]
 
-    def read(self) -> tuple[str, Any]:
+    @property
+    def title(self) -> str:
+        """The folder and the examples."""
+        return f"{self.data}: the set of examples of {self.task} in '{self.language}'"
+
+    def hash_of(self, content: tuple[str, Any]) -> str:
+        """Of the name and the examples; sets are sorted, as their order differs between processes."""
+        name, examples = content
+        if isinstance(examples, Bitext) and examples.gold is not None:
+            content = (name, (replace(examples, gold=None), sorted(examples.gold)))
+        return hash_of_text(repr(content))
+
+    def stored(self) -> tuple[str, Any]:
         """The name of the set, such as `train`, and its examples.
 
-        Raises:
-            ConfigError: If the data have changed since they were found.
-        """
-        found = self._found()
-        if digest_of(found) != self.digest:
-            raise ConfigError(
-                f"{self.data}: the examples of {self.task} in '{self.language}' have changed while they were in use: "
-                "run the same command again"
-            )
-        return found
-
-    def _found(self) -> tuple[str, Any]:
-        """The split with labels for the test; for training train, else dev, else another task's, else most of the test.
+        For the test the split with labels; for training train, else dev, else another task's, else most of the test.
 
         Without training examples of its own, the end of the test split is the test, and the rest is for training.
+
+        Raises:
+            ConfigError: If there are none, or they are malformed.
         """
         task, substitute = TASKS[self.task], TASKS.get(TASKS[self.task].substitute)
         if self.part == "dev":
@@ -98,26 +99,3 @@ class ExampleSet:
                 f"({self.language}-en.dev.gold) to tune the threshold, found none"
             )
         return bitext
-
-
-def find_examples(
-    data: Path, task: str, language: str, part: Literal["train", "test", "dev"], *, is_zero_shot: bool
-) -> ExampleSet:
-    """Read examples once, to identify them; for the arguments see `ExampleSet`.
-
-    Raises:
-        ConfigError: If there are none.
-    """
-    found = ExampleSet(
-        data=data, task=task, language=language, part=part, is_zero_shot=is_zero_shot, digest=""
-    )
-    return replace(found, data=data.resolve(), digest=digest_of(found._found()))
-
-
-def digest_of(part: tuple[str, Any]) -> str:
-    """Hash of the name and the examples of a data set; sets are sorted, as their order differs between processes."""
-    name, examples = part
-    content = (name, examples)
-    if isinstance(examples, Bitext) and examples.gold is not None:
-        content = (name, (replace(examples, gold=None), sorted(examples.gold)))
-    return hashlib.blake2b(repr(content).encode(), digest_size=12).hexdigest()

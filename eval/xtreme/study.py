@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ecsuite.corpus import Corpus
 from ecsuite.downloads.languages import LANGUAGES
@@ -12,11 +13,11 @@ from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS, PUBLISHED, Preset, Protocol
-from ecsuite.eval.xtreme.published_model import PublishedModel, find_model
+from ecsuite.eval.xtreme.published_model import PublishedModel
 from ecsuite.eval.xtreme.scoring.tasks import MINED, TASKS
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, PARENTHESES, RANDOM_INIT, SHUFFLED
-from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet, find_examples
-from ecsuite.eval.xtreme.texts import LanguageText, find_text
+from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet
+from ecsuite.eval.xtreme.texts import LanguageText
 from ecsuite.runtime.errors import ConfigError, look_up
 
 VERSION = 1
@@ -163,7 +164,7 @@ def make_study(
         raise ConfigError("the corpus has no symbols to learn from")
     if body == "encoder":
         require_transformers("an encoder")
-    published = None if model is None else find_model(model)
+    published = None if model is None else PublishedModel(name=model).identified()
     if not data.is_dir() or not any(data.iterdir()):
         raise ConfigError(
             f"{data}: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER"
@@ -176,14 +177,19 @@ def make_study(
     if not any(tested.values()):
         raise ConfigError(f"{data}: expected labels of at least one task, found none")
     zero_shot = rules.is_zero_shot
+
+    def examples_of(task: str, language: str, part: Literal["train", "test", "dev"]) -> ExampleSet:
+        examples = ExampleSet(data=data, task=task, language=language, part=part, is_zero_shot=zero_shot)
+        return examples.identified()
+
     training = {
-        (task, language): find_examples(data, task, language, "train", is_zero_shot=zero_shot)
+        (task, language): examples_of(task, language, "train")
         for task, languages_of_task in tested.items()
         if languages_of_task and TASKS[task].kind != "retrieval"
         for language in ((ENGLISH,) if zero_shot else languages_of_task)
     }
     tests = {
-        (task, language): find_examples(data, task, language, "test", is_zero_shot=zero_shot)
+        (task, language): examples_of(task, language, "test")
         for task, languages_of_task in tested.items()
         for language in languages_of_task
     }
@@ -200,12 +206,10 @@ def make_study(
         training=training,
         tests=tests,
         thresholds={
-            language: find_examples(data, task, language, "dev", is_zero_shot=True)
-            for task, language in tests
-            if task == MINED
+            language: examples_of(task, language, "dev") for task, language in tests if task == MINED
         },
         texts={
-            language: find_text(language, data, texts)
+            language: LanguageText(language=language, data=data, folder=texts).identified()
             for language in (() if model is not None else _all_languages(rules, tests))
         },
         seeds=tuple(seeds) or tuple(range(sizes.num_seeds)),

@@ -1,49 +1,46 @@
 """Lines of text of a language, on which vocabularies and backbones are trained."""
 
-import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.xferbench.strict import shuffled
 from ecsuite.eval.xferbench.texts import read_texts
+from ecsuite.eval.xtreme.contents import Contents, hash_of_text
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LanguageText:
-    """The text of a language: known by its lines, not by its place."""
+class LanguageText(Contents):
+    """The text of a language; its content is its lines."""
 
     language: str
     """Code of the language."""
     data: Path
     """The data folder of the tasks."""
     folder: Path | None
-    """Folder of texts; None for the tagged sentences of the tasks."""
-    digest: str
-    """A hash of the lines."""
+    """Folder of texts; None for the tagged sentences of the tasks that are in no test set."""
 
     def job_key(self) -> list[str]:
         """What can change a result."""
         return [self.language, self.digest]
 
-    def lines(self) -> list[str]:
-        """The lines in their pseudorandom order.
+    @property
+    def title(self) -> str:
+        """The folder and the text."""
+        return f"{self.folder or self.data}: the text in '{self.language}'"
+
+    def hash_of(self, content: list[str]) -> str:
+        """Of the lines."""
+        return hash_of_text("\n".join(content))
+
+    def stored(self) -> list[str]:
+        """The different lines in their pseudorandom order; at least one.
 
         Raises:
-            ConfigError: If they have changed since they were found.
+            ConfigError: If there is no text.
         """
-        lines = self._found()
-        if _digest(lines) != self.digest:
-            raise ConfigError(
-                f"{self.folder or self.data}: the text in '{self.language}' has changed while it was in use: run the "
-                "same command again"
-            )
-        return lines
-
-    def _found(self) -> list[str]:
-        """The different lines, shuffled; at least one."""
         if self.folder is None:
             lines = shuffled(_untested_sentences(self.language, self.data))
         else:
@@ -59,25 +56,6 @@ class LanguageText:
                 f"FOLDER with a file such as {self.language}.txt.gz"
             )
         return lines
-
-
-def find_text(language: str, data: Path, folder: Path | None) -> LanguageText:
-    """The text of a language: a file of `folder`, or without one the tagged sentences that are in no test set.
-
-    Raises:
-        ConfigError: If there is no text.
-    """
-    found = LanguageText(language=language, data=data, folder=folder, digest="")
-    return replace(
-        found,
-        data=data.resolve(),
-        folder=None if folder is None else folder.resolve(),
-        digest=_digest(found._found()),
-    )
-
-
-def _digest(lines: list[str]) -> str:
-    return hashlib.blake2b("\n".join(lines).encode(), digest_size=12).hexdigest()
 
 
 def _untested_sentences(language: str, data: Path) -> list[str]:

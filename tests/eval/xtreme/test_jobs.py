@@ -7,6 +7,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
+from xtreme_data import find_text
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.learning.encoders import BACKBONES, PublishedBackbone
@@ -14,7 +15,6 @@ from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.xtreme.benchmark import Xtreme
 from ecsuite.eval.xtreme.jobs import plan, pretrain, train_on_text
 from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS
-from ecsuite.eval.xtreme.texts import find_text
 from ecsuite.eval.xtreme.weights import Architecture
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Job, Result, Stopped, everything

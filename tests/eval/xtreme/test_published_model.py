@@ -4,23 +4,23 @@ import pytest
 import transformers.utils.hub
 
 from ecsuite.eval.learning.encoders import PublishedBackbone
-from ecsuite.eval.xtreme.published_model import find_model
+from ecsuite.eval.xtreme.published_model import PublishedModel
 from ecsuite.runtime.errors import ConfigError
 
 
 def test_a_model_of_a_folder_is_known_by_its_files(tiny_bert, tmp_path):
-    found = find_model(str(tiny_bert))
+    found = PublishedModel(name=str(tiny_bert)).identified()
     moved = tiny_bert.rename(tmp_path / "moved")
-    assert find_model(str(moved)).job_key() == found.job_key() == found.digest
-    assert find_model(str(moved)).load().width == 16
+    assert PublishedModel(name=str(moved)).identified().job_key() == found.job_key() == found.digest
+    assert PublishedModel(name=str(moved)).identified().load().width == 16
     model = PublishedBackbone(str(moved)).model
     model.embeddings.word_embeddings.weight.data.mul_(-3)
     model.save_pretrained(moved)
-    assert find_model(str(moved)).digest != found.digest
+    assert PublishedModel(name=str(moved)).identified().digest != found.digest
 
 
 def test_a_model_that_has_changed_is_refused(tiny_bert):
-    found = find_model(str(tiny_bert))
+    found = PublishedModel(name=str(tiny_bert)).identified()
     (tiny_bert / "notes.txt").write_text("changed")
     with pytest.raises(ConfigError, match="has changed while it was in use"):
         found.load()
@@ -32,5 +32,5 @@ def test_a_model_of_the_hub_is_known_by_its_commit(monkeypatch):
     for commit in ("1a", "2b"):
         config = f"models--some--bert/snapshots/{commit}/config.json"
         monkeypatch.setattr(transformers.utils.hub, "cached_file", lambda *_, found=config: found)
-        digests.append(find_model("some/bert").digest)
+        digests.append(PublishedModel(name="some/bert").identified().digest)
     assert digests == ["some/bert@1a", "some/bert@2b"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from xtreme_data import FIRST, LAST, NUM_SUB_WORDS, UNKNOWN, word_level
+from xtreme_data import FIRST, LAST, NUM_SUB_WORDS, UNKNOWN, find_examples, word_level
 
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.vocabulary import train_subwords
@@ -15,7 +15,6 @@ from ecsuite.eval.xtreme import retrieval as module
 from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.retrieval import embed, run_retrieval
 from ecsuite.eval.xtreme.scoring.examples import Bitext
-from ecsuite.eval.xtreme.splits import find_examples
 
 SENTENCES = ("a b c", "d", "a", "b b", "c d a b", "c")
 

@@ -1,11 +1,11 @@
 """Training and test examples of hand-made folders: no sentence is in both."""
 
 import pytest
+from xtreme_data import find_examples, find_text
 
 from ecsuite.eval.xtreme.scoring.examples import Bitext
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.splits import digest_of, find_examples
-from ecsuite.eval.xtreme.texts import find_text
+from ecsuite.eval.xtreme.splits import ExampleSet
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -76,7 +76,7 @@ def test_a_test_split_without_labels_is_not_scored(write_data):
     name, learnt, split, _ = both(data, "udpos", "en", is_zero_shot=True)
     assert (name, len(learnt), split) == ("train", 12, "dev")
     # It is no training text either, as others may score it.
-    lines = find_text("en", data, None).lines()
+    lines = find_text("en", data, None).read()
     assert set(lines) == {" ".join(one.words) for one in learnt}
 
 
@@ -141,6 +141,10 @@ def test_a_hash_of_translations_is_the_same_in_every_process():
             gold=gold,
         )
 
+    def digest_of(content):
+        examples = ExampleSet(data=None, task="bucc2018", language="de", part="dev", is_zero_shot=True)
+        return examples.hash_of(content)
+
     gold, other = frozenset(names), frozenset(reversed(names))
     for place in range(40):
         if list(gold) != list(other):
@@ -166,7 +170,7 @@ def test_examples_that_have_changed_are_refused(write_data):
     found = find_examples(data, "udpos", "en", "train", is_zero_shot=True)
     (data / "udpos" / "train-en.tsv").write_text("other\tDET\n")
     with pytest.raises(
-        ConfigError, match="the examples of udpos in 'en' have changed while they were in use"
+        ConfigError, match="the set of examples of udpos in 'en' has changed while it was in use"
     ):
         found.read()
 

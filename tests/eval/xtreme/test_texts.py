@@ -1,10 +1,9 @@
 """Texts of languages: from a folder, or from tagged sentences that are in no test set."""
 
 import pytest
+from xtreme_data import find_examples, find_text
 
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.splits import find_examples
-from ecsuite.eval.xtreme.texts import find_text
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -15,7 +14,7 @@ def test_texts_exclude_all_test_sets(write_data):
     tested = (data / "udpos" / "test-en.tsv").read_text().split("\n\n")[0]
     words = [line.split("\t")[0] for line in tested.splitlines()]
     file.write_text("".join(f"{word}\tO\n" for word in words) + "\n" + file.read_text())
-    lines = find_text("en", data, None).lines()
+    lines = find_text("en", data, None).read()
     read = {part: TASKS["udpos"].read(data, "en", part) for part in ("train", "dev", "test")}
     # udpos and panx have the same sentences here.
     assert sorted(lines) == sorted(" ".join(one.words) for part in ("train", "dev") for one in read[part])
@@ -27,7 +26,7 @@ def test_texts_exclude_all_test_sets(write_data):
 def test_a_text_has_no_test_sentence(write_data, is_zero_shot):
     for parts in (("train", "dev", "test"), ("dev", "test"), ("train", "dev"), ("test", "train")):
         data = write_data("udpos", "panx", parts={"en": parts}, folder="-".join(parts))
-        lines = set(find_text("en", data, None).lines())
+        lines = set(find_text("en", data, None).read())
         for task in ("udpos", "panx"):
             _, tested = find_examples(data, task, "en", "test", is_zero_shot=is_zero_shot).read()
             assert lines and not lines & {" ".join(one.words) for one in tested}
@@ -49,13 +48,13 @@ def test_a_text_of_a_folder(tmp_path, write_data):
     folder.mkdir()
     (folder / "ru.txt").write_text("odna stroka\nvtoraja\n\nodna stroka\n")
     text = find_text("ru", data, folder)
-    assert sorted(text.lines()) == ["odna stroka", "vtoraja"] and text.language == "ru"
+    assert sorted(text.read()) == ["odna stroka", "vtoraja"] and text.language == "ru"
     (folder / "ru.txt").write_text("vtoraja\nodna stroka\n")
     assert find_text("ru", data, folder) == text
     (folder / "ru.txt").write_text("vtoraja\nodna stroka.\n")
     assert find_text("ru", data, folder).digest != text.digest
     with pytest.raises(ConfigError, match="text in 'ru' has changed while it was in use"):
-        text.lines()
+        text.read()
     with pytest.raises(ConfigError) as raised:
         find_text("eu", data, folder)
     assert str(raised.value) == f"{folder}: no text of 'eu', such as eu.txt.gz"

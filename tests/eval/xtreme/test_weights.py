@@ -7,7 +7,7 @@ from safetensors.torch import load_file
 from ecsuite.eval.learning.encoders import BACKBONES, initial_embedding
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.learning.vocabulary import train_subwords
-from ecsuite.eval.xtreme.published_model import find_model
+from ecsuite.eval.xtreme.published_model import PublishedModel
 from ecsuite.eval.xtreme.weights import (
     Architecture,
     backbone_arrays,
@@ -100,5 +100,7 @@ def test_embeddings_are_swapped_and_the_backbone_stays(keep, build, tiny, kind):
 
 
 def test_a_published_model_has_one_vocabulary_for_all_languages(tiny_bert):
-    backbone, load_vocabulary = prepared(find_model(str(tiny_bert)), None, {}, None, CPU)
+    backbone, load_vocabulary = prepared(
+        PublishedModel(name=str(tiny_bert)).identified(), None, {}, None, CPU
+    )
     assert load_vocabulary("en") is load_vocabulary("ru") is backbone.sub_words
