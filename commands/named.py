@@ -118,7 +118,8 @@ KINDS: Mapping[str, Kind] = {
         ),
     ),
     "xtreme tasks": _of_table(
-        "eval.xtreme.scoring.tasks:TASKS", lambda task: f"{task.title}, {len(task.languages)} languages"
+        "eval.xtreme.scoring.entries:ENTRIES",
+        lambda entry: f"{entry['title']}, {len(entry['languages'])} languages",
     ),
     "xtreme presets": _of_table("eval.xtreme.presets:PRESETS", about),
     "xtreme protocols": _of_table("eval.xtreme.presets:PROTOCOLS", about),

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import msgspec
 
 from ecsuite.eval.xtreme.scoring.bitexts import Bucc, Tatoeba
+from ecsuite.eval.xtreme.scoring.entries import ENTRIES
 from ecsuite.eval.xtreme.scoring.pairs import Pairs
 from ecsuite.eval.xtreme.scoring.questions import Questions
 from ecsuite.eval.xtreme.scoring.tagging import Tagging
 from ecsuite.eval.xtreme.scoring.task import SOURCE, Metrics, Task
-from ecsuite.parts.config import packaged_yaml
 
 KINDS: Mapping[str, type[Task]] = {
     "pairs": Pairs,
@@ -24,8 +24,7 @@ KINDS: Mapping[str, type[Task]] = {
 }
 """By the name in `tasks.yaml`."""
 TASKS: Mapping[str, Task] = {
-    name: msgspec.convert({"name": name, **entry}, KINDS[entry.pop("kind")])
-    for name, entry in packaged_yaml("ecsuite.eval.xtreme.scoring", "tasks.yaml").items()
+    name: msgspec.convert({"name": name, **entry}, KINDS[entry["kind"]]) for name, entry in ENTRIES.items()
 }
 """By name, in the order of the paper's tables."""
 METRIC_TITLES = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
