@@ -16,6 +16,8 @@ LONG = 45
 """More rows than this are a `longtable`, which goes on over pages."""
 WIDE = 45
 """Sentences of more characters have lines in a cell."""
+LINE = 90
+"""Characters of a line of an article."""
 MACROS: Mapping[Role, str] = {"best": "textbf", "heading": "textbf", "dim": "textit"}
 """By the role of a cell, the macro around it."""
 SPECIAL: Mapping[str, str] = {
@@ -78,13 +80,9 @@ def latex(table: Grid) -> str:
     for place, (row, cells) in enumerate(zip(table.rows, grid, strict=True)):
         body.append(_line([_cell(cell, row.role_of(cell)) for cell in cells]))
         if row.ends_section and place + 1 < len(table.rows):
-            body.append(r"\midrule")
+            body.append(r"\addlinespace")
     kind = "longtable" if is_long else "tabular"
-    width = 0.9 / max(1, sum(_is_wide(place, columns, grid) for place in range(len(columns))) + 1)
-    sides = "".join(
-        rf"p{{{width:.2f}\linewidth}}" if _is_wide(place, columns, grid) else column.align[0]
-        for place, column in enumerate(columns)
-    )
+    sides = "".join(_sides(columns, grid))
     head = [*top, *([r"\endhead"] if is_long else [])]
     lines = [rf"\begin{{{kind}}}{{{sides}}}", *head, *body, r"\bottomrule", rf"\end{{{kind}}}"]
     content = "\n".join(lines)
@@ -96,14 +94,22 @@ def latex(table: Grid) -> str:
 def _preamble(content: str, *, is_long: bool) -> str:
     """A comment on what the document needs."""
     packages = [r"\usepackage{booktabs}", *([r"\usepackage{longtable}"] if is_long else [])]
+    packages += [r"\usepackage{array}"] if "arraybackslash" in content else []
     packages += [r"\usepackage[T1]{fontenc}"] if LATIN.search(content) else []
     engine = "; compile it with LuaLaTeX or XeLaTeX" if OTHER.search(content) else ""
     return f"% needs {' '.join(packages)}{engine}"
 
 
-def _is_wide(place: int, columns: Sequence[Column], grid: Sequence[Sequence[Cell]]) -> bool:
-    """Whether a column has sentences that take several lines."""
-    return columns[place].wraps and max((len(cells[place].text) for cells in grid), default=0) > WIDE
+def _sides(columns: Sequence[Column], grid: Sequence[Sequence[Cell]]) -> list[str]:
+    """Where the texts of each column stand; long sentences take several lines in what the other columns leave."""
+    longest = [max((len(cells[place].text) for cells in grid), default=0) for place in range(len(columns))]
+    wide = [column.wraps and number > WIDE for column, number in zip(columns, longest, strict=True)]
+    others = sum(number + 2 for number, is_wide in zip(longest, wide, strict=True) if not is_wide)
+    share = max(0.2, (1 - others / LINE) / max(1, sum(wide)))
+    return [
+        rf">{{\raggedright\arraybackslash}}p{{{share:.2f}\linewidth}}" if is_wide else column.align[0]
+        for column, is_wide in zip(columns, wide, strict=True)
+    ]
 
 
 def _line(texts: Sequence[str]) -> str:

@@ -233,7 +233,7 @@ def test_roles_and_sections():
     ]
     table = Table(columns=columns, rows=rows)
     assert "| a | **0.5** |\n| *b* | *-0.25* |\n| c | *none* |" in table.markdown()
-    assert "a & \\textbf{0.5} \\\\\n\\midrule\n\\textit{b} & \\textit{$-$0.25} \\\\" in table.latex()
+    assert "a & \\textbf{0.5} \\\\\n\\addlinespace\n\\textit{b} & \\textit{$-$0.25} \\\\" in table.latex()
     assert "s1" not in str(table) + table.html() + table.latex() and table.csv().splitlines()[1] == "a,0.5,s1"
 
 

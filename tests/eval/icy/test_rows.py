@@ -88,8 +88,8 @@ def shown(what, cap=20.0):
         (cell(123.4, 10.6), "123\n±11", ""),
         (cell(20.0, 0.0, 2), ">20", "bad"),
         (cell(5.0, None, 2, is_early=True), "stopped early", "bad"),
-        (cell(12.5, None, 1), "≥12.5\n1/2 capped", ""),
-        (cell(11 / 3, None, 2, 3, is_early=True), "≥3.67\n2/3 stopped", ""),
+        (cell(12.5, None, 1), "≥12.5\n(1/2 capped)", ""),
+        (cell(11 / 3, None, 2, 3, is_early=True), "≥3.67\n(2/3 stopped)", ""),
         (cell(None, num_runs=0), "none", "dim"),
     ],
 )
@@ -124,7 +124,7 @@ def test_stopped_runs_give_a_lower_bound():
     assert (rot.num_left_out, rot.mean, rot.half_width) == (1, pytest.approx((10 + 20 + 6) / 3), None)
     assert (hol.num_left_out, hol.mean, hol.half_width) == (3, 20, None)
     assert [run["reached"] for run in rot.runs] == [True, False, True]
-    assert (shown(rot)[0], shown(hol)[0]) == ("≥12.0\n1/3 capped", ">20")
+    assert (shown(rot)[0], shown(hol)[0]) == ("≥12.0\n(1/3 capped)", ">20")
 
 
 def test_protocol_paper_takes_the_mean_of_all_runs():
@@ -222,7 +222,7 @@ def test_the_table_s_figures_are_those_of_the_json(lines_of):
             f"≥{rot['mean']:.1f}", ">20",
         ]  # fmt: skip
         widths = [row["concat_steps"]["half_width"], perm["half_width"]]
-        assert below == [f"±{widths[0]:.0f}", f"±{widths[1]:.2f}", "1/3", "capped"]
+        assert below == [f"±{widths[0]:.0f}", f"±{widths[1]:.2f}", "(1/3", "capped)"]
         assert hol["num_censored"] == len(hol["runs"]) == 3
 
 
