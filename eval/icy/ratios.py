@@ -172,7 +172,9 @@ def cell_text(cell: Cell, cap: float) -> TableCell:
     if cell.num_left_out:
         how = "stopped" if cell.is_early else "capped"
         lower = _ratio((cell.mean, None)).text
-        return TableCell(value=cell.mean, lines=(f"≥{lower}", f"{cell.num_left_out}/{len(cell.runs)} {how}"))
+        return TableCell(
+            value=cell.mean, lines=(f"≥{lower}", f"({cell.num_left_out}/{len(cell.runs)} {how})")
+        )
     return _shown(cell, role="good" if cell.mean < cap / 3 else "")
 
 
