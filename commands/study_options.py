@@ -62,10 +62,11 @@ class RunOptions:
             benchmark: The benchmark.
             study: What is asked of it.
             cache: Folder of kept results, where the benchmark has none of its own.
-            out: The file for the JSON.
+            out: The file for the JSON, or, if it ends in .csv, for the record table.
             plot: The file for the figure.
             retries: Whether jobs whose failure is kept are computed again.
         """
+        from ecsuite.eval.studies.recording import CSV, write_records
         from ecsuite.eval.studies.running import run
 
         if plot is not None:
@@ -94,6 +95,9 @@ class RunOptions:
             return benchmark.measure(study, replace(runner, announces=lines is None))
 
         finding = run(measure, folder=folder, place=place, device=device, quiet=self.quiet, retries=retries)
+        if out is not None and out.suffix == CSV:
+            write_records(out, benchmark.record(study, finding))
+            out = None
         benchmark.report(study, finding).publish(out=out, picture=plot, as_json=self.as_json, form=self.form)
 
 

@@ -12,13 +12,16 @@ from ecsuite.eval.collections.scoring import Read, ScoredMember
 from ecsuite.eval.collections.selection import Selection
 from ecsuite.eval.collections.study import CollectionStudy
 from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.records.documents import sources_of
 from ecsuite.eval.records.reading import STORE
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.samples import samples_of
 from ecsuite.eval.reports.scorecard import Scorecard, describe, score_corpus
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.format_numbers import with_format
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
 from ecsuite.runtime.errors import DivergedError
@@ -105,6 +108,11 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
             )
             scored.append(ScoredMember(member=member, card=card))
         return scored
+
+    def record(self, study: CollectionStudy, finding: list[ScoredMember]) -> list[Source]:
+        """The corpora with their scores."""
+        data = with_format("result", {"corpora": [scored.to_json() for scored in finding]})
+        return sources_of((self.folder or Path()) / FILES[0], data)
 
     def report(self, study: CollectionStudy, finding: list[ScoredMember]) -> Report:
         """A row a corpus; all scores are in `FILES` of the folder, if there is one, which are written."""

@@ -1,11 +1,13 @@
 """The benchmark: games are trained with several seeds, and their corpora scored."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from ecsuite.eval.concept_games.jobs import plan
 from ecsuite.eval.concept_games.report import report
 from ecsuite.eval.concept_games.result import MeasuredRow
 from ecsuite.eval.concept_games.study import Study
+from ecsuite.eval.records.source import CAPPED, CONFIG, Record, Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.jobs.graph import require_results
@@ -45,6 +47,47 @@ class ConceptGames(Benchmark[Study, list[MeasuredRow]]):
             rows.append(MeasuredRow(row=row, runs=tuple(runs), failures=failures))
         return rows
 
+    def record(self, study: Study, finding: list[MeasuredRow]) -> list[Source]:
+        """A source for each run and for each seed that failed; its scores have signatures, its measures have none."""
+        return [source for row in finding for source in (*_ended(row), *_failed(row, study.folder))]
+
     def report(self, study: Study, finding: list[MeasuredRow]) -> Report:
         """The tables of the paper, the findings, and the curves of figure 4."""
         return report(study, finding)
+
+
+def _ended(row: MeasuredRow) -> list[Source]:
+    return [
+        Source(
+            name=(folder := Path(run["folder"])).name,
+            file=folder / CONFIG,
+            folder=folder,
+            is_run=True,
+            game=row.row.name,
+            group=row.row.name,
+            seed=run["seed"],
+            stopped=run["stopped"],
+            status="capped" if run["stopped"] in CAPPED else "done",
+            records=tuple(
+                Record(score=name, value=value, signature=line, is_measure=line is None)
+                for name, value in run["values"].items()
+                for line in [run["signatures"].get(name)]
+            ),
+        )
+        for run in row.runs
+    ]
+
+
+def _failed(row: MeasuredRow, folder: Path) -> list[Source]:
+    return [
+        Source(
+            name=f"{row.row.name}, seed {seed}",
+            file=folder,
+            game=row.row.name,
+            group=row.row.name,
+            seed=seed,
+            status="failed",
+            failure=reason,
+        )
+        for seed, reason in row.failures.items()
+    ]

@@ -8,6 +8,7 @@ from ecsuite.eval.icy.corpus_generation import write_corpora
 from ecsuite.eval.icy.jobs import plan, plan_corpora
 from ecsuite.eval.icy.resolved import Study
 from ecsuite.eval.icy.result import MEASUREMENTS, IcyResult
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.jobs.graph import Runner, require_results
@@ -65,6 +66,10 @@ class Icy(Benchmark[Study, IcyResult]):
                 for reason, count in reasons.items()
             ),
         )
+
+    def record(self, study: Study, finding: IcyResult) -> list[Source]:
+        """A source for each run, see `Measurement.record`."""
+        return finding.measurement.record(study, finding.rows)
 
     def report(self, study: Study, finding: IcyResult) -> Report:
         """The table of the protocol, with the paper's figures."""

@@ -18,6 +18,7 @@ from ecsuite.eval.icy.rows import (
     Run,
     figure_of,
 )
+from ecsuite.eval.records.source import Record, Source
 from ecsuite.tables.cells import COUNTED, estimate, nothing, number
 from ecsuite.tables.cells import Cell as TableCell
 from ecsuite.tables.table import Column, Table, name_column, number_column
@@ -33,14 +34,17 @@ class GrammarMetrics(Measurement):
         table = study.config.published
         figures = {} if table is None else GRAMMAR_METRICS[table]
         runs = {
-            grammar: [found[grammar, seed] for seed in study.seeds if (grammar, seed) in found]
+            grammar: [(seed, found[grammar, seed]) for seed in study.seeds if (grammar, seed) in found]
             for grammar in study.grammars
         }
         return [
             Row(
                 model=grammar,
                 seeds=study.seeds,
-                cells=tuple(_cell(metric, [run[metric] for run in each]) for metric in study.metrics),
+                cells=tuple(
+                    _cell(metric, [{"seed": seed, **run[metric]} for seed, run in each])
+                    for metric in study.metrics
+                ),
                 published={
                     metric: figures[metric][grammar]
                     for metric in study.metrics
@@ -66,6 +70,29 @@ class GrammarMetrics(Measurement):
             }
             for row in rows
             for cell in row.cells
+        ]
+
+    def record(self, study: Study, rows: Sequence[Row]) -> list[Source]:
+        """A source for each grammar and seed, with a record for each metric."""
+        return [
+            Source(
+                name=row.model,
+                file=Path(study.config.name),
+                settings={"protocol": study.config.protocol, "grammar": row.model},
+                seed=runs[0]["seed"],
+                group=row.model,
+                records=tuple(
+                    Record(
+                        score=cell.name,
+                        value=run["value"],
+                        reason=run["reason"],
+                        signature=run["signature"],
+                    )
+                    for cell, run in zip(row.cells, runs, strict=True)
+                ),
+            )
+            for row in rows
+            for runs in zip(*(cell.runs for cell in row.cells), strict=True)
         ]
 
     def cell_columns(self, row: Row) -> list[Column]:

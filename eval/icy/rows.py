@@ -12,6 +12,7 @@ from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.jobs import Name
 from ecsuite.eval.icy.parameter_counts import published_parameters
 from ecsuite.eval.icy.resolved import BASIS, Study
+from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.tables.cells import INTERVAL, estimate, nothing, number, text
@@ -137,6 +138,31 @@ class Measurement(ABC):
     def below(self, rows: Sequence[Row]) -> list[TableRow]:
         """The last lines of the table."""
         return []
+
+    def record(self, study: Study, rows: Sequence[Row]) -> list[Source]:
+        """A source for each run, with a record for each measure."""
+        config = study.config
+        return [
+            Source(
+                name=row.model if row.receiver is None else f"{row.model} and {row.receiver}",
+                file=Path(config.name),
+                settings={"protocol": config.protocol, "channel": row.channel, "grammar": cell.name},
+                seed=run["seed"],
+                group=f"{row.model} {row.receiver} {row.channel} {cell.name}",
+                status="capped"
+                if not run.get("reached", True)
+                else "failed"
+                if run.get("reason")
+                else "done",
+                failure=run.get("reason"),
+                records=tuple(
+                    Record(score=name, value=run.get(name), signature=row.signature) for name in cell.figures
+                ),
+            )
+            for row in rows
+            for cell in row.cells
+            for run in cell.runs
+        ]
 
     def notes(self, study: Study, rows: Sequence[Row]) -> list[str]:
         """Explanations below the table."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
@@ -35,6 +36,10 @@ class Benchmark(ABC, Generic[Study, Finding]):
         Raises:
             DivergedError: If all jobs failed.
         """
+
+    @abstractmethod
+    def record(self, study: Study, finding: Finding) -> list[Source]:
+        """What came out as sources with records: one for each run, with a record for each value."""
 
     @abstractmethod
     def report(self, study: Study, finding: Finding) -> Report:

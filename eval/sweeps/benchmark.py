@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ecsuite.eval.records.reading import STORE, SWEEP
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.sweeps.estimate import measured_seconds
@@ -74,6 +75,10 @@ class Sweeps(Benchmark[Study, Sweep]):
     def measure(self, study: Study, runner: Runner) -> Sweep:
         """Train and score what is not kept; a search chooses its trials from what came out before."""
         return measure(study, self.folder, runner, self.part)
+
+    def record(self, study: Study, finding: Sweep) -> list[Source]:
+        """The runs with their measures and scores."""
+        return finding.sources()
 
     def report(self, study: Study, finding: Sweep) -> Report:
         """The table over seeds, or that of the trials; and which runs are not in it."""

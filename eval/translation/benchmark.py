@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.translation.jobs import plan
@@ -31,6 +32,22 @@ class Translation(Benchmark[Study, TranslationResult]):
     def collect(self, study: Study, results: Mapping[Job, Result]) -> TranslationResult:
         """The scores by beam width, see `result.collect`."""
         return collect(study, results)
+
+    def record(self, study: Study, finding: TranslationResult) -> list[Source]:
+        """One source: chrF and BLEU, their means over the beam widths and those of each."""
+        by_beam: list[tuple[dict[str, int], float, float]] = [({}, finding.chrf, finding.bleu)]
+        by_beam += [({"beam": beam}, score.chrf, score.bleu) for beam, score in finding.beams.items()]
+        records = tuple(
+            Record(score=name, value=value, unit=unit, signature=study.signature)
+            for unit, *values in by_beam
+            for name, value in zip(("chrf", "bleu"), values, strict=True)
+        )
+        settings = {"preset": study.preset.name, "setting": study.setting}
+        return [
+            Source(
+                name=study.name, file=study.pairs.path, settings=settings, seed=study.seed, records=records
+            )
+        ]
 
     def report(self, study: Study, finding: TranslationResult) -> Report:
         """The table of scores; there is no figure."""
