@@ -61,16 +61,20 @@ def source_of(kind: str) -> str:
 
 
 def foreign_kinds(tree: Any) -> set[str]:
-    """The names of foreign parts in a config or a section of it, without options after commas."""
+    """The names of foreign parts in a config or a section of it, and among options after commas."""
     if isinstance(tree, str):
-        return {tree.partition(",")[0]} if is_foreign(tree) else set()
+        name, *options = tree.split(",")
+        values = [
+            value.strip() for key, _, value in (each.partition("=") for each in options) if key.isidentifier()
+        ]
+        return {each for each in (name, *values) if is_foreign(each)}
     inner = tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, list | tuple) else ()
     return set[str]().union(*map(foreign_kinds, inner))
 
 
 def trust(kinds: Iterable[str]) -> None:
     """Allow the import of these parts, which the user named; a file that can't be read is refused when it is used."""
-    for source in {source_of(kind) for kind in kinds}:
+    for source in {source_of(each) for kind in kinds for each in (kind, *foreign_kinds(kind))}:
         with suppress(PartError):
             _trusted.add(checksum(source))
     if _trusted:

@@ -25,18 +25,12 @@ def own_function(
     Raises:
         ConfigError: If it can't be imported or called, or an option is unknown or out of bounds.
     """
-    section = registry.section(text, registry.word)
-    kind = section.pop(KIND)
+    kind = text.partition(",")[0]
     made = registry.load(kind)
     declared: Any = made.Options if isinstance(made, type) else None  # type: ignore[attr-defined]
-    types = {} if declared is None else option_types(declared)
-    for key in section:
-        if not types:
-            raise ConfigError(f"{kind} has no options: leave out {key}")
-        look_up(f"option of {kind}", key, types)
+    options = options_in(registry, text, declared)
     if declared is None:
         return made, {}
-    options = read_options(declared, section, kind)
     # A class without options needs no constructor.
     built = made() if declared is own_code.NoOptions else made(watch(options))
     if not callable(built):
@@ -44,6 +38,30 @@ def own_function(
             f"{own_code.place_of(kind)}: for a {registry.word}, expected a function or a class with __call__"
         )
     return built, to_tree(options)
+
+
+def options_in(registry: Registry, text: str, declared: type | None) -> Any:
+    """The options after the name of a function, or of a class that is called like one: `topsim,correlation=pearson`.
+
+    Args:
+        registry: What such parts are.
+        text: The name with its options.
+        declared: The class of its options; None: it has none.
+
+    Returns:
+        An instance of that class, or None.
+
+    Raises:
+        ConfigError: If an option is unknown or out of bounds.
+    """
+    section = registry.section(text, registry.word)
+    kind = section.pop(KIND)
+    types = {} if declared is None else option_types(declared)
+    for key in section:
+        if not types:
+            raise ConfigError(f"{kind} has no options: leave out {key}")
+        look_up(f"option of {kind}", key, types)
+    return None if declared is None else read_options(declared, section, kind)
 
 
 def called(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from ecsuite.eval.metrics.traits import Traits, traits_in
 from ecsuite.parts.own_code import is_foreign
-from ecsuite.parts.own_functions import own_function
+from ecsuite.parts.own_functions import options_in, own_function
 from ecsuite.parts.registry import Registry
-from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.eval.metrics.score import Metric, Score
@@ -178,19 +177,21 @@ def usual_metrics() -> list[str]:
 
 
 def load_metric(name: str) -> "Metric":
-    """Import a metric, by its name or as `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
+    """Import a metric: `topsim`, `topsim,correlation=pearson`, `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
 
     Raises:
-        ConfigError: If no metric has that name; the message suggests the nearest one.
-        UntrustedError: If it is from a file that nobody named.
+        ConfigError: If no metric has that name, or it has no such option; the message suggests the nearest one.
+        UntrustedError: If it, or one of its options, is from a file that nobody named.
     """
-    kind, comma, options = name.partition(",")
+    kind, comma, _ = name.partition(",")
     if is_foreign(kind):
         from ecsuite.eval.metrics.own_metrics import as_metric
 
         function, values = own_function(METRICS, name)
         return as_metric(function, name, values)
     metric: Metric = METRICS.load(kind)
-    if comma:
-        raise ConfigError(f"{kind} has no options: leave out {options}")
-    return metric
+    if not comma:
+        return metric
+    from ecsuite.eval.metrics.metric_options import with_options
+
+    return with_options(metric, name, options_in(METRICS, name, traits_in(metric)[0].options))

@@ -138,7 +138,10 @@ def metric(*traits: Traits) -> Callable[[Function], Function]:
 
             @wraps(function)
             def scored(corpus: Any, *arguments: Any) -> Any:
-                return [with_size(score, named[score.name], corpus) for score in function(corpus, *arguments)]
+                return [
+                    with_size(score, named[score.name.partition(",")[0]], corpus)
+                    for score in function(corpus, *arguments)
+                ]
 
         scored.traits = tuple(named.values())
         return scored  # type: ignore[no-any-return]
