@@ -76,7 +76,24 @@ def _names(command: str, parameter: str) -> Callable[[Any], Mapping[str, str]] |
     if (command, parameter) in (("new", "kind"), ("check", "kind")):
         return _templates
     kind = of_command.get(parameter, OPTIONS.get(parameter))
+    if kind == "metrics":
+        return _metrics
     return None if kind is None else lambda ctx: KINDS[kind].names()
+
+
+def _metrics(ctx: Any) -> Mapping[str, str]:
+    return KINDS["metrics"].names()
+
+
+def _options_of_metric(before: str) -> dict[str, str]:
+    """The options of the last metric in a list, as they are written after it: `correlation=`."""
+    from ecsuite.commands.part_details import options_of
+    from ecsuite.eval.metrics import METRICS
+    from ecsuite.eval.metrics.traits import traits_in
+
+    named = [name for name in before.split(",") if "=" not in name][-1:]
+    options = traits_in(METRICS.load(named[0]))[0].options if named and named[0] in METRICS.parts else None
+    return {} if options is None else {f"{each.name}=": each.about for each in options_of(options)}
 
 
 def _kinds(ctx: Any) -> dict[str, str]:
@@ -104,9 +121,10 @@ def _complete(
 ) -> list[Any]:
     """The names that begin so; in a list with commas, the last one of it."""
     before, comma, last = incomplete.rpartition(",")
+    known = {**names(ctx), **(_options_of_metric(before) if names is _metrics else {})}
     item = type(command.shell_complete(ctx, "--help")[0])  # of click, the installed one or typer's own
     return [
         item(f"{before}{comma}{name}", help=line or None)
-        for name, line in names(ctx).items()
+        for name, line in known.items()
         if name.startswith(last)
     ]

@@ -126,12 +126,7 @@ def _part(kind: str, name: str) -> dict[str, Any]:
     if is_foreign(name):
         return _own(name, registry)
     if kind == "metrics":
-        function = registry.load(name)
-        return {
-            "about": registry.lines()[name],
-            "text": _text(function),
-            "source": registry.parts[name][0],
-        }
+        return _metric(registry, name.partition(",")[0])
     part, given, made = settings_of(registry, name)
     cell = given.get("cell")
     lines = KINDS[kind].names()
@@ -148,6 +143,23 @@ def _part(kind: str, name: str) -> dict[str, Any]:
         "text": found_text,
         "options": options,
         "source": registry.parts[part][0],
+    }
+
+
+def _metric(registry: Any, name: str) -> dict[str, Any]:
+    """A metric of ours, with the traits of its scores."""
+    from ecsuite.commands.part_details import options_of
+    from ecsuite.eval.metrics.traits import traits_in
+
+    function = registry.load(name)
+    traits = traits_in(function)
+    options = traits[0].options
+    return {
+        "about": registry.lines()[name],
+        "text": _text(function),
+        "options": [] if options is None else [asdict(each) for each in options_of(options)],
+        "scores": [each.described() for each in traits],
+        "source": registry.parts[name][0],
     }
 
 
@@ -254,16 +266,15 @@ def _lines_before(details: Mapping[str, Any]) -> list[str]:
     about, text = details["about"], list(details.get("text", ()))
     if text and text[0].startswith(about):
         about = text.pop(0)
-    return [f"{details['name']} ({details['kind']}): {about}", *text]
+    scores = map(_about_score, details.get("scores", ()))
+    return [f"{details['name']} ({details['kind']}): {about}", *text, *scores]
 
 
 def _lines_after(kind: str, details: Mapping[str, Any]) -> list[str]:
-    """What stands below them: a round, what a metric answers, how the name is used and where it is from."""
+    """What stands below them: a round, how the name is used and where it is from."""
     lines = []
     if details.get("round"):
         lines += [f"A {details['round'][0].replace('round 1', 'round')}", *details["round"][1:], ""]
-    if details["kind"] == "metric":
-        lines += _direction(details["name"])
     if "use" in details:
         lines.append(f"Use it: {details['use']}")
     elif kind in USE:
@@ -286,16 +297,14 @@ def _show(before: Sequence[str], table: Table | None, after: Sequence[str], form
         print(line)
 
 
-def _direction(name: str) -> list[str]:
-    """What a metric answers, and which way is better, if it has one score of its own name."""
-    from ecsuite.eval.metrics import METRIC_OF, traits_of
-    from ecsuite.eval.metrics.traits import QUESTIONS
-
-    if name not in METRIC_OF:
-        return []
-    traits = traits_of(name)
-    better = f" ({traits.direction} is better)" if traits.direction else ""
-    return [f"Answers: {QUESTIONS[traits.question]}{better}"]
+def _about_score(score: Mapping[str, Any]) -> str:
+    """What is known of a score before it is computed."""
+    title = f", {score['title']}" if score["title"] else ""
+    better = f" ({score['direction']} is better)." if score["direction"] else ""
+    high = f" {score['high'][0].upper()}{score['high'][1:]}." if score["high"] else ""
+    size = score["depends_on_size"]
+    number = f" Its signature has the number of messages: {size}." if size else ""
+    return f"{score['name']}{title}: {score['question']}{better}{high}{number}"
 
 
 def _with_option(details: Mapping[str, Any]) -> str:

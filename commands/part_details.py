@@ -58,6 +58,8 @@ def described(hint: Any) -> str:
         return f"a {inner.word}"
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
+        if text := next((meta.description for meta in arguments[1:] if getattr(meta, "description", "")), ""):
+            return str(text)
         bounds = [text for meta in arguments[1:] if isinstance(meta, msgspec.Meta) for text in _bounds(meta)]
         return ", ".join([described(arguments[0]), *bounds])
     if origin is typing.Literal:

@@ -18,7 +18,7 @@ from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.sweeps.jobs import Metric
 from ecsuite.formats.reading import read_as
 from ecsuite.jobs.job import Context, Job, Location, job_function
-from ecsuite.parts.own_code import is_foreign
+from ecsuite.parts.own_code import foreign_kinds
 from ecsuite.runtime.errors import ConfigError
 
 VERSION = 1
@@ -116,7 +116,7 @@ class Label:
 
 def is_job(metric: str) -> bool:
     """Whether a metric is a job of its own: it trains nothing, asks no agents, and is none of the user's."""
-    return not is_foreign(metric.partition(",")[0]) and not traits_of_metric(metric).is_asked_for
+    return not foreign_kinds(metric) and not traits_of_metric(metric).is_asked_for
 
 
 def plan_member(

@@ -1,6 +1,10 @@
 """Harris's articulation scheme: boundaries and segments of messages, with a shuffled control."""
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
+from msgspec import Meta
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Options, Score, unscored
@@ -17,6 +21,14 @@ LEVELS = 24
 """Table entries per symbol that one segmentation counts, measured as a mean over several languages."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HasOptions:
+    """How messages are cut into segments."""
+
+    threshold: Annotated[float, Meta(ge=0, le=64)] = THRESHOLD
+    """Increase of the branching entropy, in bits, above which there is a boundary."""
+
+
 HAS = Traits(
     name="has",
     about="word boundaries per message",
@@ -27,6 +39,7 @@ HAS = Traits(
     chance="shuffled symbols",
     least_messages=5000,
     depends_on_size="branching entropies are counted over all messages",
+    options=HasOptions,
     details={
         "segments": "different segments",
         "segment_length": "mean symbols of a segment",
@@ -36,7 +49,7 @@ HAS = Traits(
 
 
 @metric(HAS)
-def has(corpus: Corpus, options: Options) -> list[Score]:
+def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> list[Score]:
     """Harris's articulation scheme: boundaries per message, Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 
     The mean number of boundaries inside a message (see `segmentation.boundaries`) at a threshold of 0.8 bits. The
@@ -50,15 +63,15 @@ def has(corpus: Corpus, options: Options) -> list[Score]:
 
     Undefined if every message is empty; 0 if no message has three symbols.
     """
-    how = {"threshold": f"{THRESHOLD:g}", "starts": "all", "eos": "strip"}
+    how = {"threshold": f"{own.threshold:g}", "starts": "all", "eos": "strip"}
     score = unscored(HAS, **how)
     content, _ = corpus.reindexed()
     if not len(content.values):
         return [score(value=None, reason="every message is empty")]
-    value, num_segments, length = _figures(content, THRESHOLD)
+    value, num_segments, length = _figures(content, own.threshold)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        return np.array(_figures(content.take(rows), THRESHOLD))
+        return np.array(_figures(content.take(rows), own.threshold))
 
     (found, shuffled_segments, shuffled_length) = resample(
         statistic,
@@ -67,7 +80,7 @@ def has(corpus: Corpus, options: Options) -> list[Score]:
         seed=options.seed,
         work=LEVELS * len(content.values),
         bounds=(0.0, float(max(0, content.lengths.max() - 2))),
-        null=lambda rng: np.array(_figures(shuffle_symbols(content, rng), THRESHOLD)),
+        null=lambda rng: np.array(_figures(shuffle_symbols(content, rng), own.threshold)),
     )
     details = {
         "segments": num_segments,

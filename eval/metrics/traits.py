@@ -107,6 +107,17 @@ class Traits:
         """Whether the metric is computed only if it is named."""
         return self.trains or self.by_name_only or self.needs_agents
 
+    def described(self) -> dict[str, Any]:
+        """What `ecsuite list metric` says of a score, JSON-ready."""
+        names = ("name", "about", "title", "high", "direction", "version", "bounds", "chance", "needs")
+        more = ("least_messages", "depends_on_size", "trains", "details")
+        known = {name: getattr(self, name) for name in (*names, *more)}
+        return known | {
+            "question": QUESTIONS[self.question],
+            "needs": list(self.needs),
+            "details": dict(self.details),
+        }
+
     def size(self, num_messages: int) -> int:
         """How many of the messages of a corpus the value is of."""
         return min(num_messages, self.most_messages or num_messages)

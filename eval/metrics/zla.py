@@ -1,8 +1,10 @@
 """Zipf's law of abbreviation: are frequent units short?"""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Meta
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.has import LEVELS, THRESHOLD, shuffle_symbols
@@ -12,6 +14,17 @@ from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.distributions import average_ranks
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ZlaOptions:
+    """How units are found, and what of them is correlated."""
+
+    threshold: Annotated[float, Meta(ge=0, le=64)] = THRESHOLD
+    """Increase of the branching entropy, in bits, above which a segment ends."""
+    correlation: Literal["spearman", "pearson"] = "spearman"
+    """Of frequency and length, over different units."""
+
 
 ZLA_MESSAGES = Traits(
     name="zla_messages",
@@ -24,6 +37,7 @@ ZLA_MESSAGES = Traits(
     bounds=(-1.0, 1.0),
     chance="shuffled symbols",
     depends_on_size="more messages recur, and more different ones are counted",
+    options=ZlaOptions,
 )
 ZLA_SEGMENTS = replace(
     ZLA_MESSAGES,
@@ -35,7 +49,7 @@ ZLA_SEGMENTS = replace(
 
 
 @metric(ZLA_SEGMENTS, ZLA_MESSAGES)
-def zla(corpus: Corpus, options: Options) -> list[Score]:
+def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> list[Score]:
     """Zipf's law of abbreviation: Zipf (1935); for segments Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 
     Spearman's correlation of the frequency and the length (number of symbols) of units, over the distinct units: for
@@ -47,16 +61,17 @@ def zla(corpus: Corpus, options: Options) -> list[Score]:
     that of a score at most as high. Undefined if all units have the same length or the same frequency.
     """
     content, _ = corpus.reindexed()
+    how = {} if own.correlation == "spearman" else {"corr": own.correlation}
     scores = {
-        "segments": unscored(ZLA_SEGMENTS, units="has", threshold=f"{THRESHOLD:g}", eos="strip"),
-        "messages": unscored(ZLA_MESSAGES, units="messages", eos="strip"),
+        "segments": unscored(ZLA_SEGMENTS, units="has", threshold=f"{own.threshold:g}", **how, eos="strip"),
+        "messages": unscored(ZLA_MESSAGES, units="messages", **how, eos="strip"),
     }
     if not len(content.values):
         return [score(value=None, reason="every message is empty") for score in scores.values()]
 
     def figures(messages: Ragged) -> Floats:
-        parts = segments(messages, boundaries(messages, THRESHOLD))
-        return np.array([_correlation(parts), _correlation(messages)])
+        parts = segments(messages, boundaries(messages, own.threshold))
+        return np.array([_correlation(parts, own.correlation), _correlation(messages, own.correlation)])
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         return figures(content.take(rows))
@@ -81,11 +96,12 @@ def zla(corpus: Corpus, options: Options) -> list[Score]:
     ]
 
 
-def _correlation(units: Ragged) -> float:
-    """Spearman's correlation of frequency and length over the distinct units; NaN if either is constant."""
+def _correlation(units: Ragged, kind: Literal["spearman", "pearson"]) -> float:
+    """The correlation of frequency and length over the distinct units; NaN if either is constant."""
     label = row_labels(units)
     _, first, frequency = np.unique(label, return_index=True, return_counts=True)
     length = units.lengths[first]
     if len(length) < 2 or not np.ptp(length) or not np.ptp(frequency):
         return float("nan")
-    return float(np.clip(np.corrcoef(average_ranks(frequency), average_ranks(length))[0, 1], -1, 1))
+    pair = [frequency, length] if kind == "pearson" else [average_ranks(frequency), average_ranks(length)]
+    return float(np.clip(np.corrcoef(*pair)[0, 1], -1, 1))

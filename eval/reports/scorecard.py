@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import METRICS, load_metric, metric_names, traits_of_metric
+from ecsuite.eval.metrics import load_metric, metric_names, traits_of_metric
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Metric, Options, Score
@@ -32,6 +32,7 @@ from ecsuite.eval.statistics.counting import (
 )
 from ecsuite.eval.statistics.message_labels import message_labels_kept
 from ecsuite.files.format_numbers import with_format
+from ecsuite.parts.own_code import foreign_kinds
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 from ecsuite.tables.table import Table, as_frame
@@ -194,9 +195,7 @@ def score_corpus(
     """
     options = options or Options()
     metrics = {name: _load(name) for name in metric_names(names)}
-    alone = frozenset(
-        name for name in metrics if name not in METRICS.parts or traits_of_metric(name).is_asked_for
-    )
+    alone = frozenset(name for name in metrics if foreign_kinds(name) or traits_of_metric(name).is_asked_for)
     for name, metric in metrics.items():
         if traits_of_metric(name).needs_agents:
             metrics[name] = _asking(name, metric, run)

@@ -209,7 +209,7 @@ def _height(
 
 
 def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
-    """The line of a score; XferBench has others with the scores of its preset's references and its limits."""
+    """The line of a score, and one of its options; XferBench has others with references and its limits."""
     arrow = ARROWS[conclusion.direction]
     if conclusion.question == "transfer":
         value = "" if score.value is None else shown(score.value)
@@ -223,15 +223,17 @@ def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
             (best, low), (worst, high) = anchors[0], anchors[-1]
             lines.append(Text(f"    for comparison: {best} {low:.3f} … {worst} {high:.3f}", "dim"))
         return [*lines, *([Text(f"    {limits}", "dim")] if limits else [])]
+    name, comma, options = score.name.partition(",")
+    below = [Text(f"    {options}", "dim")] if comma else []
     if score.value is None:
-        return [Text(f"  {set_cell_size(score.name, _NAME - 2)}    none  {score.reason}", "dim")]
+        return [Text(f"  {set_cell_size(name, _NAME - 2)}    none  {score.reason}", "dim"), *below]
     if conclusion.question == "sizes":
         return [Text(f"{set_cell_size(f'  {score.name}', _SIZE_NAME)}{shown(score.value):>{_VALUE}}")]
     interval = "" if score.ci95 is None else " … ".join(map(shown, score.ci95))
     chance = None if score.chance is None else score.chance.level
     style = "dim" if conclusion.relation == "equal" else ""
     cells = (interval, "" if chance is None else shown(chance), conclusion.word)
-    return [_row(f"  {score.name}", shown(score.value), arrow, *cells, style)]
+    return [_row(f"  {name}", shown(score.value), arrow, *cells, style), *below]
 
 
 def _row(name: str, value: str, arrow: str, interval: str, chance: str, conclusion: str, style: str) -> Text:

@@ -91,7 +91,15 @@ class Metric:
                 "draws": resampling.VERSION,
             }
         version = traits_of_metric(self.name).version
-        return {"name": self.name, "version": version, "draws": resampling.VERSION}
+        own = {
+            each: own_code.checksum(own_code.source_of(each)) for each in own_code.foreign_kinds(self.name)
+        }
+        return {
+            "name": self.name,
+            "version": version,
+            "draws": resampling.VERSION,
+            **({"code": own} if own else {}),
+        }
 
 
 def _label_of_score(*, metric: Metric, game: str, **_: Any) -> str:
