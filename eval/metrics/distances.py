@@ -157,7 +157,7 @@ def set_euclidean(first: Ints, second: Ints, common: Ints) -> Floats:
 
 def set_cosine(first: Ints, second: Ints, common: Ints) -> Floats:
     """One minus the cosine of vectors of zeros and ones, to nine decimals; 1 where one is empty."""
-    return np.round(1.0 - common / np.sqrt(np.maximum(1, first * second)), 9)
+    return np.asarray(np.round(1.0 - common / np.sqrt(np.maximum(1, first * second)), 9))
 
 
 def jaccard_distance(sets: Ragged) -> Distance:

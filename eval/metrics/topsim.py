@@ -4,17 +4,14 @@ The value depends on both distances, their normalisation and the treatment of EO
 each of these, so all of them are in the signature.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.eval.metrics.distances import (
-    Distance,
-    cosine_distance,
-    edit_distance,
-    hamming_distance,
-    jaccard_distance,
-)
+from ecsuite.eval.metrics.metric_options import unusual
 from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.topsim_options import Compared, TopsimOptions
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.chance import of_draws
@@ -25,9 +22,7 @@ from ecsuite.eval.statistics.counting import (
     concept_sets,
     first_rows,
     flat,
-    has_attributes,
     meaning_codes,
-    narrow_content,
     num_labels,
     row_labels,
 )
@@ -60,17 +55,22 @@ TOPSIM = Traits(
     bounds=BOUNDS,
     chance="shuffled meanings",
     needs=("meanings",),
+    options=TopsimOptions,
 )
 
 
 @metric(TOPSIM)
-def topsim(corpus: Corpus, options: Options) -> list[Score]:
+def topsim(corpus: Corpus, options: Options, own: TopsimOptions = TopsimOptions()) -> list[Score]:
     """Spearman's correlation between the distances of meanings and the distances of their messages.
 
     Brighton and Kirby (2006); for trained agents Lazaridou et al. (2018), https://arxiv.org/abs/1804.03984.
     Distances: messages (without EOS): edit distance divided by the mean of the two lengths; attribute values:
     number of different values (Hamming); features: cosine distance; corpora with concepts only: Jaccard distance
     of the sets of concepts. Range -1 to 1; 1 if both distances rank the pairs identically.
+
+    Options have other distances, Pearson's correlation, one attribute, and partial correlations: those of what least
+    squares on the distances held fixed leave of both, which the null distribution shuffles, too (Legendre 2000,
+    "Comparison of permutation methods for the partial correlation and partial Mantel tests").
 
     All pairs of messages are used where at most 1,000 messages differ, in themselves or in their meaning: equal ones
     are counted, and not compared. Of other corpora 500,000 pairs are drawn.
@@ -81,20 +81,28 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
     correlation does not hold. The null distribution shuffles meanings over messages and uses all pairs; for more than
     1,000 messages it uses 1,000 of them, drawn at random, and is then slightly too wide.
 
-    Undefined for fewer than three messages and if all distances are equal.
+    Undefined for fewer than three messages, if all distances are equal, and if those held fixed determine one.
     """
+    if own.attribute != "each":
+        return [_score(corpus, options, own)]
+    number = 1 if corpus.meanings is None else flat(corpus.meanings).shape[1]
+    every = [replace(own, attribute=attribute) for attribute in range(number)]
+    return [replace(_score(corpus, options, each), name=f"{TOPSIM.name}{unusual(each)}") for each in every]
+
+
+def _score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
+    """The score of all attributes together, or of one."""
     num_rows = len(corpus.messages)
     is_large = num_rows > NUM_ROWS_ALL_PAIRS
-    meaning, meaning_distance = _meaning_distance(corpus)
-    groups = _few_groups(corpus) if is_large and not isinstance(meaning_distance, str) else None
+    compared = Compared.of(corpus, own)
+    groups = _few_groups(corpus) if is_large and compared.reason is None and compared.is_of_sets else None
     is_drawn = is_large and groups is None
     which = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if is_drawn else {"pairs": "all"}
-    how = {"dist": "lev/mean", "mdist": meaning, "eos": "strip", **which}
-    score = unscored(TOPSIM, **how)
-    if isinstance(meaning_distance, str):
-        return [score(value=None, reason=meaning_distance)]
+    score = unscored(TOPSIM, **own.settings(compared.meaning), eos="strip", **which)
+    if compared.reason is not None:
+        return score(value=None, reason=compared.reason)
     if num_rows < 3:
-        return [score(value=None, reason="fewer than three messages")]
+        return score(value=None, reason="fewer than three messages")
 
     rng = np.random.default_rng(options.seed)
     rows = np.arange(num_rows)
@@ -102,14 +110,13 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
         rows, pairs = first_rows(groups, num_labels(groups)), Pairs.of_groups(np.bincount(groups))
     else:
         pairs = Pairs.drawn(num_rows, NUM_SAMPLED_PAIRS, rng) if is_drawn else Pairs.all_of(num_rows)
-    message_distance = edit_distance(narrow_content(corpus))
-    distances = [
-        distance(rows[pairs.left], rows[pairs.right]) for distance in (message_distance, meaning_distance)
-    ]
-    for own, what in zip(distances, ("messages", "meanings"), strict=True):
-        if np.ptp(own) == 0:
-            return [score(value=None, reason=f"all distances between {what} are equal")]
-    x, y = map(pairs.standard_ranks, distances)
+    distances = compared.distances(rows[pairs.left], rows[pairs.right])
+    for between, what in zip(distances, ("messages", "meanings"), strict=False):
+        if np.ptp(between) == 0:
+            return score(value=None, reason=f"all distances between {what} are equal")
+    x, y = compared.standard(pairs, distances)
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return score(value=None, reason="what is held fixed determines the distances")
     value = pairs.correlation(x, y)
     details = {"num_pairs": len(x) if pairs.times is None else int(pairs.times.sum())}
     if not is_large:
@@ -120,10 +127,7 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
     else:
         num_shuffled = NUM_ROWS_ALL_PAIRS
         drawn, some = np.sort(rng.permutation(num_rows)[:num_shuffled]), Pairs.all_of(num_shuffled)
-        u, v = (
-            some.standard_ranks(distance(drawn[some.left], drawn[some.right]))
-            for distance in (message_distance, meaning_distance)
-        )
+        u, v = compared.standard(some, compared.distances(drawn[some.left], drawn[some.right]))
         if groups is None:
             influence = Influence.of(some, u, v, np.ones(num_shuffled, np.int64))
         else:
@@ -133,21 +137,7 @@ def topsim(corpus: Corpus, options: Options) -> list[Score]:
         interval = max(BOUNDS[0], value - half_width), min(BOUNDS[1], value + half_width)
         null = _null(u, v, num_shuffled, rng)
     chance = of_draws(null, seed=options.seed, bounds=BOUNDS, num_rows=num_shuffled)
-    return [score(value=value, ci95=interval, chance=chance, details=details)]
-
-
-def _meaning_distance(corpus: Corpus) -> tuple[str, Distance | str]:
-    """The name and the function of the distance for this type of meanings, or the reason for having none."""
-    if corpus.meanings is not None and has_attributes(corpus.meanings):
-        return "hamming", hamming_distance(flat(corpus.meanings))
-    if corpus.meanings is not None:
-        features = flat(corpus.meanings)
-        is_finite = bool(np.isfinite(features).all())
-        return "cosine", cosine_distance(features) if is_finite else "a feature is not finite"
-    concepts = concept_sets(corpus)
-    if concepts is not None:
-        return "jaccard", jaccard_distance(concepts)
-    return "none", "the corpus has neither meanings nor concepts"
+    return score(value=value, ci95=interval, chance=chance, details=details)
 
 
 def _few_groups(corpus: Corpus) -> Ints | None:

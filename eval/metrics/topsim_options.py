@@ -1,6 +1,6 @@
 """What topographic similarity compares: its options, and the distances that they name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -13,6 +13,7 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics import distances
 from ecsuite.eval.metrics.distances import Distance, Divisor
 from ecsuite.eval.statistics.counting import (
+    Floats,
     Ints,
     attribute_codes,
     concept_sets,
@@ -20,6 +21,7 @@ from ecsuite.eval.statistics.counting import (
     has_attributes,
     narrow_content,
 )
+from ecsuite.eval.statistics.pair_correlation import Pairs
 from ecsuite.runtime.errors import ConfigError, PartError, unknown_name
 
 EDITS: dict[str, tuple[str, Divisor]] = {
@@ -99,6 +101,22 @@ class Compared:
     """Between meanings."""
     fixed: tuple[Distance, ...] = ()
     """What is held fixed."""
+    is_of_sets: bool = True
+    """Whether messages are equal in all that is compared if they, and their attributes or sets of concepts, are."""
+    is_ranked: bool = True
+    """Whether ranks are correlated."""
+
+    def distances(self, left: Ints, right: Ints) -> list[Floats]:
+        """Of pairs of messages, (num_pairs,) each: between messages, between meanings, and those held fixed."""
+        assert self.messages is not None and self.meanings is not None
+        return [each(left, right) for each in (self.messages, self.meanings, *self.fixed)]
+
+    def standard(self, pairs: Pairs, distances: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """What is correlated, both with mean 0 and variance 1; NaN if what is held fixed determines it."""
+        standardised = pairs.standard_ranks if self.is_ranked else pairs.standardised
+        x, y = map(standardised, distances[:2])
+        fixed = [standardised(each) for each in distances[2:] if np.ptp(each) > 0]
+        return (pairs.residuals(x, fixed), pairs.residuals(y, fixed)) if fixed else (x, y)
 
     @classmethod
     def of(cls, corpus: Corpus, options: TopsimOptions) -> "Compared":
@@ -130,6 +148,8 @@ class Compared:
             messages=message_distance(corpus, options.message_distance),
             meanings=meanings,
             fixed=tuple(fixed),
+            is_of_sets=corpus.meanings is not None or options.meaning_distance in (*OF_SETS, "auto"),
+            is_ranked=options.correlation == "spearman",
         )
 
 

@@ -6,6 +6,7 @@ variance 1 over the pairs.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +62,24 @@ class Pairs:
         middle -= middle @ totals / totals.sum()
         middle /= math.sqrt(middle**2 @ totals / totals.sum())
         return np.asarray(middle[number])
+
+    def standardised(self, values: Floats) -> Floats:
+        """Values with mean 0 and variance 1: their mean product is Pearson's correlation."""
+        centred = values - self.mean(values)
+        return np.asarray(centred / math.sqrt(self.mean(centred**2)))
+
+    def residuals(self, values: Floats, fixed: Sequence[Floats]) -> Floats:
+        """What least squares on other variables leaves, with variance 1; NaN if that is nothing.
+
+        Args:
+            values: With mean 0 and variance 1, as the others, (num_pairs,).
+            fixed: The other variables.
+        """
+        table = np.stack(fixed, axis=1)
+        weighted = table if self.times is None else table * self.times[:, None]
+        left = values - table @ np.linalg.lstsq(weighted.T @ table, weighted.T @ values)[0]
+        variance = self.mean(left**2)
+        return np.asarray(left / math.sqrt(variance)) if variance > 1e-12 else np.full(len(left), np.nan)
 
     def mean(self, values: Floats) -> float:
         """The mean over all pairs of rows."""
