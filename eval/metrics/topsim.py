@@ -11,7 +11,7 @@ import numpy as np
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.metric_options import unusual
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.topsim_options import Compared, TopsimOptions
+from ecsuite.eval.metrics.topsim_options import USUAL, Compared, TopsimOptions
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.chance import of_draws
@@ -60,7 +60,7 @@ TOPSIM = Traits(
 
 
 @metric(TOPSIM)
-def topsim(corpus: Corpus, options: Options, own: TopsimOptions = TopsimOptions()) -> list[Score]:
+def topsim(corpus: Corpus, options: Options, own: TopsimOptions = USUAL) -> list[Score]:
     """Spearman's correlation between the distances of meanings and the distances of their messages.
 
     Brighton and Kirby (2006); for trained agents Lazaridou et al. (2018), https://arxiv.org/abs/1804.03984.

@@ -82,6 +82,10 @@ class TopsimOptions:
         }
 
 
+USUAL = TopsimOptions()
+"""Without options."""
+
+
 def _plain(name: str) -> str:
     """The name of a distance of a user's file, without the file."""
     return name.rpartition(":")[2]
