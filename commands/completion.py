@@ -121,7 +121,9 @@ def _complete(
 ) -> list[Any]:
     """The names that begin so; in a list with commas, the last one of it."""
     before, comma, last = incomplete.rpartition(",")
-    known = {**names(ctx), **(_options_of_metric(before) if names is _metrics else {})}
+    known = names(ctx)
+    if names is _metrics and not any(name.startswith(last) for name in known):
+        known = _options_of_metric(before)  # which imports the metric
     item = type(command.shell_complete(ctx, "--help")[0])  # of click, the installed one or typer's own
     return [
         item(f"{before}{comma}{name}", help=line or None)

@@ -21,6 +21,7 @@ LINES = {
     "ecsuite train-game disc_tiny --channel g": ["gumbel"],
     "ecsuite train-game disc_tiny --device c": ["cpu", "cuda"],
     "ecsuite score runs/a --metrics topsim,po": ["topsim,posdis"],
+    "ecsuite score runs/a --metrics posdis,topsim,corr": ["posdis,topsim,correlation="],
     "ecsuite score runs/a --protocol st": ["strict"],
     "ecsuite score runs/a --targ": ["--targets"],
     "ecsuite icy paper/icy_table1": [f"paper/icy_table{number}" for number in (10, 15, 16, 17, 18)],
@@ -36,7 +37,7 @@ LINES = {
     "ecsuite new chan": ["channel"],
     "ecsuite score runs/": [],
 }
-SLOW = ("--grammar", "new chan")
+SLOW = ("--grammar", "new chan", "topsim,corr")
 """What imports numpy."""
 
 

@@ -48,9 +48,19 @@ def test_details_of_a_part_are_its_options(ecsuite, as_json):
 
 
 def test_details_of_a_metric_say_which_way_is_better(ecsuite):
-    assert "Answers: Is it compositional? (higher is better)\n" in ecsuite("list", "metric", "topsim")[1]
-    assert "Answers: Is it natural-like (lengths, segments)?\n" in ecsuite("list", "metric", "has")[1]
-    assert "Answers" not in ecsuite("list", "metric", "elcc")[1]
+    code, out, _ = ecsuite("list", "metric", "topsim,correlation=pearson")
+    told = " ".join(out.split())
+    assert code == 0 and "topographic similarity: Is it compositional? (higher is better)" in told
+    assert "1 if both distances rank all pairs of messages alike" in told and "spearman, pearson" in told
+    told = " ".join(ecsuite("list", "metric", "has")[1].split())
+    assert "has, Harris's articulation scheme: Is it natural-like (lengths, segments)? Far above" in told
+    assert "Its signature has the number of messages: branching entropies" in told
+
+
+def test_traits_of_every_score_of_a_metric_are_in_json(as_json):
+    segments, messages = as_json("list", "metric", "zla")["scores"]
+    assert (segments["name"], messages["name"]) == ("zla_segments", "zla_messages")
+    assert messages["direction"] == "lower" and messages["depends_on_size"]
 
 
 def test_a_game_is_told_in_twenty_lines_with_one_round(ecsuite, as_json):

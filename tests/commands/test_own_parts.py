@@ -121,7 +121,8 @@ def test_a_metric_may_be_a_class_with_options(ecsuite, tmp_path):
         ("./own.py:Ratio,bass=2", "unknown option of ./own.py:Ratio 'bass'; did you mean 'base'?"),
         ("./own.py:Ratio,base=0", "./own.py:Ratio.base: expected int >= 1, got 0"),
         ("./own.py:plain,base=2", "./own.py:plain has no options: leave out base"),
-        ("topsim,base=2", "topsim has no options: leave out base=2"),
+        ("posdis,base=2", "posdis has no options: leave out base"),
+        ("topsim,base=2", "unknown option of topsim 'base'; choices: meaning_distance"),
         ("base=2,topsim", "base=2,topsim: expected a name before the option base=2"),
         (
             "./own.py:needy",
