@@ -35,9 +35,9 @@ def noisy_corpus(num_words, num_concepts, num_rows=800, share=0.5, **more):
 
 CORPORA = {
     "perfect": corpus_of([[i % 17 + 1] for i in range(200)], [[i % 17] for i in range(200)]),
-    "narrow": noisy_corpus(15, 50),
-    "quantized": noisy_corpus(64, 50),
-    "wide": noisy_corpus(300, 50, num_rows=900, share=0.1),
+    "narrow": noisy_corpus(8, 20),
+    "quantized": noisy_corpus(24, 20),
+    "wide": noisy_corpus(80, 20, num_rows=900, share=0.1),
     "many concepts": noisy_corpus(150, 90, num_rows=3_000),
     "one of each": corpus_of([[1]], [[0]]),
 }
@@ -58,7 +58,7 @@ def figures(monkeypatch):
     [pytest.param(name, marks=pytest.mark.slow) if name == "many concepts" else name for name in CORPORA],
 )
 def test_labels_do_not_overlap(figures, draw, name):
-    draw(CORPORA[name])
+    draw(CORPORA[name], max_words=24)
     assert_readable(figures[0])
 
 
@@ -97,28 +97,28 @@ def test_rare_words_are_counted_not_drawn(figures):
     draw_translation(CORPORA["narrow"], max_words=3)
     draw_heatmap(CORPORA["narrow"], max_words=3)
     for figure in figures:  # pairs are always there
-        assert len(figure.axes[0].get_yticklabels()) == 15 and "more words" not in figure.get_suptitle()
+        assert len(figure.axes[0].get_yticklabels()) == 8 and "more words" not in figure.get_suptitle()
     draw_heatmap(CORPORA["wide"], max_words=10)
     num_words = len(CORPORA["wide"].reindexed()[1])
-    assert f"\n… and {num_words - 50:,} more words" in figures[2].get_suptitle()
+    assert f"\n… and {num_words - 20:,} more words" in figures[2].get_suptitle()
 
 
 def test_too_many_concepts_are_counted_not_drawn(figures, monkeypatch):
-    monkeypatch.setattr(translation_drawing, "MAX_ROWS", 20)
+    monkeypatch.setattr(translation_drawing, "MAX_ROWS", 10)
     draw_translation(CORPORA["quantized"])
     draw_heatmap(CORPORA["quantized"])
     for figure in figures:
         assert_readable(figure)
-        assert "… and 30 more concepts" in figure.get_suptitle()
-    assert "… and 44 more words\n" in figures[1].get_suptitle()
+        assert "… and 10 more concepts" in figure.get_suptitle()
+    assert "… and 14 more words\n" in figures[1].get_suptitle()
 
 
 def test_heatmap_has_the_pairs_on_its_diagonal(figures):
     draw_heatmap(CORPORA["quantized"])
     shares = figures[0].axes[0].collections[0].get_array()
     diagonal = shares.diagonal()
-    assert shares.shape == (64, 50) and 20 < diagonal.min() and shares.max() <= 100
-    assert (diagonal > 3 * shares[:50].mean(axis=1)).all()
+    assert shares.shape == (24, 20) and 20 < diagonal.min() and shares.max() <= 100
+    assert (diagonal > 3 * shares[:20].mean(axis=1)).all()
 
 
 def test_empty_messages(tmp_path):

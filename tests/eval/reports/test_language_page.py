@@ -27,8 +27,8 @@ RNG = np.random.default_rng(0)
 CORPORA = {
     "shapes": shapes(),
     "long": Corpus(
-        [RNG.integers(1, 400, length).tolist() for length in RNG.integers(0, 40, 99)],
-        meanings=RNG.integers(0, 9, (99, 8)),
+        [RNG.integers(1, 400, length).tolist() for length in RNG.integers(0, 40, 12)],
+        meanings=RNG.integers(0, 9, (12, 8)),
     ),
     "words": Corpus.from_strings(["$x_ extraordinarily two", "數 b"] * 5),
     "one": Corpus([[1]]),
