@@ -151,7 +151,8 @@ def as_svg(figure: "Figure", title: str, description: str) -> str:
         title: Its name, for readers who do not see it.
         description: What it shows, in words.
     """
-    text = _rendered(figure, "svg", transparent=True, **{"svg.fonttype": "none"}).decode()
+    settings = {"svg.fonttype": "none", "svg.hashsalt": title}  # ids that no other figure of the page has
+    text = _rendered(figure, "svg", transparent=True, **settings).decode()
     text = re.sub(r"<(metadata|style).*?</\1>", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r' style="([^"]*)"', _attributes, text)
     text = re.sub(r'<g id="[^"]*"', "<g", text)
