@@ -187,6 +187,9 @@ def _score_collection(
     from ecsuite.eval.collections.members import members_of
     from ecsuite.eval.collections.report import report
     from ecsuite.eval.collections.study import CollectionStudy
+    from ecsuite.eval.comparison.over_seeds import is_one_game
+    from ecsuite.eval.records.documents import sources_of
+    from ecsuite.eval.reports import seed_means
 
     members = tuple(members_of(corpora))
     study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)
@@ -202,7 +205,12 @@ def _score_collection(
     found_scores = options.run(lambda runner: replace(benchmark, runs=runs).measure(study, runner))
     for each in found_scores if scored.is_whole else ():
         keep_scores(each.member.path, each.card, lambda text: print(text, file=sys.stderr))
+    content = {"corpora": [each.to_json() for each in found_scores]}
+    sources = sources_of(options.out or Path("scores.json"), content)
     found = report(found_scores)
+    if is_one_game(sources):
+        of_seeds = seed_means.report(sources)
+        found = replace(of_seeds, data={**found.data, **of_seeds.data})
     if plot is not None and found.draw is None:
         print(f"{plot}: not drawn: no score differs between the corpora", file=sys.stderr)
     found.publish(

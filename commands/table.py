@@ -38,7 +38,7 @@ def table(
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
     from ecsuite.eval.records.reading import read_runs
     from ecsuite.eval.reports import failed_runs
-    from ecsuite.eval.sweeps.means_table import means_table
+    from ecsuite.eval.sweeps.means_table import means_table, noise_notes
     from ecsuite.eval.sweeps.tables import make_table
 
     sources = read_runs(runs)
@@ -62,4 +62,4 @@ def table(
     if as_json:
         print_json(with_format("result", found.to_json()))
     else:
-        publish([means_table(found)], form)
+        publish([means_table(found)], form, noise_notes(sources, found.figures))

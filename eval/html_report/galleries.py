@@ -1,7 +1,6 @@
 """The figures of the page: learning curves, scores by settings, and two scores, each by one of its names."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 from ecsuite.eval.figures.canvas import as_svg
 from ecsuite.eval.figures.curves import Curve
 from ecsuite.eval.html_report.comparing import ScoreAbout
+from ecsuite.eval.records.logs import read_evaluations
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.correlation import spearman
 from ecsuite.eval.sweeps import pictures
@@ -110,13 +110,11 @@ def _in_words(line: Curve) -> str:
 
 def _measures(folder: Any) -> list[str]:
     """The measures in the first evaluation of a run."""
-    with (folder / "log.jsonl").open("rb") as file:
-        try:
-            entry = json.loads(file.readline())
-        except ValueError:
-            return []
-    sections = [entry.get(name) for name in ("valid", "metrics")] if isinstance(entry, dict) else []
-    names = dict.fromkeys(name for section in sections if isinstance(section, Mapping) for name in section)
+    try:
+        sections = read_evaluations(folder)[0].sections
+    except ConfigError:
+        return []
+    names = dict.fromkeys(name for section in ("valid", "metrics") for name in sections.get(section, ()))
     first = [name for name in FIRST_MEASURES if name in names]
     return [*first, *(name for name in names if name not in first)][:MOST]
 

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ecsuite.eval.figures.canvas import ink_on
+from ecsuite.eval.records.logs import read_log
 from ecsuite.eval.reports.languages import Language, Message, Usage, sparkline, thinned
-from ecsuite.eval.reports.learning_curves import read_log
 from ecsuite.eval.reports.tiles import PALE, symbol_colours
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import Cell, nothing, text

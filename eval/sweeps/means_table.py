@@ -1,5 +1,9 @@
 """Figures over settings as a table: a row for each combination, the best figure of each column marked."""
 
+from collections.abc import Sequence
+from typing import Any
+
+from ecsuite.eval.records.source import Source
 from ecsuite.eval.sweeps import tables
 from ecsuite.tables.cells import COUNTED, Cell, estimate, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
@@ -39,6 +43,28 @@ def means_table(means: tables.Table) -> Table:
         )
         rows.append(row_of(*map(text, each.settings), runs, *cells))
     return Table(columns=columns, rows=rows)
+
+
+def noise_notes(sources: Sequence[Source], figures: Sequence[str]) -> list[str]:
+    """Whether measures of agents were taken with the noise of the channel, where the channel of a run has some."""
+    measures = {name for source in sources for name in source.measures if name in figures}
+    states = {
+        bool(_setting(source, "evaluation.noise"))
+        for source in sources
+        if source.is_run and (_setting(source, "channel.noise") or _setting(source, "channel.noise.kind"))
+    }
+    if not measures or not states:
+        return []
+    words = "of some runs with the noise of the channel, of others without it (evaluation.noise)"
+    if states == {True}:
+        words = "with the noise of the channel"
+    elif states == {False}:
+        words = "without the noise of the channel, which is in training alone (evaluation.noise)"
+    return [f"{', '.join(name for name in figures if name in measures)}: {words}."]
+
+
+def _setting(source: Source, key: str) -> Any:
+    return source.settings[key] if key in source.settings else source.config.get(key)
 
 
 def setting_heading(name: str) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ the finished trials had then. These medians are known when a trial is begun and 
 pruning needs no word from elsewhere while a run is trained: it is the same in this process, in Slurm and in Ray.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +15,14 @@ from typing import Any
 from safetensors import safe_open
 from safetensors.numpy import save
 
+from ecsuite.eval.records.logs import evaluations
 from ecsuite.eval.sweeps.jobs import VERSION, needs_of, packed
+from ecsuite.games.run_log import LOG
 from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.job import Context, Location, Outcome, job_function
 
 LEAST_RUNS = 4
 """Least earlier runs with which a run is compared."""
-LOG = "log.jsonl"
-"""The file of a run folder with its evaluations."""
 UNJUDGED = 0.25
 """Share of the steps of a training in which no run is ended: early figures say little."""
 PRUNED = "pruned"
@@ -61,9 +60,9 @@ class MedianPruning:
     def start(self, config: Mapping[str, Any], folder: Path, step: int) -> None:
         """Take the figures that an earlier attempt logged."""
         file = folder / LOG
-        for at, figures in read_log(file.read_bytes() if file.is_file() else b""):
-            if at <= step:
-                self.log(at, figures)
+        for evaluation in evaluations(file.read_bytes() if file.is_file() else b"", str(file)):
+            if evaluation.step <= step:
+                self.log(evaluation.step, evaluation.figures)
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
         """Take the figures of an evaluation."""
@@ -128,32 +127,15 @@ def medians(runs: Iterable[bytes], figure: str) -> list[tuple[int, float]]:
     """
     values: defaultdict[int, list[float]] = defaultdict(list)
     for log in runs:
-        for step, figures in read_log(log):
-            if figure in figures:
-                values[step].append(figures[figure])
+        for evaluation in evaluations(log):
+            if figure in evaluation.figures:
+                values[evaluation.step].append(evaluation.figures[figure])
     first = max(values, default=0) * UNJUDGED
     return [
         (step, median(found))
         for step, found in sorted(values.items())
         if len(found) >= LEAST_RUNS and step >= first
     ]
-
-
-def read_log(content: bytes) -> list[tuple[int, dict[str, float]]]:
-    """The evaluations of `log.jsonl`: each step with its figures by `section.name`; a torn last line is left out."""
-    found = []
-    for line in content.splitlines(keepends=True):
-        if line.endswith(b"\n"):
-            entry = json.loads(line)
-            sections = {name: values for name, values in entry.items() if isinstance(values, dict)}
-            figures = {
-                f"{section}.{name}": float(value)
-                for section, values in sections.items()
-                for name, value in values.items()
-                if isinstance(value, int | float)
-            }
-            found.append((int(entry["step"]), figures))
-    return found
 
 
 def kept_log(arrays: Path) -> bytes:

@@ -8,7 +8,7 @@ import pytest
 from compared_sources import run
 
 from ecsuite.eval.records.reading import read_runs
-from ecsuite.eval.sweeps.means_table import means_table
+from ecsuite.eval.sweeps.means_table import means_table, noise_notes
 from ecsuite.eval.sweeps.tables import best_of, make_table
 from ecsuite.files.checksums import sealed_text
 from ecsuite.runtime.errors import ConfigError, DamagedError
@@ -147,3 +147,25 @@ def test_damaged_files_are_one_line(tmp_path, name, text, message):
         read_runs([tmp_path])
     with pytest.raises(ConfigError, match="no such file or folder"):
         read_runs([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize(
+    ("noise", "expected"),
+    [
+        (({"channel.noise.kind": "deletion", "evaluation.noise": False},), "without the noise"),
+        (({"channel.noise.kind": "deletion", "evaluation.noise": True},), "with the noise"),
+        (
+            (
+                {"channel.noise.kind": "deletion", "evaluation.noise": True},
+                {"channel.noise": "erasure", "evaluation.noise": False},
+            ),
+            "of some runs with the noise",
+        ),
+        (({"channel.noise": None},), None),
+    ],
+)
+def test_a_table_says_with_what_noise_its_figures_are(noise, expected):
+    sources = [run("a", settings, 1, {"accuracy": 0.5}, {"topsim": 0.1}) for settings in noise]
+    lines = noise_notes(sources, ["accuracy", "topsim"])
+    assert lines == [] if expected is None else lines[0].startswith(f"accuracy: {expected}")
+    assert noise_notes(sources, ["topsim"]) == []

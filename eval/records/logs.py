@@ -1,0 +1,116 @@
+"""The log of a run: an evaluation a line, each a step with its figures in sections `train`, `valid` and `metrics`."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ecsuite.games.run_log import LOG, require_unchanged_log
+from ecsuite.runtime.errors import ConfigError, unknown_name
+
+SECTIONS = {"valid": "validation", "train": "training", "metrics": "language"}
+"""Names of the sections of a log in legends."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    """A line of a log."""
+
+    step: int
+    """Of the training."""
+    sections: Mapping[str, Mapping[str, float]]
+    """Numbers by section and name."""
+    stopped: str | None = None
+    """Why the training ended here; None if it did not."""
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Numbers by `section.name`."""
+        return {
+            f"{section}.{name}": value
+            for section, values in self.sections.items()
+            for name, value in values.items()
+        }
+
+
+def evaluations(content: bytes, place: str = LOG) -> list[Evaluation]:
+    """The evaluations of a log; an incomplete last line, of a run that is still writing, is left out.
+
+    Args:
+        content: Of the file.
+        place: What errors call it.
+
+    Raises:
+        ConfigError: If a line is no evaluation.
+    """
+    lines = content.split(b"\n")[:-1]
+    return [_evaluation(line, f"{place}:{number}") for number, line in enumerate(lines, start=1)]
+
+
+def _evaluation(line: bytes, place: str) -> Evaluation:
+    try:
+        entry = json.loads(line)
+        sections = {name: entry[name] for name in entry if name in SECTIONS}
+        if type(entry["step"]) is int and all(isinstance(values, Mapping) for values in sections.values()):
+            return Evaluation(
+                step=entry["step"],
+                sections={name: _numbers(values) for name, values in sections.items()},
+                stopped=entry.get("stopped"),
+            )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    raise ConfigError(f"{place}: expected an evaluation with a step and figures of train and valid")
+
+
+def _numbers(values: Mapping[str, object]) -> dict[str, float]:
+    return {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+
+
+def read_evaluations(folder: Path) -> list[Evaluation]:
+    """The evaluations of a run folder; the last one of a run that diverged is left out.
+
+    Raises:
+        ConfigError: If it is no run folder, the log cannot be read, or it has no evaluation yet.
+        DamagedError: If the log was changed.
+    """
+    file = folder / LOG
+    if not folder.is_dir() or not (file.is_file() or (folder / "config.yaml").is_file()):
+        raise ConfigError(f"{folder}: expected a run folder with a {LOG}")
+    require_unchanged_log(folder)
+    log = evaluations(file.read_bytes() if file.is_file() else b"", str(file))
+    log = [evaluation for evaluation in log if evaluation.stopped != "diverged"]
+    if not log:
+        raise ConfigError(f"{folder}: no evaluation yet")
+    return log
+
+
+def read_log(folder: Path, measure: str = "accuracy") -> dict[str, list[float]]:
+    """The steps of a run's evaluations, and a measure by section; NaN where it is not defined.
+
+    Args:
+        folder: The run folder.
+        measure: Its name, with or without its section: `valid.accuracy`.
+
+    Raises:
+        ConfigError: As of `read_evaluations`, or if no evaluation has such a measure.
+    """
+    log = read_evaluations(folder)
+    section, dot, name = measure.partition(".")
+    name = name if dot and section in SECTIONS else measure
+    sections = [
+        each for each in SECTIONS if any(name in evaluation.sections.get(each, {}) for evaluation in log)
+    ]
+    if not sections:
+        known = dict.fromkeys(
+            each
+            for evaluation in log
+            for key in ("valid", "metrics")
+            for each in evaluation.sections.get(key, {})
+        )
+        raise ConfigError(f"{folder}: {unknown_name('measure', measure, known)}")
+    values = {
+        each: [evaluation.sections.get(each, {}).get(name, math.nan) for evaluation in log]
+        for each in sections
+    }
+    return {"step": [float(evaluation.step) for evaluation in log], **values}
