@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from ecsuite.eval.collections.scoring import ScoredMember
@@ -14,6 +15,8 @@ from ecsuite.tables.table import Column, Table, name_column, number_column, row_
 
 COLUMNS = 5
 """Most scores that are printed."""
+HEADING_WIDTH = 14
+"""Most characters of a line of a heading, but for longer words."""
 ABOUT = ("system", "game", "seed")
 """What CSV has of a corpus beside its name and sizes."""
 FILES = ("scores.json", "scores.csv")
@@ -66,7 +69,8 @@ def table_of(scored: Sequence[ScoredMember]) -> Table:
     for name in names:
         arrow = ARROWS[traits_of(name).direction]
         heading = f"{name} {arrow}".replace("_", " ").strip()
-        columns.append(number_column(name, heading, is_shown=name in printed))
+        lines = tuple(wrap(heading, HEADING_WIDTH, break_long_words=False))
+        columns.append(number_column(name, lines, is_shown=name in printed))
     rows = []
     for each in scored:
         own = _sizes(each)
