@@ -53,10 +53,10 @@ def full_tables(
                 nothing("none") if score.value is None else _number(score.value),
                 text(conclusion.direction, shown=ARROWS[conclusion.direction]),
                 _range(score.ci95),
-                lines(score.about, *([score.reason] if score.reason else [])),
+                lines(_meaning(score), *([score.reason] if score.reason else [])),
             )
         )
-        for name, value, *others in (*_figures(score), *_chance_level(score, conclusion)):
+        for name, value, *others in (*_high(score), *_figures(score), *_chance_level(score, conclusion)):
             rows.append(row_of(score.name, text(name.strip(), shown=name), value, None, *others, role="dim"))
     notes = [
         f"{score.name}: {score.details[key]}"
@@ -88,6 +88,18 @@ def _title(corpus: Mapping[str, Any]) -> str:
         text = "trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%}"
         origin.append(text.format(**training))
     return "; ".join([*origin, sizes])
+
+
+def _meaning(score: Score) -> str:
+    """What a score means, with its name spelt out."""
+    title = traits_of(score).title
+    return f"{title}: {score.about}" if title else score.about
+
+
+def _high(score: Score) -> Iterator[tuple[str, Cell, Cell, Cell]]:
+    """Table cells for what is a high value, if its traits say that."""
+    if (high := traits_of(score).high) and score.value is not None:
+        yield "  to be read as", nothing(), nothing(), text(high)
 
 
 def _figures(score: Score) -> Iterator[tuple[str, Cell, Cell, Cell]]:

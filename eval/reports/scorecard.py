@@ -17,6 +17,7 @@ from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.side_by_side import computed
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.full_table import full_tables
+from ecsuite.eval.reports.naming_attributes import naming_attributes
 from ecsuite.eval.reports.samples import Sample, samples_of
 from ecsuite.eval.reports.score_table import score_table
 from ecsuite.eval.reports.short_table import WIDTH, ShortTable
@@ -249,6 +250,7 @@ def _described(corpus: Corpus, num_distinct: int) -> dict[str, Any]:
         "num_distinct_meanings": num_meanings,
         "num_concepts": None if concepts is None else len(concepts.distinct()),
         **({"num_speakers": number} if (number := len(speakers_of(corpus))) > 1 else {}),
+        **({"naming_attributes": naming} if (naming := naming_attributes(corpus)) else {}),
     }
 
 

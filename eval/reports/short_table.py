@@ -193,7 +193,11 @@ class ShortTable:
         if empty == number:
             return ["Every message is empty: there is nothing to measure."]
         few = f"{number:,} messages are few: intervals are wide, and real differences can be missed."
-        return [few] if number < FEW_MESSAGES else []
+        named = [
+            f"Attribute {place} (from 0) names each object: no part of a message can stand for it."
+            for place in self.corpus.get("naming_attributes", [])[:1]
+        ]
+        return [*named, *([few] if number < FEW_MESSAGES else [])]
 
 
 def _height(

@@ -27,6 +27,7 @@ from ecsuite.games.experiment import load_experiment
 from ecsuite.games.sections import Experiment
 from ecsuite.parts.config import Count, Seed, build
 from ecsuite.parts.own_code import trust
+from ecsuite.parts.registry import split_names
 from ecsuite.runtime.devices import choose_device
 from ecsuite.runtime.errors import ConfigError, shown
 
@@ -203,7 +204,7 @@ def _seeds(seeds: Any, source: str) -> tuple[int, ...]:
 
 def metrics_of(names: Any, source: str) -> tuple[str, ...]:
     """The metrics that a study names, each once; `ConfigError` if there is no such metric."""
-    listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+    listed = split_names(names) if isinstance(names, str) else names
     if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
         raise ConfigError(f"{source}: score: expected names of metrics, got {shown(names)}")
     trust(listed)

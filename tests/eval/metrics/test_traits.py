@@ -1,0 +1,117 @@
+"""Traits of metrics: one place for what is known of a score before it is computed, for users' own, too."""
+
+import subprocess
+import sys
+
+import pytest
+
+import ecsuite
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics import METRIC_OF, METRICS, load_metric, metric_names, traits_of, traits_of_metric
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.traits import Traits, metric, traits_in
+from ecsuite.eval.sweeps.study import metrics_of
+from ecsuite.testing.metrics import language
+
+
+def test_the_registry_names_every_score_of_every_metric():
+    named = {each.name: name for name in METRICS.parts for each in traits_in(METRICS.load(name))}
+    assert named == METRIC_OF
+
+
+def test_every_score_is_described():
+    for name in METRIC_OF:
+        traits = traits_of(name)
+        assert traits.about and traits.version >= 1
+        if traits.question != "sizes":
+            assert traits.high, f"{name}: what is a high value?"
+    assert traits_of("has").title == "Harris's articulation scheme"
+    assert traits_of("cbm").title == "concept best matching"
+
+
+def test_traits_of_every_score_are_read_without_heavy_imports():
+    script = (
+        "import sys; from ecsuite.eval.metrics import METRIC_OF, traits_of; [traits_of(name) for name in METRIC_OF];"
+        "print(sorted({'torch', 'scipy.stats', 'sklearn', 'transformers'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_a_name_that_is_none_of_ours_has_the_defaults():
+    assert traits_of("mine,base=2") == Traits(name="mine,base=2")
+
+
+@pytest.mark.parametrize("name", ["topsim", "posdis", "ami", "conflict_count", "has", "elcc", "tre7"])
+def test_the_size_is_in_signatures_where_it_changes_the_value(name):
+    small, large = (load_metric(name)(language(number), Options()) for number in (60, 400))
+    for few, many in zip(small, large, strict=True):
+        depends = traits_of(few).depends_on_size is not None
+        assert (few.signature != many.signature) == depends, few.name
+        assert ("|n:60|" in few.signature) == depends
+        drawn = traits_of(few).most_messages
+        assert (f"|n:{drawn or 400}|" in many.signature) == depends
+
+
+OWN = """
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.metrics.traits import Traits, metric
+
+@metric(Traits(about="symbols of all messages", question="natural", direction="lower", depends_on_size="a count"))
+def total(corpus):
+    return len(corpus.messages.values)
+
+@metric(Traits(direction="higher", bounds=(0, 1)), Traits(name="second", question="concepts"))
+def several(corpus, options):
+    return [Score(name=name, value=1, about=name, signature=name) for name in ("several", "second", "third")]
+
+@metric(Traits(question="shared", needs=("speakers",)))
+class Speakers:
+    def __call__(self, corpus):
+        return len(set(corpus.columns["speaker"].tolist()))
+
+def plain(corpus):
+    "how many there are"
+    return len(corpus.messages)
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    return lambda name, corpus=None: ecsuite.score(corpus or language(), f"{file}:{name}")
+
+
+def test_traits_of_a_function_of_one_s_own(own):
+    card = own("total")
+    (score,), (conclusion,) = card.scores, card.conclusions
+    assert (score.name, score.value, score.about) == ("total", 128, "symbols of all messages")
+    assert score.signature.startswith("total|n:64|code:")
+    assert (conclusion.question, conclusion.direction) == ("natural", "lower")
+    first, second, third = own("several").scores
+    assert [traits_of(each).question for each in (first, second, third)] == ["other", "concepts", "other"]
+    assert traits_of(third).direction == traits_of(first).direction == "higher"
+
+
+def test_a_class_of_one_s_own_may_compare_speakers(own):
+    corpus = Corpus([[1], [2], [3]], columns={"speaker": ["a", "b", "b"]})
+    (score,) = own("Speakers", corpus).scores
+    assert score.value == 2 and traits_of(score).question == "shared"
+
+
+def test_a_plain_function_has_the_defaults(own):
+    (score,) = own("plain").scores
+    assert (score.about, score.signature.partition("|code:")[0]) == ("how many there are", "plain")
+    assert (traits_of(score).question, traits_of(score).direction) == ("other", None)
+
+
+def test_scores_of_one_metric_share_its_version():
+    with pytest.raises(AssertionError):
+        metric(Traits(name="a"), Traits(name="b", version=2))
+
+
+def test_names_with_options_are_one_name_each():
+    names = ["topsim", "topsim,correlation=pearson,given=length", "has,threshold=0.5"]
+    assert metrics_of(",".join(names), "study.yaml") == tuple(metric_names(names)) == tuple(names)
+    assert traits_of_metric(names[1]).version == traits_of_metric("topsim").version
