@@ -9,9 +9,9 @@ from ecsuite.eval.metrics.traits import QUESTIONS, Question, Traits, traits_in
 FILE = Path(__file__).parents[1] / "docs" / "reference" / "scores.md"
 HEAD = """# Every score
 
-Of each score: its name spelt out, which way is better, what is a high value, what it needs of a corpus, and
-why the number of messages changes it (which is then in its signature). `ecsuite list metric NAME` says the same
-with the metric's definition. The page is made from the source by `python tests/scores_page.py`.
+Of each score: its name spelt out, which way is better, what is a high value, what it needs of a corpus,
+and why the number of messages changes it (which is then in its signature). `ecsuite list metric NAME` says
+the same with the metric's definition. The page is made from the source by `python tests/scores_page.py`.
 """
 ARROWS = {"higher": "↑", "lower": "↓", None: ""}
 
