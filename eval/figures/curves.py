@@ -11,6 +11,7 @@ from ecsuite.eval.figures.canvas import (
     COLOURS,
     INK,
     MARKERS,
+    MAX_LABEL,
     MAX_LISTED,
     SOFT,
     STYLES,
@@ -95,7 +96,7 @@ def curves(
         list(dict.fromkeys(getattr(line, key) for line in lines)) or [""] for key in ("panel", "name", "kind")
     )
     figure = new_figure()
-    across = min(MOST_IN_A_ROW, len(panels))
+    across = 2 if len(panels) == 4 else min(MOST_IN_A_ROW, len(panels))
     down = math.ceil(len(panels) / across)
     grid: Any = figure.subplots(down, across, squeeze=False, sharex=True, sharey=isinstance(y, str))
     looks = _looks(names, kinds)
@@ -105,7 +106,7 @@ def curves(
         axes.tick_params(labelbottom=is_lowest)
         axes.set_xlabel(plain(x) if is_lowest else "")
         if isinstance(y, str):
-            axes.set_title(label(panel) if panel else "")
+            axes.set_title(label(panel, MAX_LABEL * (2 if across < MOST_IN_A_ROW else 1)) if panel else "")
             axes.set_ylabel(label(y) if is_first else "")
         else:
             axes.set_ylabel(label(y[panel]))
