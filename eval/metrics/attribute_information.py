@@ -1,11 +1,13 @@
 """What messages tell about each attribute: the mutual information of whole messages and attribute values."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.contingency import entropy, tally
+from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
+from ecsuite.eval.statistics.contingency import chao_shen, entropy, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason
 from ecsuite.eval.statistics.resampling import resample
@@ -24,6 +26,7 @@ ATTRIBUTE_INFORMATION = Traits(
         "bits": "bits of this attribute that messages tell",
         "shares": "share of this attribute's entropy",
         "sum_bits": "bits of all attributes, added",
+        "chao_shen": CORRECTED,
     },
 )
 
@@ -37,7 +40,8 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     Dessì et al. 2019, arXiv 1911.01892), the same as shares of H(a) (`shares`), and all bits together (`sum_bits`).
 
     Plug-in estimates over the corpus, which are biased upwards: where most messages occur once, they tell everything.
-    The null distribution (meanings shuffled over messages) shows by how much. Interval: see `resampling.resample`.
+    `chao_shen` in the details is the score with entropies that have less bias (`contingency.chao_shen`), and the null
+    distribution (meanings shuffled over messages) shows how much there is. Interval: see `resampling.resample`.
     Constant attributes are left out. Undefined without attributes that vary, and if all messages are empty.
     """
     score = unscored(ATTRIBUTE_INFORMATION, eos="strip")
@@ -65,6 +69,7 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
         "bits": dict(zip(names, bits.tolist(), strict=True)),
         "shares": dict(zip(names, of_entropy.tolist(), strict=True)),
         "sum_bits": float(bits.sum()),
+        "chao_shen": float(information(message, attributes, chao_shen)[1].mean()),
     }
     return [
         score(
@@ -76,19 +81,22 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     ]
 
 
-def information(message: Ints, attributes: Ints) -> tuple[Floats, Floats]:
+def information(
+    message: Ints, attributes: Ints, of: Callable[[Ints], float] = entropy
+) -> tuple[Floats, Floats]:
     """I(m; a) of each attribute in bits, and as a share of H(a), 0 where that is 0.
 
     Args:
         message: Codes of the messages from 0, (num_messages,).
         attributes: Codes of the values from 0, (num_attributes, num_messages).
+        of: How entropies are estimated from counts: `entropy` or `chao_shen`.
 
     Returns:
         Two arrays (num_attributes,).
     """
-    of_message = entropy(tally(message))
-    of_values = np.array([entropy(tally(values)) for values in attributes])
+    of_message = of(tally(message))
+    of_values = np.array([of(tally(values)) for values in attributes])
     sizes = attributes.max(axis=1, initial=0) + 1
-    joint = [entropy(tally(message * size + values)) for size, values in zip(sizes, attributes, strict=True)]
+    joint = [of(tally(message * size + values)) for size, values in zip(sizes, attributes, strict=True)]
     bits = np.clip(of_message + of_values - joint, 0.0, of_values)
     return bits, np.divide(bits, of_values, out=np.zeros_like(bits), where=of_values > 0)

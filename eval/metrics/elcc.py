@@ -1,7 +1,7 @@
 """The thirteen sizes and entropies that the ELCC collection reports of a corpus.
 
 They are computed from all tokens, including EOS. They describe this corpus and are not estimates of a population, so
-they have no intervals.
+they have no intervals; what entropies would be in a larger corpus of the same language is in their details.
 """
 
 import math
@@ -10,8 +10,8 @@ import numpy as np
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Options, Score, signature
-from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.contingency import Counts
+from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
+from ecsuite.eval.statistics.contingency import Counts, chao_shen
 from ecsuite.eval.statistics.counting import entropy, num_distinct_rows
 
 _MEASURES = {
@@ -33,6 +33,7 @@ _MEASURES = {
 
 
 _UNSIZED = ("Tokens per Line", "Tokens per Line SD", "EoS Token Present", "EoS Padding")
+_ENTROPIES = ("1-gram Entropy", "2-gram Entropy", "2-gram Conditional Entropy", "Entropy per Line")
 TRAITS = tuple(
     Traits(
         name=name,
@@ -44,6 +45,7 @@ TRAITS = tuple(
         else "plug-in entropies are too low in small corpora"
         if "Entropy" in name
         else "it counts all messages",
+        details={"chao_shen": CORRECTED} if name in _ENTROPIES else {},
     )
     for name, about in _MEASURES.items()
 )
@@ -57,23 +59,25 @@ def elcc(corpus: Corpus, options: Options) -> list[Score]:
     symbols: normalized entropy is H1 / log2 V, conditional entropy H2 - H1, entropy per line H1 T / L. An EOS token is
     present if all lines end with the same symbol and no other symbol follows its first occurrence in a line; padding
     means that it also pads all lines to the same length. The standard deviation is that of a population (divisor L);
-    pairs do not cross lines; empty messages are left out, as in the collection.
+    pairs do not cross lines; empty messages are left out, as in the collection. The details of the entropies have the
+    same with estimates that have less bias (`chao_shen`, see `contingency.chao_shen`).
 
     Returns:
         Thirteen scores, named and ordered as in the collection.
     """
-    values = _measure(corpus.messages)
+    values, corrected = _measure(corpus.messages)
     line = signature("elcc", TRAITS[0].version, eos="kept")
     scores = []
     for traits in TRAITS:
         value = values.get(traits.name, "every message is empty")
         known = {"value": None, "reason": value} if isinstance(value, str) else {"value": value}
-        scores.append(Score(name=traits.name, about=traits.about, signature=line, **known))
+        details = {"chao_shen": corrected[traits.name]} if traits.name in corrected else {}
+        scores.append(Score(name=traits.name, about=traits.about, signature=line, details=details, **known))
     return scores
 
 
-def _measure(messages: Ragged) -> dict[str, float | int | bool | str]:
-    """The measures of a corpus; a string is the reason why a measure is undefined."""
+def _measure(messages: Ragged) -> tuple[dict[str, float | int | bool | str], dict[str, float]]:
+    """The measures of a corpus, a string being the reason why one is undefined; and the entropies with less bias."""
     lengths = messages.lengths
     has_empty = not lengths.all()
     if has_empty:
@@ -81,7 +85,7 @@ def _measure(messages: Ragged) -> dict[str, float | int | bool | str]:
     num_tokens, num_lines = len(messages.values), len(lengths)
     values: dict[str, float | int | bool | str] = {"Token Count": num_tokens, "Line Count": num_lines}
     if not num_tokens:
-        return values | {"Unique Tokens": 0, "Unique Lines": 0}
+        return values | {"Unique Tokens": 0, "Unique Lines": 0}, {}
     spread, is_level = float(lengths.std()), bool((lengths == lengths[0]).all())
     del lengths
     messages, ids = messages.narrowed().reindexed()
@@ -100,6 +104,11 @@ def _measure(messages: Ragged) -> dict[str, float | int | bool | str]:
     of_tokens, of_pairs = counts.of_codes(), pair_counts.of_codes()
     token_entropy, pair_entropy = entropy(of_tokens), entropy(of_pairs)
     no_evenness, no_pairs = "there is only one distinct symbol", "no message has two symbols"
+    of_token = chao_shen(of_tokens)
+    corrected = {"1-gram Entropy": of_token, "Entropy per Line": of_token * num_tokens / num_lines}
+    if len(of_pairs):
+        of_pair = chao_shen(of_pairs)
+        corrected |= {"2-gram Entropy": of_pair, "2-gram Conditional Entropy": max(0.0, of_pair - of_token)}
     return values | {
         "Tokens per Line": num_tokens / num_lines,
         "Tokens per Line SD": spread,
@@ -112,4 +121,4 @@ def _measure(messages: Ragged) -> dict[str, float | int | bool | str]:
         "Entropy per Line": token_entropy * num_tokens / num_lines,
         "EoS Token Present": eos_present,
         "EoS Padding": eos_present and is_level and int(of_tokens[last]) > num_lines,
-    }
+    }, corrected

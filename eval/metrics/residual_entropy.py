@@ -13,8 +13,8 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.contingency import joint_codes, renumbered, tally
+from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
+from ecsuite.eval.statistics.contingency import chao_shen, joint_codes, renumbered, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, entropy
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import resample
@@ -53,6 +53,7 @@ HCE = Traits(
     details={
         "residual_bits": "mean bits of an attribute, given its positions",
         "residual_entropy": "share of this attribute's entropy that is left",
+        "chao_shen": CORRECTED,
     },
 )
 RESIDUAL_ENTROPY = replace(
@@ -75,9 +76,10 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
     the positions of every attribute determine it. The details list the positions and the normalised conditional
     entropy of each attribute, and the mean conditional entropy in bits.
 
-    Plug-in estimates over the corpus. EOS is removed; positions after the end of a message hold an extra symbol
-    (blank). Constant attributes are left out. A sequence of symbols that occurs once determines its meaning, so any
-    language scores high in a small corpus of long messages; the null distribution (meanings shuffled over messages)
+    Plug-in estimates over the corpus; `chao_shen` in the details is the score with entropies that have less bias, for
+    the same positions (`contingency.chao_shen`). EOS is removed; positions after the end of a message hold an extra
+    symbol (blank). Constant attributes are left out. A sequence of symbols that occurs once determines its meaning, so
+    any language scores high in a small corpus of long messages; the null distribution (meanings shuffled over messages)
     shows by how much. Interval: see `resampling.resample`.
     """
     how = {"normalised": "yes", "past_end": "blank", "eos": "strip"}
@@ -100,7 +102,11 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
         seed=options.seed,
         work=4 * entropies.num_messages * entropies.num_positions * entropies.num_attributes,
     )
-    details = entropies.describe(partition) | {"residual_bits": float(left.mean())} | found.details
+    details = entropies.describe(partition) | {
+        "residual_bits": float(left.mean()),
+        "chao_shen": 1 - entropies.corrected(partition),
+    }
+    details |= found.details
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
@@ -165,7 +171,10 @@ def plain_residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     partition = search(entropies, 1 / entropies.attribute_entropies)
     value = float(np.clip(np.mean(entropies.residuals(partition) / entropies.attribute_entropies), 0, 1))
     in_bits = entropies.residuals(search(entropies, np.ones(entropies.num_attributes)))
-    details = entropies.describe(partition) | {"residual_bits": float(in_bits.mean())}
+    details = entropies.describe(partition) | {
+        "residual_bits": float(in_bits.mean()),
+        "chao_shen": entropies.corrected(partition),
+    }
     return [score(value=value, details=details)]
 
 
@@ -244,6 +253,15 @@ class Entropies:
     def explained(self, partition: Partition) -> float:
         """1 minus the mean normalised conditional entropy of the attributes, 0 to 1."""
         return float(np.clip(1 - np.mean(self.residuals(partition) / self.attribute_entropies), 0, 1))
+
+    def corrected(self, partition: Partition) -> float:
+        """The mean normalised conditional entropy of the attributes, 0 to 1, with less bias: see `chao_shen`."""
+        shares = []
+        for attribute, values in enumerate(self.attributes):
+            codes = self._codes(positions_of(partition, attribute))
+            left = chao_shen(tally(codes * self._num_values[attribute] + values)) - chao_shen(tally(codes))
+            shares.append(left / chao_shen(np.bincount(values)))
+        return float(np.clip(shares, 0, 1).mean())
 
     def paired(self, rows: Ints, partners: Ints) -> "Entropies | None":
         """The messages of `rows` with the meanings of `partners`; None if all attributes are then constant."""

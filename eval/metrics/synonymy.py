@@ -1,13 +1,14 @@
 """Synonymy and polysemy: entropies of words given a concept, and of concepts given a word."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.contingency import conditional_entropies, counted, renumbered
+from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
+from ecsuite.eval.statistics.contingency import chao_shen, conditional_entropies, counted, entropy, renumbered
 from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
@@ -26,6 +27,7 @@ SYNONYMY = Traits(
     details={
         "normalised": "divided by the entropy without condition",
         "unaligned": "each word divided over all concepts of its phrase",
+        "chao_shen": CORRECTED,
     },
 )
 POLYSEMY = replace(
@@ -48,8 +50,9 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     compositional language. A constant message has synonymy 0 and maximum polysemy.
 
     In the details: `normalised`, H(word | concept) / H(word) and H(concept | word) / H(concept), None if the
-    denominator is 0; and `unaligned`, the entropy if each word is divided equally over all concepts of its phrase,
-    which is above 0 even for an unambiguous code, because of the other concepts of the phrase.
+    denominator is 0; `chao_shen`, with entropies that have less bias (`contingency.chao_shen`); and `unaligned`, the
+    entropy if each word is divided equally over all concepts of its phrase, which is above 0 even for an unambiguous
+    code, because of the other concepts of the phrase.
 
     Null distribution: meanings shuffled over messages, then aligned again, as alignment itself lowers the entropies.
     """
@@ -60,7 +63,8 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence) for score in scores]
     aligned, unaligned = entropies(incidence, align=True), entropies(incidence, align=False)
-    if aligned is None or unaligned is None:
+    corrected = entropies(incidence, align=True, of=chao_shen)
+    if aligned is None or unaligned is None or corrected is None:
         reason = "no message has both a symbol and a concept"
         return [score(value=None, reason=reason) for score in scores]
 
@@ -84,6 +88,7 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
             details={
                 "normalised": aligned[place] / aligned[place + 2] if aligned[place + 2] else None,
                 "unaligned": unaligned[place],
+                "chao_shen": corrected[place],
             }
             | found.details,
         )
@@ -91,12 +96,15 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     ]
 
 
-def entropies(incidence: Incidence, *, align: bool) -> tuple[float, float, float, float] | None:
+def entropies(
+    incidence: Incidence, *, align: bool, of: Callable[[Floats], float] = entropy
+) -> tuple[float, float, float, float] | None:
     """H(word | concept), H(concept | word), H(word) and H(concept) in bits, over words assigned to concepts.
 
     Args:
         incidence: Words and concepts.
         align: Assign a word to the concept with the strongest association instead of to all equally.
+        of: How entropies are estimated from counts: `entropy` or `chao_shen`.
 
     Returns:
         None if no word co-occurs with a concept.
@@ -125,5 +133,5 @@ def entropies(incidence: Incidence, *, align: bool) -> tuple[float, float, float
     weights = np.bincount(pair, share * words.data[with_concepts][occurrence])
     is_used = weights > 0
     return conditional_entropies(
-        weights[is_used], originals[is_used] // num_concepts, originals[is_used] % num_concepts
+        weights[is_used], originals[is_used] // num_concepts, originals[is_used] % num_concepts, of
     )

@@ -1,6 +1,6 @@
 """Contingency tables from flat codes: dense tables for few codes, sorting for many."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,26 @@ def entropy(counts: NDArray[Any]) -> float:
     counts = counts[counts > 0]
     share = counts / counts.sum()
     return max(0.0, -float(share @ np.log2(share)))
+
+
+def chao_shen(counts: NDArray[Any]) -> float:
+    """Entropy in bits with less bias than `entropy`, which is too low where few of many values were drawn.
+
+    Chao and Shen (2003), "Nonparametric estimation of Shannon's index of diversity when there are unseen species in
+    sample", Environmental and Ecological Statistics 10: -sum C p log2(C p) / (1 - (1 - C p)^n), where C = 1 - f / n is
+    Good's estimate of the share of the distribution that was seen, f the draws of values that were seen once. If all
+    were, f is n - 1.
+
+    Args:
+        counts: How often each value was drawn; parts of draws, where one is divided over several values.
+    """
+    counts = counts[counts > 0]
+    total = float(counts.sum())
+    once = min(float(counts[counts <= 1].sum()), total - 1)
+    share = (1 - once / total) * counts / total
+    with np.errstate(divide="ignore"):  # of one value its share is 1
+        is_seen = -np.expm1(total * np.log1p(-share))
+    return max(0.0, -float(share @ (np.log2(share) / is_seen)))
 
 
 def counted(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
@@ -140,18 +160,13 @@ def joined(codes: Ints, bound: int, column: Ints, size: int) -> tuple[Ints, int]
 
 
 def conditional_entropies(
-    weights: NDArray[Any], first: Ints, second: Ints
+    weights: NDArray[Any], first: Ints, second: Ints, of: Callable[[NDArray[Any]], float] = entropy
 ) -> tuple[float, float, float, float]:
     """H(first | second), H(second | first), H(first) and H(second) in bits.
 
-    Of distinct pairs of codes from 0 with positive weights, each of shape (num_pairs,).
+    Of distinct pairs of codes from 0 with positive weights, each of shape (num_pairs,), estimated by `entropy` or
+    `chao_shen`; values below 1e-9 are rounded to 0.
     """
-    both = _entropy(weights)
-    one, other = _entropy(np.bincount(first, weights)), _entropy(np.bincount(second, weights))
+    each = (weights, np.bincount(first, weights), np.bincount(second, weights))
+    both, one, other = (bits if bits > 1e-9 else 0.0 for bits in map(of, each))
     return max(0.0, both - other), max(0.0, both - one), one, other
-
-
-def _entropy(weights: NDArray[Any]) -> float:
-    """Entropy in bits of the distribution given by weights; values below 1e-9 are rounded to 0."""
-    bits = entropy(weights)
-    return bits if bits > 1e-9 else 0.0

@@ -46,13 +46,13 @@ def changed(part: str, case: str, recorded: Any, found: Any) -> list[str]:
 
 
 def unversioned(recorded: Any, found: Any) -> list[str]:
-    """Names of metrics' scores that changed while their version did not."""
+    """Names of metrics' scores that changed, and not only got further figures, while their version did not."""
     bound = metric_figures.BOUND
     return [
         name
         for name in recorded.keys() & found.keys()
         if recorded[name]["version"] == found[name]["version"]
-        and any(differences(recorded[name], found[name], bound))
+        and any(": is new: " not in line for line in differences(recorded[name], found[name], bound))
     ]
 
 
