@@ -52,7 +52,7 @@ FEW_MESSAGES = 200
 """With fewer messages, a score that does not differ from chance is no evidence that the language is as by chance: weak
 structure (a grammar of which 80 % of the symbols are noise) is found in 80 % of corpora from this size on."""
 
-CORRECTED = "with entropies that are less biased in small corpora (Chao and Shen 2003)"
+CORRECTED = "with entropies less biased in small corpora (Chao and Shen 2003)"
 """The words of the detail `chao_shen`, of any metric that has it."""
 
 

@@ -170,7 +170,7 @@ def test_the_full_table_names_nothing_twice_in_a_block(cards):
     for line in cards["foreign.jsonl"].full().splitlines():
         if line[:2] == "  " and line[2:3].isalpha():
             names.append(line[:26].strip())
-        elif line[:1].isalpha():
+        elif line[:1].isalnum():
             blocks.append(names)
             names = []
     assert all(len(set(block)) == len(block) for block in blocks)
