@@ -197,7 +197,9 @@ class ShortTable:
             f"Attribute {place} (from 0) names each object: no part of a message can stand for it."
             for place in self.corpus.get("naming_attributes", [])[:1]
         ]
-        return [*named, *([few] if number < FEW_MESSAGES else [])]
+        seeds = "Intervals are over messages, not over seeds: for these, score several runs."
+        lines = [*named, *([few] if number < FEW_MESSAGES else [])]
+        return [*lines, seeds] if \"training\" in self.corpus else lines
 
 
 def _height(

@@ -139,7 +139,8 @@ def test_every_message_empty_is_said():
 
 
 def test_few_messages_are_told(cards):
-    assert "16 messages are few" in lines_of(cards["run"])[-1]
+    few, seeds = lines_of(cards["run"])[-2:]
+    assert "16 messages are few" in few and "not over seeds" in seeds
     assert "few" not in lines_of(cards["foreign.jsonl"])[-1]
 
 
