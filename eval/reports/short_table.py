@@ -199,7 +199,7 @@ class ShortTable:
         ]
         seeds = "Intervals are over messages, not over seeds: for these, score several runs."
         lines = [*named, *([few] if number < FEW_MESSAGES else [])]
-        return [*lines, seeds] if \"training\" in self.corpus else lines
+        return [*lines, seeds] if "training" in self.corpus else lines
 
 
 def _height(
