@@ -17,7 +17,7 @@ from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.presets import Pretraining, TextTraining, VocabularySizes
 from ecsuite.eval.xtreme.published_model import PublishedModel
 from ecsuite.eval.xtreme.retrieval import run_retrieval
-from ecsuite.eval.xtreme.scoring.tasks import MINED, TASKS
+from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, RANDOM_INIT, SHUFFLED, source
 from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet
 from ecsuite.eval.xtreme.study import Study
@@ -213,8 +213,10 @@ def plan(study: Study) -> dict[Name, Job]:
     for name in study.bodies:
         for seed in study.seeds:
             given, texts = _trained(study, name, seed)
-            for task, language in (*study.training, *study.retrieved):
-                training = study.training.get((task, language))
+            for part, task, language in study.examples:
+                if part != ("test" if TASKS[task].kind == "retrieval" else "train"):
+                    continue
+                training = study.examples.get(("train", task, language))
                 tested = study.tested[task] if training is not None and zero_shot else (language,)
                 tuning = preset.tuning[TASKS[task].kind]
                 setting = TransferSetting(task=task, tuning=tuning)
@@ -233,8 +235,8 @@ def plan(study: Study) -> dict[Name, Job]:
                     texts={each: texts[each] for each in read if each in texts},
                     setting=setting,
                     training=training,
-                    tests=tuple(study.tests[task, each] for each in tested),
-                    threshold=study.thresholds[language] if task == MINED else None,
+                    tests=tuple(study.examples["test", task, each] for each in tested),
+                    threshold=study.examples.get(("dev", task, language)),
                     seed=None if training is None else seed,
                 )
     return named

@@ -205,7 +205,7 @@ def reference_scores(study: Study) -> tuple[ByTask, ByTask]:
     for task, languages in study.tested.items():
         predict = TASKS[task].fit_baseline(study.data)
         for language in languages:
-            _, examples = study.tests[task, language].read()
+            _, examples = study.examples["test", task, language].read()
             if TASKS[task].kind != "retrieval":
                 examples = examples[: study.preset.max_test]
             labels = TASKS[task].labels(examples)

@@ -13,6 +13,7 @@ from ecsuite.runtime.errors import ConfigError
 NUM_PARTS = 5
 """If a language has one labelled split, it is cut into this many parts: the last is the test set, the rest training."""
 ENGLISH = "en"
+Part = Literal["train", "test", "dev"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,7 +26,7 @@ class ExampleSet(Contents):
     """A name in `TASKS`."""
     language: str
     """Code of the language."""
-    part: Literal["train", "test", "dev"]
+    part: Part
     """For training, for the test, or, of BUCC, for the threshold."""
     is_zero_shot: bool
     """Whether the test split must not be used for training."""

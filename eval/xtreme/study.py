@@ -3,8 +3,8 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Literal
 
 from ecsuite.corpus import Corpus
 from ecsuite.downloads.languages import LANGUAGES
@@ -16,7 +16,7 @@ from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS, PUBLISHED, Preset, P
 from ecsuite.eval.xtreme.published_model import PublishedModel
 from ecsuite.eval.xtreme.scoring.tasks import MINED, TASKS
 from ecsuite.eval.xtreme.sources import CORPUS, HUMAN, PARENTHESES, RANDOM_INIT, SHUFFLED
-from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet
+from ecsuite.eval.xtreme.splits import ENGLISH, ExampleSet, Part
 from ecsuite.eval.xtreme.texts import LanguageText
 from ecsuite.runtime.errors import ConfigError, look_up
 
@@ -46,12 +46,9 @@ class Study:
     """The tasks that were asked for."""
     languages_asked: tuple[str, ...]
     """The test languages beside English that were asked for; empty: all languages of a task."""
-    training: Mapping[tuple[str, str], ExampleSet]
-    """Training examples by task and language; none for retrieval."""
-    tests: Mapping[tuple[str, str], ExampleSet]
-    """Test examples by task and language."""
-    thresholds: Mapping[str, ExampleSet]
-    """By language, the examples of BUCC on which the threshold is tuned."""
+    examples: Mapping[tuple[Part, str, str], ExampleSet]
+    """By part, task and language: `train`, but of retrieval, `test`, and of BUCC `dev`, on which the threshold is
+    tuned."""
     texts: Mapping[str, LanguageText]
     """The text of each language, from which a vocabulary is trained even without training on text; none for a published
     model."""
@@ -70,18 +67,16 @@ class Study:
     @property
     def tested(self) -> Mapping[str, tuple[str, ...]]:
         """The test languages of each task."""
-        tasks = dict.fromkeys(task for task, _ in self.tests)
-        return {task: tuple(language for other, language in self.tests if other == task) for task in tasks}
-
-    @property
-    def retrieved(self) -> tuple[tuple[str, str], ...]:
-        """Tasks and languages of retrieval, which needs no training."""
-        return tuple(name for name in self.tests if TASKS[name[0]].kind == "retrieval")
+        languages: dict[str, tuple[str, ...]] = {}
+        for part, task, language in self.examples:
+            if part == "test":
+                languages[task] = (*languages.get(task, ()), language)
+        return languages
 
     @property
     def languages(self) -> tuple[str, ...]:
         """All languages, English first if tasks are trained in it."""
-        return _all_languages(self.protocol, self.tests)
+        return _all_languages(self.protocol, self.tested)
 
     @property
     def signature(self) -> str:
@@ -110,13 +105,13 @@ class Study:
             precision=self.machine.precision,
         )
 
-    def _digests(self) -> dict[tuple[str, str, str], str]:
+    def _digests(self) -> dict[tuple[Part, str, str], str]:
         """Hashes of all examples, by part, task and language."""
-        digests = {("train", *name): each.digest for name, each in self.training.items()}
-        for (task, language), each in self.tests.items():
-            threshold = self.thresholds[language].digest if task == MINED else ""
-            digests["test", task, language] = each.digest + threshold
-            if TASKS[task].kind == "retrieval":
+        digests = {name: each.digest for name, each in self.examples.items() if name[0] != "dev"}
+        for (part, task, language), each in self.examples.items():
+            if part == "dev":
+                digests["test", task, language] += each.digest
+            elif TASKS[task].kind == "retrieval":
                 digests["train", task, ENGLISH] = ""
         return digests
 
@@ -177,21 +172,17 @@ def make_study(
     if not any(tested.values()):
         raise ConfigError(f"{data}: expected labels of at least one task, found none")
     zero_shot = rules.is_zero_shot
-
-    def examples_of(task: str, language: str, part: Literal["train", "test", "dev"]) -> ExampleSet:
-        examples = ExampleSet(data=data, task=task, language=language, part=part, is_zero_shot=zero_shot)
-        return examples.identified()
-
-    training = {
-        (task, language): examples_of(task, language, "train")
-        for task, languages_of_task in tested.items()
-        if languages_of_task and TASKS[task].kind != "retrieval"
-        for language in ((ENGLISH,) if zero_shot else languages_of_task)
-    }
-    tests = {
-        (task, language): examples_of(task, language, "test")
-        for task, languages_of_task in tested.items()
-        for language in languages_of_task
+    names: list[tuple[Part, str, str]] = []
+    for task, of_task in tested.items():
+        if of_task and TASKS[task].kind != "retrieval":
+            names += [("train", task, language) for language in ((ENGLISH,) if zero_shot else of_task)]
+    names += [("test", task, language) for task, of_task in tested.items() for language in of_task]
+    names += [("dev", MINED, language) for language in tested.get(MINED, ())]
+    examples = {
+        (part, task, language): ExampleSet(
+            data=data, task=task, language=language, part=part, is_zero_shot=zero_shot
+        ).identified()
+        for part, task, language in names
     }
     study = Study(
         corpus=corpus,
@@ -203,14 +194,10 @@ def make_study(
         data=data,
         tasks=tuple(tasks),
         languages_asked=asked,
-        training=training,
-        tests=tests,
-        thresholds={
-            language: examples_of(task, language, "dev") for task, language in tests if task == MINED
-        },
+        examples=examples,
         texts={
             language: LanguageText(language=language, data=data, folder=texts).identified()
-            for language in (() if model is not None else _all_languages(rules, tests))
+            for language in (() if model is not None else _all_languages(rules, tested))
         },
         seeds=tuple(seeds) or tuple(range(sizes.num_seeds)),
         machine=Machine.chosen(device, sizes.precision, is_reduced=sizes.is_reduced),
@@ -248,6 +235,6 @@ def _test_languages(
     )
 
 
-def _all_languages(protocol: Protocol, tests: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def _all_languages(protocol: Protocol, tested: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     english = (ENGLISH,) if protocol.is_zero_shot else ()
-    return tuple(dict.fromkeys((*english, *(language for _, language in tests))))
+    return tuple(dict.fromkeys((*english, *chain.from_iterable(tested.values()))))

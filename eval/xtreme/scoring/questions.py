@@ -27,18 +27,18 @@ _END_OF_SENTENCE = re.compile("(?<=[.!?\u061f\u0964])\\s+|(?<=[\u3002\uff01\uff1
 
 class _Answer(msgspec.Struct):
     text: str
-    answer_start: int
+    answer_start: int = 0
 
 
 class _Entry(msgspec.Struct):
     id: str | int
-    question: str
+    question: str | None = None
     answers: list[_Answer] = []  # copied by msgspec
 
 
 class _Paragraph(msgspec.Struct):
-    context: str
     qas: list[_Entry]
+    context: str | None = None  # labels of submissions need none
 
 
 class _Article(msgspec.Struct):
@@ -47,6 +47,16 @@ class _Article(msgspec.Struct):
 
 class _File(msgspec.Struct):
     data: list[_Article]
+
+
+def _entries(path: Path) -> list[tuple[_Paragraph, _Entry]]:
+    """The questions of a file in their order, each with its paragraph."""
+    try:
+        stored = msgspec.convert(parse_json(read_text(path), path), _File | list[_Article], strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: not as SQuAD 1.1: {error}") from None
+    articles = stored.data if isinstance(stored, _File) else stored
+    return [(one, entry) for article in articles for one in article.paragraphs for entry in one.qas]
 
 
 def has_answers(path: Path) -> bool:
@@ -68,31 +78,25 @@ def read_questions(path: Path, *, prefix: str = "") -> list[Question]:
     Raises:
         ConfigError: If the file cannot be read, is not in this format, or an answer is not in its context.
     """
-    try:
-        stored = msgspec.convert(parse_json(read_text(path), path), _File, strict=False)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: not as SQuAD 1.1: {error}") from None
     questions: list[Question] = []
     num_seen: Counter[str] = Counter()
-    for paragraph in (each for article in stored.data for each in article.paragraphs):
-        for entry in paragraph.qas:
-            name = str(entry.id)
-            if not name.startswith(prefix):
-                continue
-            num_seen[name] += 1
-            answers = (
-                _located(answer, paragraph.context, f"{path}: question {name}")
-                for answer in entry.answers
-                if answer.text
+    for paragraph, entry in _entries(path):
+        name, context = str(entry.id), paragraph.context
+        if not name.startswith(prefix):
+            continue
+        place = f"{path}: question {name}"
+        if context is None or entry.question is None:
+            raise ConfigError(f"{place}: expected a question and its context, found one of them")
+        num_seen[name] += 1
+        answers = (_located(answer, context, place) for answer in entry.answers if answer.text)
+        questions.append(
+            Question(
+                id=name if num_seen[name] == 1 else f"{name}-{num_seen[name]}",
+                question=entry.question,
+                context=context,
+                answers=tuple(answers),
             )
-            questions.append(
-                Question(
-                    id=name if num_seen[name] == 1 else f"{name}-{num_seen[name]}",
-                    question=entry.question,
-                    context=paragraph.context,
-                    answers=tuple(answers),
-                )
-            )
+        )
     if not questions:
         wanted = f" with ids that begin with '{prefix}'" if prefix else ""
         raise ConfigError(f"{path}: expected questions{wanted}, found none")
@@ -190,22 +194,12 @@ class Questions(Task):
         return predicted, gold
 
 
-def _read_answers(file: Path) -> list[tuple[str, list[str]]]:
-    """Id and correct answers of each question; contexts are not needed."""
-    content = parse_json(read_text(file), file)
-    place = "data"
-    questions = []
-    try:
-        for number, article in enumerate(content["data"] if isinstance(content, dict) else content):
-            place = f"data[{number}]"
-            for question in (one for paragraph in article["paragraphs"] for one in paragraph["qas"]):
-                place = f"question {question['id']}"
-                answers = [answer["text"] for answer in question["answers"]]
-                if not answers or not all(isinstance(answer, str) for answer in answers):
-                    raise ConfigError(f"{file}: {place}: expected at least one answer with a text")
-                questions.append((str(question["id"]), answers))
-    except (KeyError, TypeError) as error:
-        raise ConfigError(f"{file}: {place}: expected SQuAD's keys: {error}") from None
+def _read_answers(path: Path) -> list[tuple[str, list[str]]]:
+    """Id and correct answers of each question."""
+    questions = [(str(entry.id), [answer.text for answer in entry.answers]) for _, entry in _entries(path)]
     if not questions:
-        raise ConfigError(f"{file}: expected questions, the file has none")
+        raise ConfigError(f"{path}: expected questions, the file has none")
+    for name, answers in questions:
+        if not answers:
+            raise ConfigError(f"{path}: question {name}: expected at least one answer with a text")
     return questions
