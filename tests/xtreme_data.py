@@ -14,12 +14,12 @@ from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.presets import NANO, PRESETS
 from ecsuite.eval.xtreme.result import TransferResult
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
-from ecsuite.eval.xtreme.sources import CONTROLS
 from ecsuite.eval.xtreme.splits import ExampleSet
 from ecsuite.eval.xtreme.study import make_study
 from ecsuite.eval.xtreme.texts import LanguageText
 from ecsuite.jobs.job import Result
 
+CONTROLS = ("random init", "parentheses", "shuffled corpus", "human text")
 BACKBONES = ("corpus", *CONTROLS)
 SIGNATURE = "xtreme-transfer|protocol:adapt|preset:nano|v:1"
 

@@ -1,6 +1,5 @@
 """Pretraining data: the evaluated corpus and its controls."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -15,23 +14,16 @@ from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.presets import Pretraining
 from ecsuite.grammars.baselines import zipf_parentheses
 
-CORPUS, RANDOM_INIT, PARENTHESES, SHUFFLED, HUMAN = (
-    "corpus",
-    "random init",
-    "parentheses",
-    "shuffled corpus",
-    "human text",
-)
-ABOUT: Mapping[str, str] = {
-    CORPUS: "the evaluated corpus",
-    RANDOM_INIT: "no pretraining: randomly initialised weights",
-    PARENTHESES: "nested pairs of symbols whose frequencies follow Zipf-Mandelbrot's law",
-    SHUFFLED: "the corpus's symbols in random order, in messages of the same lengths",
-    HUMAN: "a text in a human language (--human)",
-}
-"""Descriptions by name, the corpus first."""
-CONTROLS = tuple(name for name in ABOUT if name != CORPUS)
-"""Backbones that the corpus is compared with, in the order of tables."""
+CORPUS = "corpus"
+"""The evaluated corpus; the others are its controls."""
+RANDOM_INIT = "random init"
+"""No pretraining: randomly initialised weights."""
+PARENTHESES = "parentheses"
+"""Nested pairs of symbols whose frequencies follow Zipf-Mandelbrot's law."""
+SHUFFLED = "shuffled corpus"
+"""The corpus's symbols in random order, in messages of the same lengths."""
+HUMAN = "human text"
+"""A text in a human language (`--human`)."""
 
 
 def source(
@@ -45,7 +37,7 @@ def source(
     """The pretraining data of a backbone, as windows of XferBench's protocol `strict`.
 
     Args:
-        name: One of `ABOUT` except `RANDOM_INIT`.
+        name: One of those above except `RANDOM_INIT`.
         corpus: The evaluated corpus, for itself and shuffled.
         text: The text of `HUMAN`.
         sizes: Sizes of the backbone.

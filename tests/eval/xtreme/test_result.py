@@ -2,11 +2,10 @@
 
 import json
 
-from xtreme_data import constant_results
+from xtreme_data import CONTROLS, constant_results
 
 from ecsuite.eval.xtreme.result import collect
 from ecsuite.eval.xtreme.scoring.tasks import TASKS, Sides
-from ecsuite.eval.xtreme.sources import CONTROLS
 
 POINTS = {"en": 60, "fr": 30, "ja": 20, "kk": 10}
 
