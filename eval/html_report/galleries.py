@@ -9,7 +9,8 @@ import numpy as np
 
 from ecsuite.eval.figures.canvas import as_svg
 from ecsuite.eval.figures.curves import Curve
-from ecsuite.eval.html_report.comparing import ScoreAbout
+from ecsuite.eval.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.html_report.comparing import Differences, ScoreAbout
 from ecsuite.eval.records.logs import read_evaluations
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.correlation import spearman
@@ -50,13 +51,16 @@ class Gallery:
     figures: tuple[Shown, ...]
 
 
-def galleries(table: Table, sources: Sequence[Source], about: Sequence[ScoreAbout]) -> list[Gallery]:
+def galleries(
+    table: Table, sources: Sequence[Source], about: Sequence[ScoreAbout], compared: Differences | None
+) -> list[Gallery]:
     """The galleries that have figures.
 
     Args:
         table: A row for each combination of settings.
         sources: The runs of the table.
         about: What is known of its figures.
+        compared: Differences of its rows to a base; None: there are none.
 
     Raises:
         ConfigError: If matplotlib is not installed.
@@ -77,6 +81,13 @@ def galleries(table: Table, sources: Sequence[Source], about: Sequence[ScoreAbou
             choice="Score",
             caption="Means over all runs that have these settings; lines and bands around them are 95 % intervals.",
             figures=tuple(_scores(table, ended, about)),
+        ),
+        Gallery(
+            id="of-differences",
+            title="Differences to a base",
+            choice="Score",
+            caption="Differences with 95 % intervals; grey where nothing can be concluded.",
+            figures=tuple(_differences(compared) if compared else ()),
         ),
         Gallery(
             id="scores-against",
@@ -141,6 +152,21 @@ def _by_settings(table: Table, sources: Sequence[Source], score: ScoreAbout) -> 
     if len(rows) <= pictures.MAX_ROWS:
         return pictures.score_intervals(table, sources, score.name, score.direction)
     return None
+
+
+def _differences(compared: Differences) -> Iterator[Shown]:
+    """The differences of each score."""
+    for score in list(dict.fromkeys(score for _, score, _ in compared.rows))[:MOST]:
+        points = []
+        for setting, name, each in compared.rows:
+            if name == score:
+                low, high = each.ci95 or (None, None)
+                is_faint = each.conclusion not in ("higher", "lower")
+                points.append(Point(row=setting, value=each.mean, low=low, high=high, is_faint=is_faint))
+        if len(points) <= pictures.MAX_ROWS:
+            panel = Panel(points=points, axis=f"{score}, difference to the base", lines={compared.base: 0})
+            told = f"{len(points)} differences to {compared.base}. The table of differences has them."
+            yield Shown(name=score, svg=as_svg(intervals(panel), f"Differences: {score}", told))
 
 
 def _pairs(table: Table, sources: Sequence[Source]) -> Iterator[Shown]:

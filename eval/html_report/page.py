@@ -109,7 +109,7 @@ def write_report(
             overview=overview(sources),
             table=table,
             about=about,
-            galleries=galleries(table, runs, about) if table else [],
+            galleries=galleries(table, runs, about, compared) if table else [],
             has_scores=any(run.scores for run in runs),
             differences=compared,
             others=others,

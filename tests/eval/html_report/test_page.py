@@ -23,6 +23,7 @@ def test_all_parts_are_there(study, page_of):
     for kind, names in (
         ("curves", ["accuracy", "loss"]),
         ("settings", ["accuracy", "topsim"]),
+        ("of-differences", ["accuracy", "topsim"]),
         ("scores-against", ["topsim against accuracy"]),
     ):
         gallery = part[part.index(f'<div id="{kind}"') :].partition('<p class="caption">')[0]
