@@ -318,19 +318,18 @@ def sweep(
         ConfigError: If a key, a value or a combination of settings is not valid; nothing is trained then.
         DivergedError: If no run ended.
     """
-    from ecsuite.eval.records.reading import STORE
     from ecsuite.eval.studies.running import run
-    from ecsuite.eval.sweeps.result import measure
+    from ecsuite.eval.sweeps.benchmark import Sweeps
     from ecsuite.eval.sweeps.study import load_study
     from ecsuite.jobs.engines import place_of
 
     place = place_of(on, slurm)
     with place.planning():
         chosen = load_study(study, device=device)
-    folder = Path(out) if out is not None else Path("runs") / chosen.name
+    sweeps = Sweeps(folder=Path(out) if out is not None else Path("runs") / chosen.name)
     return run(
-        lambda runner: measure(chosen, folder, runner),
-        folder=folder / STORE,
+        lambda runner: sweeps.measure(chosen, runner),
+        folder=sweeps.store,
         place=place,
         device=chosen.device.type,
         progress=progress,

@@ -1,7 +1,7 @@
 """A sweep as a benchmark: games are trained with many settings and seeds, and every corpus is scored."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ecsuite.eval.records.reading import STORE, SWEEP
@@ -10,13 +10,15 @@ from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.sweeps.estimate import measured_seconds
 from ecsuite.eval.sweeps.jobs import PlannedRun, plan
-from ecsuite.eval.sweeps.result import Sweep, collect, measure
+from ecsuite.eval.sweeps.result import Sweep, collect, save_sweep
 from ecsuite.eval.sweeps.search import Search
 from ecsuite.eval.sweeps.search_report import search_lines, trials_table
+from ecsuite.eval.sweeps.standing import FollowedRun, Standing
 from ecsuite.eval.sweeps.study import Study
-from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Job, Result
 from ecsuite.jobs.store import Store
+from ecsuite.runtime.errors import DivergedError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,8 +75,44 @@ class Sweeps(Benchmark[Study, Sweep]):
         return collect(study, self.runs(study), results, Runner(folder=self.store))
 
     def measure(self, study: Study, runner: Runner) -> Sweep:
-        """Train and score what is not kept; a search chooses its trials from what came out before."""
-        return measure(study, self.folder, runner, self.part)
+        """Train and score what is not kept, write the scores of each run into its folder, and all into one file.
+
+        A search chooses its trials from what came out before; of a part, the file of all runs is not written.
+
+        Raises:
+            DivergedError: If no run ended.
+        """
+        if study.search is not None:
+            return self._measure_search(study, runner)
+        runs = self.runs(study)
+        followed = [FollowedRun.of(run) for run in runs]
+        runner = replace(runner, describe=Standing(lambda: followed).text)
+        results = runner.run(self.plan(study))
+        require_results({run.training: results[run.training] for run in runs})
+        sweep = collect(study, runs, results, runner)
+        if self.part is None:
+            save_sweep(self.folder, sweep)
+        return sweep
+
+    def _measure_search(self, study: Study, runner: Runner) -> Sweep:
+        """Try settings until there are as many trials as asked for."""
+        assert runner.folder is not None
+        search = Search(study, self.folder, Store(runner.folder, runner.note))
+        runner = replace(runner, describe=Standing(search.followed_runs).text)
+        results = runner.run([], more=search.more)
+        ended = [trial for trial in search.trials if trial.same_as is None]
+        if all(trial.state == "failed" for trial in ended):
+            raise DivergedError(f"trial 0: {ended[0].reason}")
+        runs = [run for trial in ended for run in trial.runs]
+        tries = {
+            run.training: job
+            for trial in ended
+            for run in trial.runs
+            if (job := trial.tries.get(run.seed)) is not None
+        }
+        sweep = replace(collect(study, runs, results, runner, tries), search=search.to_json())
+        save_sweep(self.folder, sweep)
+        return sweep
 
     def record(self, study: Study, finding: Sweep) -> list[Source]:
         """The runs with their measures and scores."""

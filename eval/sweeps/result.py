@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +12,18 @@ from ecsuite.eval.records.reading import SWEEP, sweep_sources
 from ecsuite.eval.records.source import Source, run_frame
 from ecsuite.eval.reports.scorecard import describe
 from ecsuite.eval.sweeps.grids import Settings
-from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, plan, unpack
+from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, unpack
 from ecsuite.eval.sweeps.means_table import means_table
-from ecsuite.eval.sweeps.search import Search
-from ecsuite.eval.sweeps.standing import FollowedRun, Standing
 from ecsuite.eval.sweeps.study import Study
 from ecsuite.eval.sweeps.tables import make_table
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import sealed
 from ecsuite.files.format_numbers import with_format
 from ecsuite.formats import read_corpus
-from ecsuite.jobs.graph import Runner, require_results
+from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
 from ecsuite.jobs.job import Result as JobResult
-from ecsuite.jobs.store import Store
 from ecsuite.parts.error_messages import path_text
-from ecsuite.runtime.errors import DivergedError
 from ecsuite.tables.table import Table
 
 NO_TRIES: Mapping[Job, Job] = {}
@@ -120,49 +116,6 @@ class Sweep(Sequence[SweptRun]):
             "runs": [run.to_json() for run in self.runs],
             **({} if self.search is None else {"search": dict(self.search)}),
         }
-
-
-def measure(study: Study, folder: Path, runner: Runner, part: tuple[int, int] | None = None) -> Sweep:
-    """Train and score what is not kept, and write the scores of each run into its folder.
-
-    Args:
-        study: What is asked.
-        folder: The folder of the sweep.
-        runner: Computes the jobs.
-        part: Only every run of a part, such as (2, 10), the second of ten; `sweep.json` is not written then.
-
-    Raises:
-        DivergedError: If no run ended.
-    """
-    if study.search is not None:
-        return _measure_search(study, folder, runner)
-    planned = plan(study, folder)
-    if part is not None:
-        planned = planned[part[0] - 1 :: part[1]]
-    followed = [FollowedRun.of(run) for run in planned]
-    runner = replace(runner, describe=Standing(lambda: followed).text)
-    results = runner.run([job for run in planned for job in (run.training, *run.scores.values())])
-    require_results({run.training: results[run.training] for run in planned})
-    sweep = collect(study, planned, results, runner)
-    if part is None:
-        save_sweep(folder, sweep)
-    return sweep
-
-
-def _measure_search(study: Study, folder: Path, runner: Runner) -> Sweep:
-    """Try settings until there are as many trials as asked for."""
-    assert study.search is not None and runner.folder is not None
-    search = Search(study, folder, Store(runner.folder, runner.note))
-    runner = replace(runner, describe=Standing(search.followed_runs).text)
-    results = runner.run([], more=search.more)
-    ended = [trial for trial in search.trials if trial.same_as is None]
-    if all(trial.state == "failed" for trial in ended):
-        raise DivergedError(f"trial 0: {ended[0].reason}")
-    tries = {run.training: job for each in ended for run in each.runs if (job := each.tries.get(run.seed))}
-    planned = [run for each in ended for run in each.runs]
-    sweep = replace(collect(study, planned, results, runner, tries), search=search.to_json())
-    save_sweep(folder, sweep)
-    return sweep
 
 
 def collect(

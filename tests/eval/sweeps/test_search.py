@@ -10,9 +10,9 @@ import yaml
 import ecsuite as ec
 from ecsuite.eval.records.reading import STORE, read_runs
 from ecsuite.eval.sweeps import jobs, pruning
+from ecsuite.eval.sweeps.benchmark import Sweeps
 from ecsuite.eval.sweeps.grids import Range
 from ecsuite.eval.sweeps.pruning import MedianPruning, Rule, medians
-from ecsuite.eval.sweeps.result import measure
 from ecsuite.eval.sweeps.search_report import search_lines
 from ecsuite.eval.sweeps.study import load_study
 from ecsuite.jobs.graph import Runner
@@ -36,7 +36,7 @@ def searched(small, tmp_path):
         search = {"over": OVER, "trials": 5, "maximise": "topsim", "at_once": 2, **changes}
         study = load_study({**small, "search": search}, device="cpu")
         place = tmp_path / folder
-        return measure(study, place, Runner(folder=place / STORE, note=on_note))
+        return Sweeps(folder=place).measure(study, Runner(folder=place / STORE, note=on_note))
 
     return searched
 
@@ -96,7 +96,7 @@ def test_a_point_of_a_sweep_is_not_computed_by_a_search(searched, small, tmp_pat
     monkeypatch.setattr(jobs, "train_in_job", None)
     grid = load_study({**small, "vary": over}, device="cpu")
     place = tmp_path / "sweep"
-    found = measure(grid, place, Runner(folder=place / STORE))
+    found = Sweeps(folder=place).measure(grid, Runner(folder=place / STORE))
     assert {run.folder for run in found} >= {run.folder for run in sweep}
     accuracies = {run.training["measures"]["accuracy"] for run in found}
     assert {trial["value"] for trial in sweep.search["trials"]} <= accuracies

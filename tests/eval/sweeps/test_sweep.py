@@ -10,8 +10,8 @@ import yaml
 import ecsuite as ec
 from ecsuite.eval.records.reading import STORE, read_runs
 from ecsuite.eval.sweeps import jobs
+from ecsuite.eval.sweeps.benchmark import Sweeps
 from ecsuite.eval.sweeps.jobs import plan
-from ecsuite.eval.sweeps.result import measure
 from ecsuite.eval.sweeps.study import load_study
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError, DivergedError
@@ -23,7 +23,9 @@ def swept(small, tmp_path):
 
     def swept(tree=small, workers=1, **options):
         study = load_study(tree, device="cpu")
-        return measure(study, tmp_path, Runner(folder=tmp_path / STORE, num_workers=workers, **options))
+        return Sweeps(folder=tmp_path).measure(
+            study, Runner(folder=tmp_path / STORE, num_workers=workers, **options)
+        )
 
     return swept
 
