@@ -6,7 +6,8 @@ from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.translation.jobs import plan
-from ecsuite.eval.translation.result import TranslationResult, collect
+from ecsuite.eval.translation.result import TranslationResult
+from ecsuite.eval.translation.scoring import BeamScore
 from ecsuite.eval.translation.study import Study
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result, everything
@@ -27,11 +28,26 @@ class Translation(Benchmark[Study, TranslationResult]):
 
     def measure(self, study: Study, runner: Runner) -> TranslationResult:
         """Run a study; the results of pretraining and of fine-tuning are read, too."""
-        return collect(study, runner.run(everything(self.plan(study))))
+        return self.collect(study, runner.run(everything(self.plan(study))))
 
     def collect(self, study: Study, results: Mapping[Job, Result]) -> TranslationResult:
-        """The scores by beam width, see `result.collect`."""
-        return collect(study, results)
+        """The scores by beam width, from the results of the jobs of `plan` and of those that they read.
+
+        Raises:
+            DivergedError: If a training diverged.
+        """
+        jobs = plan(study)
+        tuning_job = next(iter(jobs.values())).inputs["tuned"]
+        pretraining_job = tuning_job.inputs["pretrained"]
+        beams = {beam: dict(results[job].checked()) for beam, job in jobs.items()}
+        for value in beams.values():
+            del value["translations"]
+        return TranslationResult(
+            study=study,
+            beams={beam: BeamScore(**value) for beam, value in beams.items()},
+            repeats=None if pretraining_job is None else results[pretraining_job].checked()["repeats"],
+            tuned=results[tuning_job].checked(),
+        )
 
     def record(self, study: Study, finding: TranslationResult) -> list[Source]:
         """One source: chrF and BLEU, their means over the beam widths and those of each."""

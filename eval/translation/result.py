@@ -5,10 +5,8 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from ecsuite.eval.translation.jobs import plan
 from ecsuite.eval.translation.scoring import BeamScore, sacrebleu_signatures
 from ecsuite.eval.translation.study import Study
-from ecsuite.jobs.job import Job, Result
 
 REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
 FULL_NOTE = (
@@ -72,27 +70,3 @@ class TranslationResult:
             "sacrebleu": sacrebleu_signatures(),
             "signature": study.signature,
         }
-
-
-def collect(study: Study, results: Mapping[Job, Result]) -> TranslationResult:
-    """The result of a study from the results of its jobs.
-
-    Args:
-        study: What was asked.
-        results: The results of the jobs of `plan` and of those that they read.
-
-    Raises:
-        DivergedError: If a training diverged.
-    """
-    jobs = plan(study)
-    tuning_job = next(iter(jobs.values())).inputs["tuned"]
-    pretraining_job = tuning_job.inputs["pretrained"]
-    beams = {beam: dict(results[job].checked()) for beam, job in jobs.items()}
-    for value in beams.values():
-        del value["translations"]
-    return TranslationResult(
-        study=study,
-        beams={beam: BeamScore(**value) for beam, value in beams.items()},
-        repeats=None if pretraining_job is None else results[pretraining_job].checked()["repeats"],
-        tuned=results[tuning_job].checked(),
-    )

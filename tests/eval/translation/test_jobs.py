@@ -13,7 +13,6 @@ from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.translation.benchmark import Translation, scores_table
 from ecsuite.eval.translation.jobs import plan
 from ecsuite.eval.translation.presets import FULL, MINI, NANO, PRESETS, SETTINGS
-from ecsuite.eval.translation.result import collect
 from ecsuite.eval.translation.study import make_study
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.jobs.graph import Runner
@@ -131,7 +130,7 @@ def test_translations_are_kept_beside_their_references(corpus, pairs, tmp_path):
         rows = results[job].value["translations"]
         assert len(rows) == NUM_TEST
         assert all(WORDS[source.split()[0]] == target.split()[0] for source, target, _ in rows)
-    assert collect(study, results).as_dict()["num_test"] == NUM_TEST
+    assert Translation().collect(study, results).as_dict()["num_test"] == NUM_TEST
 
 
 def test_a_run_that_goes_on_after_pretraining_gives_the_same_result(corpus, pairs, tmp_path, monkeypatch):
@@ -142,7 +141,7 @@ def test_a_run_that_goes_on_after_pretraining_gives_the_same_result(corpus, pair
     runner = Runner(folder=tmp_path)
     for job in everything(plan(study).values()):  # one call each
         runner.run([job])
-    assert collect(study, runner.run(everything(plan(study).values()))).as_dict() == plain
+    assert Translation().collect(study, runner.run(everything(plan(study).values()))).as_dict() == plain
 
 
 def test_a_training_that_diverges_is_told(corpus, pairs, tmp_path, monkeypatch):
