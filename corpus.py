@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.printable import printable
 
+SPEAKER = "speaker"
+"""The column of a corpus that says who spoke."""
 _BLOCK = 1 << 14
 """Rows taken at once, so that they fit the cache."""
 

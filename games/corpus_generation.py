@@ -7,14 +7,11 @@ import torch
 from numpy.typing import NDArray
 
 from ecsuite.agents.message import EOS, PAD
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import SPEAKER, Corpus, Ragged
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.players import Players
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import Description, World
-
-SPEAKER = "speaker"
-"""The column of the corpus of a society that says who spoke, counted from 0."""
 
 
 @torch.no_grad()

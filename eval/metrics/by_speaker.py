@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.corpus import Corpus
+from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.traits import traits_in
 from ecsuite.eval.statistics.chance import of_mean
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width, standard_error
 
-SPEAKER = "speaker"
-"""The column of a corpus that says who spoke."""
 BY_SPEAKER = "by_speaker"
 """The key of the details that has the value of each speaker."""
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import SPEAKER, Corpus, Ragged
 from ecsuite.eval.metrics.ami import adjusted_information, expected_information
-from ecsuite.eval.metrics.by_speaker import SPEAKER, speakers_of
+from ecsuite.eval.metrics.by_speaker import speakers_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_draws

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics.by_speaker import SPEAKER
+from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.statistics.counting import first_rows, flat, num_labels
 
 NUM_SAMPLES = 10
