@@ -91,8 +91,10 @@ def renderables(table: Grid, width: int | None, room: int = UNBOUNDED) -> "Itera
     least = [_least(place, columns, grid, is_cut=width is not None) for place in range(len(columns))]
     gaps = len(columns) - 1
     room = max(room, sum(least) + GAP * gaps) if width is None else width
-    gap = GAP if sum(least) + GAP * gaps <= room else 1
-    for places in _blocks(columns, least, room, gap):
+    gap = 1 if sum(least) + gaps <= room < sum(least) + GAP * gaps else GAP
+    for number, places in enumerate(_blocks(columns, least, room, gap)):
+        if number:
+            yield Text()
         widths = _widths([wanted[each] for each in places], [least[each] for each in places], room, gap)
         yield _block(table, columns, grid, dict(zip(places, widths, strict=True)), gap)
     for note in table.notes:

@@ -48,9 +48,11 @@ def report(pairings: Pairings) -> Report:
     if across.any():
         tables.append(_table("accuracy, symbols renamed", pairings, pairings.relabelled))
     tables.append(_means(groups))
-    notes = [
-        "±: half of the 95 % interval of a mean over pairs, from a jackknife over agents, between runs over runs"
-    ]
+    notes = []
+    if any(found["pairs"] >= FEWEST and found["half_width"] is not None for found in groups.values()):
+        notes.append(
+            "±: half of the 95 % interval of a mean over pairs, from a jackknife over agents, between runs over runs"
+        )
     if any(found["pairs"] < FEWEST for found in groups.values()):
         notes.append(f"no interval: of fewer than {FEWEST} pairs it says nothing; train more seeds")
     notes.append(f"chance level: {pairings.chance:.1%}; {pairings.num_rounds:,} rounds a pair, nobody learns")

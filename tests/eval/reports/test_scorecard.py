@@ -284,3 +284,12 @@ for number in range(20):
     assert {score["signature"] for score in kept} == {
         f"{own}{number}" for own in "ab" for number in range(20)
     }
+
+
+def test_in_a_notebook_scores_and_comparisons_are_shown_once(monkeypatch, capsys):
+    """rich shows what is printed in a notebook itself, also what goes into a file."""
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    card = score_corpus(small_corpus(), ["topsim"])
+    assert str(card).count("topsim ") == 1 == card._repr_html_().count("topsim ") and "topsim" in card.full()
+    assert card.table()._repr_html_().count(">topsim<") == 1
+    assert capsys.readouterr().out == ""

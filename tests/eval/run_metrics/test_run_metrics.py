@@ -214,7 +214,10 @@ def test_a_run_beside_its_copy_with_other_names_of_symbols(runs):
     assert pairings.accuracy[1, 1] == pytest.approx(own) and own > 0.5
     assert other < own - 0.2
     assert pairings.relabelled[0, 1] == pytest.approx(own) == pairings.relabelled[1, 0]
-    data = report(pairings).data
+    found = report(pairings)
+    data = found.data
+    assert "±" not in "".join(map(str, found.tables)) + " ".join(found.notes)
+    assert "no interval: of fewer than 3 pairs it says nothing; train more seeds" in found.notes
     assert data["groups"]["across"]["pairs"] == 2 and data["relabelled"][0][0] is None
 
 
