@@ -128,6 +128,10 @@ def notes(found: Correlations) -> list[str]:
         shared = [name for name in found.metrics if name in found.table.differing]
         if shared:
             lines.append(f"Signatures differ between corpora: {', '.join(shared)}.")
+    sized = [name for name in found.metrics if name in found.table.sized]
+    if sized:
+        given = "" if "num_messages" in found.given else "; --given num_messages holds them fixed"
+        lines.append(f"Depend on the sizes of corpora, which differ{given}: {', '.join(sized)}.")
     lines += [f"{name}: left out, {why}." for name, why in found.left_out.items()]
     return lines
 

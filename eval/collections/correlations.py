@@ -128,6 +128,7 @@ class Correlations:
             "clusters_given_sizes": [list(names) for names in self.clusters_given],
             "left_out": dict(self.left_out),
             "different_settings": list(self.table.differing),
+            "of_different_sizes": list(self.table.sized),
             "method": {
                 "coefficient": "Spearman",
                 "interval": "Fisher, Bonett and Wright" if groups is None else "bootstrap over systems",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ecsuite.eval.comparison.results import OF_A_SOURCE
 from ecsuite.eval.metrics import place_of
 from ecsuite.eval.records.documents import is_number
 from ecsuite.eval.records.reading import read_sources
@@ -57,6 +58,8 @@ class ScoreTable:
     """Names of the sizes of corpora, and `accuracy`."""
     differing: tuple[str, ...]
     """Scores with settings that differ between sources, by their signatures."""
+    sized: tuple[str, ...]
+    """Scores that depend on the sizes of corpora, which differ."""
 
     def column(self, name: str) -> Floats:
         """A score or size of each source, shape (num_sources,), NaN where it is undefined.
@@ -101,11 +104,15 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
             known.add(content)
             groups.setdefault(source.group or f"{source.file} {place}", []).append(source)
     signatures: dict[str, set[str]] = {}
+    read: dict[str, set[str]] = {}  # how much of a corpus a score is of, where that changes its value
     for record in (record for group in groups.values() for source in group for record in source.records):
         if record.value is not None and not record.is_measure:
-            parts = str(record.signature).split("|")
-            settings = "|".join(part for part in parts if not part.startswith("seed"))
+            parts = [part.partition(":") for part in str(record.signature).split("|")]
+            settings = "|".join("".join(part) for part in parts if part[0] not in OF_A_SOURCE)
             signatures.setdefault(record.score, set()).add(settings)
+            read.setdefault(record.score, set()).update(
+                part[2] for part in parts if part[0] in ("n", "passes")
+            )
     sources = [
         GroupedSource(name=group[0].name, system=group[0].system, corpora=tuple(map(_values, group)))
         for group in groups.values()
@@ -121,6 +128,7 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
         metrics=tuple(metrics),
         sizes=tuple(sizes),
         differing=tuple(name for name in metrics if len(signatures[name]) > 1),
+        sized=tuple(name for name in metrics if len(read[name]) > 1),
     )
 
 

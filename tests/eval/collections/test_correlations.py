@@ -226,6 +226,18 @@ def test_other_files_are_refused(tmp_path, content, message):
     assert message in str(error.value).replace("correlations need", "expected") or "got 4" in str(error.value)
 
 
+def test_scores_of_different_sizes_are_named(collection):
+    """A size in the signature is no other setting."""
+    corpora = [corpus({"a": float(row), "b": float(-row)}, messages=row + 5, name=str(row)) for row in range(8)]
+    for row, content in enumerate(corpora):
+        content["scores"][0]["signature"] = f"a|n:{row + 5}|v:1"
+    found = correlate(collection(corpora))
+    assert found.table.sized == ("a",) and found.table.differing == ()
+    assert any(line == "Depend on the sizes of corpora, which differ: a." for line in report(found).notes)
+    lines = report(correlate(collection(corpora), given=[])).notes
+    assert any("--given num_messages holds them fixed: a." in line for line in lines)
+
+
 def test_the_picture_has_a_cell_for_each_pair(collection, tmp_path):
     found = correlate(collection(known_corpora()))
     report(found).draw(tmp_path / "picture.svg")
