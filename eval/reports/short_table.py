@@ -18,6 +18,7 @@ from ecsuite.eval.metrics.preset_limits import are_read_alike, limits_of, passes
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
 from ecsuite.eval.reports.samples import Sample
+from ecsuite.tables.cells import short
 
 MOST_LINES = 12
 """Most lines of questions and scores; with the other parts they are at most 30."""
@@ -218,7 +219,7 @@ def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
     """The line of a score, and one of its options; XferBench has others with references and its limits."""
     arrow = ARROWS[conclusion.direction]
     if conclusion.question == "transfer":
-        value = "" if score.value is None else shown(score.value)
+        value = "" if score.value is None else short(score.value)
         about = conclusion.word or str(score.reason or "")
         line = Text(f"{set_cell_size(f'  {score.name}', _NAME)}{value:>{_VALUE}} {arrow} {about}")
         anchors, limits = anchors_of(score), limits_of(score.signature)
@@ -234,12 +235,12 @@ def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
     if score.value is None:
         return [Text(f"  {set_cell_size(name, _NAME - 2)}    none  {score.reason}", "dim"), *below]
     if conclusion.question == "sizes":
-        return [Text(f"{set_cell_size(f'  {score.name}', _SIZE_NAME)}{shown(score.value):>{_VALUE}}")]
-    interval = "" if score.ci95 is None else " … ".join(map(shown, score.ci95))
+        return [Text(f"{set_cell_size(f'  {score.name}', _SIZE_NAME)}{short(score.value):>{_VALUE}}")]
+    interval = "" if score.ci95 is None else " … ".join(map(short, score.ci95))
     chance = None if score.chance is None else score.chance.level
     style = "dim" if conclusion.relation == "equal" else ""
-    cells = (interval, "" if chance is None else shown(chance), conclusion.word)
-    return [_row(f"  {name}", shown(score.value), arrow, *cells, style), *below]
+    cells = (interval, "" if chance is None else short(chance), conclusion.word)
+    return [_row(f"  {name}", short(score.value), arrow, *cells, style), *below]
 
 
 def _row(name: str, value: str, arrow: str, interval: str, chance: str, conclusion: str, style: str) -> Text:
@@ -248,16 +249,6 @@ def _row(name: str, value: str, arrow: str, interval: str, chance: str, conclusi
     line.append(f"{interval:<{_INTERVAL}}{chance:>{_CHANCE}} ")
     line.append(conclusion, _COLOURS.get(conclusion, ""))
     return line
-
-
-def shown(value: float | int | bool) -> str:
-    """A number as shown in the table: 0.127, 25.31, 110,000, yes."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    decimals = 3 if abs(value) < 10 else 2 if abs(value) < 100 else 1
-    return f"{round(value, decimals) + 0.0:,.{decimals}f}"  # + 0.0: no minus before a zero
 
 
 def _cut(text: str, width: int) -> str:
