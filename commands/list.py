@@ -124,7 +124,7 @@ def _part(kind: str, name: str) -> dict[str, Any]:
 
     registry = found(str(KINDS[kind].registry))
     if is_foreign(name):
-        return _own(name, registry)
+        return _own(name, registry) | (_scores_of(name) if kind == "metrics" else {})
     if kind == "metrics":
         return _metric(registry, name.partition(",")[0])
     part, given, made = settings_of(registry, name)
@@ -144,6 +144,14 @@ def _part(kind: str, name: str) -> dict[str, Any]:
         "options": options,
         "source": registry.parts[part][0],
     }
+
+
+def _scores_of(name: str) -> dict[str, Any]:
+    """The traits of a metric of a user's file, which is trusted."""
+    from ecsuite.eval.metrics import load_metric
+    from ecsuite.eval.metrics.traits import traits_in
+
+    return {"scores": [each.described() for each in traits_in(load_metric(name))]}
 
 
 def _metric(registry: Any, name: str) -> dict[str, Any]:

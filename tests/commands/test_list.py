@@ -57,6 +57,13 @@ def test_details_of_a_metric_say_which_way_is_better(ecsuite):
     assert "Its signature has the number of messages: branching entropies" in told
 
 
+def test_traits_of_a_metric_of_one_s_own_are_told(ecsuite, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert ecsuite("new", "metric", "unique.py")[0] == 0
+    told = " ".join(ecsuite("list", "metric", "./unique.py:unique")[1].split())
+    assert "unique: Does a whole message tell its meaning? (higher is better)." in told
+
+
 def test_traits_of_every_score_of_a_metric_are_in_json(as_json):
     segments, messages = as_json("list", "metric", "zla")["scores"]
     assert (segments["name"], messages["name"]) == ("zla_segments", "zla_messages")

@@ -228,7 +228,9 @@ def test_other_files_are_refused(tmp_path, content, message):
 
 def test_scores_of_different_sizes_are_named(collection):
     """A size in the signature is no other setting."""
-    corpora = [corpus({"a": float(row), "b": float(-row)}, messages=row + 5, name=str(row)) for row in range(8)]
+    corpora = [
+        corpus({"a": float(row), "b": float(-row)}, messages=row + 5, name=str(row)) for row in range(8)
+    ]
     for row, content in enumerate(corpora):
         content["scores"][0]["signature"] = f"a|n:{row + 5}|v:1"
     found = correlate(collection(corpora))
