@@ -198,8 +198,15 @@ class ShortTable:
             f"Attribute {place} (from 0) names each object: no part of a message can stand for it."
             for place in self.corpus.get("naming_attributes", [])[:1]
         ]
+        drawn = [
+            f"{score.name} is of {most:,} messages, drawn at random."
+            for score in self.scores
+            if score.value is not None
+            and traits_of(score).is_asked_for  # others say it in their signatures alone: the page is short
+            and (most := traits_of(score).most_messages or number) < number
+        ]
         seeds = "Intervals are over messages, not over seeds: for these, score several runs."
-        lines = [*named, *([few] if number < FEW_MESSAGES else [])]
+        lines = [*named, *drawn, *([few] if number < FEW_MESSAGES else [])]
         return [*lines, seeds] if "training" in self.corpus else lines
 
 
