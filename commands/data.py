@@ -1,14 +1,17 @@
 """`ecsuite data`: the data of XferBench, of machine translation, of XTREME and of ELCC from the network, once."""
 
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ecsuite.commands.options import OUTPUT, Json, Quiet, names_in, require_read
+from ecsuite.commands.options import OUTPUT, As, Json, Quiet, names_in, require_read
 from ecsuite.eval.reports.console import Reporter, print_json
 from ecsuite.runtime.errors import look_up
+from ecsuite.tables.forms import Form, publish
+from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 KINDS = {
     "wikipedia": "articles of the target languages, a file a language",
@@ -25,10 +28,6 @@ READS = {
     "elcc": ("systems",),
 }
 """By data set, the options that it reads beside those of all."""
-
-
-WIDTHS = {"xtreme": 16, "elcc": 32}
-"""Columns of the names of tasks or systems."""
 
 
 def data(
@@ -74,6 +73,7 @@ def data(
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
+    form: As = Form.TEXT,
 ) -> None:
     """Download and prepare data sets; complete files are not downloaded again."""
     look_up("data", what, KINDS)
@@ -129,13 +129,20 @@ def data(
     if as_json:
         print_json({"folder": str(folder), "files": made})
         return
+    publish([_table(what, made, f"In {folder}")], form)
+
+
+def _table(what: str, made: Mapping[str, Mapping[str, Any]], note: str) -> Table:
+    """A row a task or system with its files and bytes, or a row a file with its articles or pairs."""
     if what in ("xtreme", "elcc"):
         place = 1 if what == "elcc" else 0  # systems/NAME/…, TASK/…
+        rows = []
         for part, entries in groupby(made.items(), key=lambda entry: entry[0].split("/")[place]):
             sizes = [entry.get("bytes", 0) for _, entry in entries]
-            print(f"{part:{WIDTHS[what]}}{len(sizes):>12,} files {sum(sizes):>16,} bytes")
-    else:
-        unit = "articles" if what == "wikipedia" else "pairs"
-        for name, entry in made.items():
-            print(f"{name:16}{entry[unit]:>12,} {unit} {entry.get('characters', 0):>16,} characters")
-    print(f"In {folder}")
+            rows.append(row_of(part, len(sizes), sum(sizes)))
+        first = name_column("system" if what == "elcc" else "task")
+        return Table(columns=(first, number_column("files"), number_column("bytes")), rows=rows, notes=[note])
+    unit = "articles" if what == "wikipedia" else "pairs"
+    rows = [row_of(name, entry[unit], entry.get("characters", 0)) for name, entry in made.items()]
+    columns = (name_column("file"), number_column(unit), number_column("characters"))
+    return Table(columns=columns, rows=rows, notes=[note])

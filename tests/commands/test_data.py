@@ -38,9 +38,10 @@ def command(monkeypatch, tmp_path):
 def test_languages_of_ones_own(command, tmp_path):
     result = command("wikipedia", "--languages", "da, eu", "--articles", 4)
     assert result.exit_code == 0
-    assert result.stdout.splitlines() == [
-        "da.jsonl.gz                4 articles               20 characters",
-        "eu.jsonl.gz                4 articles               20 characters",
+    head, _, *lines = result.stdout.splitlines()
+    assert head.split() == ["file", "articles", "characters"] and lines == [
+        "da.jsonl.gz         4          20",
+        "eu.jsonl.gz         4          20",
         f"In {tmp_path / 'wikipedia'}",
     ]
     assert result.stderr.splitlines()[0] == (
@@ -58,8 +59,8 @@ def test_the_papers_targets_as_json(command, tmp_path):
 
 def test_pairs(command, tmp_path):
     result = command("wmt14", "--pairs", 5)
-    assert result.stdout.splitlines() == [
-        "en-fr.tsv.gz               5 pairs               30 characters",
+    assert result.stdout.splitlines()[2:] == [
+        "en-fr.tsv.gz      5          30",
         f"In {tmp_path / 'wmt14'}",
     ]
     assert command("wmt14", "--out", tmp_path / "mine.gz", "--pairs", 2).exit_code == 0
@@ -75,8 +76,8 @@ def test_tasks_of_xtreme(command, tmp_path, monkeypatch):
     monkeypatch.setattr("ecsuite.downloads.xtreme.ORIGINS", origins)
     monkeypatch.setattr("ecsuite.downloads.web.open_url", urlopen)
     result = command("xtreme", "--tasks", " panx", "--out", tmp_path / "here")
-    assert result.stdout.splitlines() == [
-        "panx                       1 files                2 bytes",
+    assert result.stdout.splitlines()[2:] == [
+        "panx      1      2",
         f"In {tmp_path / 'here'}",
     ]
     told = json.loads(command("xtreme", "--json", "--tasks", "panx").stdout)
