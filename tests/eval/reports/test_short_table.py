@@ -181,7 +181,7 @@ def test_the_full_table_names_nothing_twice_in_a_block(cards):
 
 def test_what_is_of_drawn_messages_is_told():
     meanings = np.random.default_rng(0).integers(0, 3, (40, 2))
-    card = score_corpus(Corpus((meanings + [1, 5]).tolist(), meanings=meanings), ["morphemes", "posdis"])
+    card = score_corpus(Corpus(np.add(meanings, [1, 5]).tolist(), meanings=meanings), ["morphemes", "posdis"])
     line = "morphemes is of 20,000 messages, drawn at random."
     assert line not in str(card)
     large = str(replace(card, corpus={**card.corpus, "num_messages": 30_000}))
