@@ -40,7 +40,7 @@ def compare(
     from ecsuite.eval.comparison.gathering import results_of
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.records.documents import XFERBENCH
-    from ecsuite.eval.records.reading import read_sources
+    from ecsuite.eval.records.reading import sources_at, varied
     from ecsuite.eval.reports.console import Reporter
 
     if metric == "language_similarity":
@@ -52,12 +52,13 @@ def compare(
     is_scored = [has_scores(path) for path in results]
     for path, has in zip(results, is_scored, strict=True):
         if has:
-            sources += read_sources([path])
+            sources += sources_at(path)
         else:
             corpus = scored.read(path)
             print(f"{path} has no scores yet: scoring it", file=sys.stderr)
             card = score_and_keep(path, corpus, None, Options(), keeps=scored.is_whole)
             sources += scored_sources(path, card)
+    sources = varied(sources)
     if metric == XFERBENCH or (metric is None and common_scores(sources) == [XFERBENCH]):
         from ecsuite.eval.xferbench.comparison.comparison import compare as compare_xferbench
         from ecsuite.eval.xferbench.comparison.comparison_report import report as xferbench_report

@@ -99,10 +99,11 @@ def _differences(pairs: Sequence[tuple[Result, Result]], metric: str, sizes: Equ
         try:
             one, other, at_size = sizes.of_pair(first, second, metric)
         except ConfigError as error:
-            apart = " and ".join(", ".join(dict.fromkeys(map(str, each.sizes))) for each in (first, second))
-            reasons.append(
-                f"{first.name} cannot be compared with {second.name}: of {apart} messages, and {error}"
-            )
+            sizes_of = (
+                ", ".join(dict.fromkeys(each.sizes)) for each in (first, second) if None not in each.sizes
+            )  # type: ignore[arg-type]
+            told = f"of {' and '.join(sizes_of)} messages, and "
+            reasons.append(f"{first.name} cannot be compared with {second.name}: {told}{error}")
             differences.append(
                 _named(Difference(mean=first.score - second.score), first, second, reasons[-1])
             )

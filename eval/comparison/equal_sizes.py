@@ -60,8 +60,10 @@ class EqualSizes:
 
     @staticmethod
     def _size(text: str | None) -> int:
-        if text is None or not text.isdecimal():
-            raise ConfigError(f"sizes of corpora differ by speaker or are not known ({text})")
+        if text is None:
+            raise ConfigError("one has no number of messages in its signature: score it again")
+        if not text.isdecimal():
+            raise ConfigError(f"the sizes of a corpus differ by speaker ({text})")
         return int(text)
 
     def _at(self, result: Result, metric: str, size: int) -> Result:

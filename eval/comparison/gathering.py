@@ -11,7 +11,7 @@ from ecsuite.eval.comparison.results import OF_A_SOURCE, UNSIGNED, Result
 from ecsuite.eval.metrics.preset_limits import passes_of
 from ecsuite.eval.records.documents import FILES, XFERBENCH, name_of_file
 from ecsuite.eval.records.reading import read_sources
-from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.records.source import MOST_SETTINGS, Record, Source
 from ecsuite.runtime.errors import ConfigError, shown
 
 
@@ -101,7 +101,7 @@ def _result(source: Source, record: Record, file: Path) -> Result:
         if record.value is None:
             raise ConfigError(f"{file}: {metric}: expected a number, got None")
         if source.game is not None and source.seed is not None and source.group:
-            name, seed, identity = source.game, source.seed, source.group
+            name, seed, identity = _name_of_run(source), source.seed, source.group
         elif seeds and seeds[0] is not None:
             seed = seeds[0]
         else:
@@ -119,6 +119,12 @@ def _result(source: Source, record: Record, file: Path) -> Result:
         corpora=(source.corpus,) * len(rows),
         passes=passes_of(str(record.signature)),
     )
+
+
+def _name_of_run(source: Source) -> str:
+    """Its settings where these are few, else the name of its game."""
+    settings = [f"{key.rpartition('.')[2]}={value}" for key, value in source.settings.items()]
+    return ", ".join(settings) if 0 < len(settings) <= MOST_SETTINGS else str(source.game)
 
 
 def _seed(part: str) -> int | None:

@@ -56,9 +56,8 @@ def read_sources(paths: Iterable[str | Path]) -> list[Source]:
         FormatError: If a newer version wrote a file.
     """
     places = list(dict.fromkeys(map(Path, paths)))
-    sources = [source for place in places for source in _at(place)]
-    is_one_sweep = len(places) == 1 and _sweep_file(places[0]) is not None
-    return sources if is_one_sweep else with_varying_settings(sources)
+    sources = [source for place in places for source in sources_at(place)]
+    return sources if len(places) == 1 and _sweep_file(places[0]) is not None else in_order(varied(sources))
 
 
 def read_runs(paths: Iterable[str | Path]) -> list[Source]:
@@ -82,8 +81,12 @@ def read_runs(paths: Iterable[str | Path]) -> list[Source]:
     return runs
 
 
-def _at(place: Path) -> list[Source]:
-    """The sources at a path."""
+def sources_at(place: Path) -> list[Source]:
+    """The sources at a path; all settings of a run folder are its settings, and of a sweep's those that it varies.
+
+    Raises:
+        ConfigError: See `read_sources`.
+    """
     if (sweep := _sweep_file(place)) is not None:
         return _of_sweep(sweep)
     if place.is_dir():
@@ -239,15 +242,25 @@ def _corpus_source(place: Path) -> Source:
     return Source(name=name, file=place, folder=folder, corpus=place)
 
 
-def with_varying_settings(sources: Sequence[Source]) -> list[Source]:
-    """The sources, runs first, with the settings that all runs have and that differ between them; the seed is none."""
+def varied(sources: Sequence[Source]) -> list[Source]:
+    """The sources with the settings that all runs have and that differ between them; the seed is none."""
     runs = [source for source in sources if source.is_run]
     keys = dict.fromkeys(key for run in runs for key in run.settings if key != SEED)
     common = [key for key in keys if all(key in run.settings for run in runs)]
     varying = [key for key in common if len({repr(run.settings[key]) for run in runs}) > 1]
-    ordered = sorted(runs, key=lambda run: [_order(run.settings[key]) for key in varying])
-    varied = [replace(run, settings={key: run.settings[key] for key in varying}) for run in ordered]
-    return [*varied, *(source for source in sources if not source.is_run)]
+    return [
+        replace(source, settings={key: source.settings[key] for key in varying}) if source.is_run else source
+        for source in sources
+    ]
+
+
+def in_order(sources: Sequence[Source]) -> list[Source]:
+    """Runs in the order of their settings, then the other sources as they come."""
+    runs = sorted(
+        (source for source in sources if source.is_run),
+        key=lambda run: [_order(value) for value in run.settings.values()],
+    )
+    return [*runs, *(source for source in sources if not source.is_run)]
 
 
 def _order(value: Any) -> tuple[str, float, str]:

@@ -51,7 +51,7 @@ def noise_notes(sources: Sequence[Source], figures: Sequence[str]) -> list[str]:
     states = {
         bool(_setting(source, "evaluation.noise"))
         for source in sources
-        if source.is_run and (_setting(source, "channel.noise") or _setting(source, "channel.noise.kind"))
+        if source.is_run and _has_noise(source)
     }
     if not measures or not states:
         return []
@@ -61,6 +61,12 @@ def noise_notes(sources: Sequence[Source], figures: Sequence[str]) -> list[str]:
     elif states == {False}:
         words = "without the noise of the channel, which is in training alone (evaluation.noise)"
     return [f"{', '.join(name for name in figures if name in measures)}: {words}."]
+
+
+def _has_noise(source: Source) -> bool:
+    """Whether its channel changes symbols."""
+    kind = _setting(source, "channel.noise.kind") or _setting(source, "channel.noise")
+    return kind not in (None, "none")
 
 
 def _setting(source: Source, key: str) -> Any:

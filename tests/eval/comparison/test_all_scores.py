@@ -68,7 +68,7 @@ def test_other_settings_are_shown_and_not_compared():
     other = document("b", topsim=(0.52, 0.42, 0.62))
     other[1]["scores"][0]["signature"] = "topsim|n:3|v:1"
     [score] = compared([FIRST, other]).scores
-    assert not score.differences and "of 3 and None messages, and sizes" in score.reason
+    assert not score.differences and "of 3 messages, and one has no number of messages" in score.reason
     assert {name: result.score for name, result in score.results.items()} == {"a": 0.5, "b": 0.52}
 
 
