@@ -99,9 +99,7 @@ def _differences(pairs: Sequence[tuple[Result, Result]], metric: str, sizes: Equ
         try:
             one, other, at_size = sizes.of_pair(first, second, metric)
         except ConfigError as error:
-            sizes_of = (
-                ", ".join(dict.fromkeys(each.sizes)) for each in (first, second) if None not in each.sizes
-            )  # type: ignore[arg-type]
+            sizes_of = [size for each in (first, second) for size in dict.fromkeys(each.sizes) if size]
             told = f"of {' and '.join(sizes_of)} messages, and "
             reasons.append(f"{first.name} cannot be compared with {second.name}: {told}{error}")
             differences.append(
