@@ -13,6 +13,7 @@ from ecsuite.eval.figures.canvas import (
     finite,
     fit,
     label,
+    labels,
     look,
     new_figure,
     plain,
@@ -104,7 +105,7 @@ def bars(
     for name, height in (lines or {}).items():
         handles[name] = panels[0].axhline(height, color=INK, linestyle=":", linewidth=1)
     if groups:
-        panels[-1].set_xticks(range(len(groups)), list(map(label, groups)))
+        panels[-1].set_xticks(range(len(groups)), labels(groups))
         panels[-1].set_xlim(-0.55, len(groups) - 0.45)
     panels[0].set_ylim(*limits)
     write_title(figure, title, notes)

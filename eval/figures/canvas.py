@@ -6,7 +6,8 @@ who tell few colours apart. Where things stand is left to matplotlib's constrain
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from itertools import pairwise
@@ -180,6 +181,23 @@ def label(name: object, most: int = MAX_LABEL) -> str:
     return plain(text if len(text) <= most else text[: most - 1] + "…")
 
 
+def labels(names: Iterable[object], most: int = MAX_LABEL) -> list[str]:
+    """Labels of names, which differ where the names do: those that begin alike keep their ends, or have numbers."""
+    whole = list(map(str, names))
+    shown = {name: label(name, most) for name in whole}
+    for is_second in (False, True):
+        counts = Counter(shown.values())
+        alike = [name for name in shown if counts[shown[name]] > 1]
+        for place, name in enumerate(alike, start=1):
+            shown[name] = f"{shown[name]} ({place})" if is_second else _with_end(name, most)
+    return [shown[name] for name in whole]
+
+
+def _with_end(name: str, most: int) -> str:
+    text = " ".join(name.split())
+    return label(text if len(text) <= most else f"{text[: most // 2]}…{text[1 - most // 2 :]}", most)
+
+
 def plain(text: str) -> str:
     """A text whose characters without a glyph are question marks."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
@@ -267,10 +285,8 @@ def _write_legend(figure: "Figure", handles: Mapping[str, "Artist"], heading: st
         "title": label(heading) if heading else None,
     }
     legend = figure.legend(list(handles.values()), [""] * len(handles), **place)
-    for text, name in zip(legend.get_texts(), handles, strict=True):
-        text.set_text(
-            label(name, 2 * MAX_LABEL)
-        )  # given as a label, a name that begins with _ would be left out
+    for text, name in zip(legend.get_texts(), labels(handles, 2 * MAX_LABEL), strict=True):
+        text.set_text(name)  # given as a label, a name that begins with _ would be left out
     return legend
 
 

@@ -12,6 +12,7 @@ from ecsuite.eval.figures.canvas import (
     fit,
     ink_on,
     label,
+    labels,
     look,
     new_figure,
     plain,
@@ -90,8 +91,8 @@ def heat_map(
     longest = max((text for line in texts or () for text in line), key=len, default="")
     if texts is not None:
         mesh.set(edgecolor="white", linewidth=0.5)
-    axes.set_xticks(np.arange(len(columns)) + 0.5, list(map(label, columns)))
-    axes.set_yticks(np.arange(len(rows)) + 0.5, list(map(label, rows)))
+    axes.set_xticks(np.arange(len(columns)) + 0.5, labels(columns))
+    axes.set_yticks(np.arange(len(rows)) + 0.5, labels(rows))
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel(label(names[1]) if names[1] else "")

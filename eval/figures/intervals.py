@@ -16,6 +16,7 @@ from ecsuite.eval.figures.canvas import (
     finite,
     fit,
     label,
+    labels,
     look,
     new_figure,
     plain,
@@ -102,9 +103,11 @@ def intervals(*panels: Panel, title: str = "", notes: Sequence[str] = ()) -> "Fi
             handles[name] = axes.axvline(value, color=SOFT, linestyle=":", linewidth=1)
         _format(axes, panel)
     directions = {point.row: point.direction for point in points if point.direction}
-    names = {point.row: label(point.row) + ARROWS[directions.get(point.row)] for point in points}
+    names = dict.fromkeys(point.row for point in points)
+    shown = labels(names, 2 * MAX_LABEL)
     columns[0].set_ylim(height, 0)
-    columns[0].set_yticks([rows[name] for name in names], list(names.values()))
+    arrows = [ARROWS[directions.get(name)] for name in names]
+    columns[0].set_yticks([rows[name] for name in names], list(map("".join, zip(shown, arrows, strict=True))))
     for name, place in headings.items():
         _write(columns[0], 0, place, label(name, 2 * MAX_LABEL), weight="bold")
     write_title(figure, title, notes)

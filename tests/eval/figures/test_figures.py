@@ -12,7 +12,7 @@ from figure_texts import assert_readable, texts
 from matplotlib.collections import FillBetweenPolyCollection, LineCollection
 
 from ecsuite.eval.figures.bars import Bar, bars
-from ecsuite.eval.figures.canvas import FONT_SIZE, WIDTHS, as_svg, label, save
+from ecsuite.eval.figures.canvas import FONT_SIZE, WIDTHS, as_svg, label, labels, save
 from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
@@ -36,7 +36,7 @@ FIGURES = {
         np.arange(36.0).reshape(6, 6) - 9, names, names, names=names[:2], title=names[3]
     ),
     "intervals": lambda names: intervals(
-        Panel(points=[Point(row=name, value=at - 2, low=-3, high=at, text=name) for at, name in enumerate(names)]),
+        Panel(points=[Point(row=name, value=at - 2, low=-3, high=at, text=name[:9]) for at, name in enumerate(names)]),
         Panel(points=[Point(row=names[0], value=None, series=name) for name in names]),
         title=names[3],
     ),
@@ -209,6 +209,16 @@ def test_panels_have_an_axis_in_common():
     assert [axes.get_title(loc="left") for axes in figure.axes] == [f"panel {place}" for place in range(5)]
     assert [axes.get_xlabel() for axes in figure.axes] == ["", "", "x", "x", "x"]
     assert not any(isinstance(each, FillBetweenPolyCollection) for each in figure.axes[0].collections)
+
+
+def test_different_names_stay_different_when_cut():
+    long = "channel.kind=a_rather_long_name, size="
+    assert labels([f"{long}{size}" for size in (5, 20)]) == [
+        "channel.kind=a…_name, size=5",
+        "channel.kind=a…name, size=20",
+    ]
+    middle = [f"{'x' * 30}{place}{'y' * 30}" for place in range(2)]
+    assert len(set(labels(middle))) == 2 and labels(["a", "b"]) == ["a", "b"]
 
 
 def test_names_are_cut():
