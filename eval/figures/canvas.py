@@ -51,12 +51,13 @@ LOOK = {
     "font.size": FONT_SIZE, "grid.color": LINE, "grid.linewidth": 0.5, "hatch.linewidth": 0.5,
     "legend.columnspacing": 1.2, "legend.fontsize": FONT_SIZE, "legend.frameon": False, "legend.handlelength": 2.2,
     "legend.title_fontsize": FONT_SIZE, "lines.linewidth": 1.2, "lines.markersize": 4, "savefig.dpi": 200,
-    "svg.hashsalt": "ecsuite", "text.color": INK, "text.parse_math": False, "xtick.color": SOFT,
+    "svg.hashsalt": "ecsuite", "text.color": INK, "text.hinting": "none", "text.parse_math": False, "xtick.color": SOFT,
     "xtick.labelcolor": INK, "xtick.labelsize": FONT_SIZE, "xtick.major.size": 2, "xtick.major.width": 0.6,
     "xtick.minor.size": 1, "ytick.color": SOFT, "ytick.labelcolor": INK, "ytick.labelsize": FONT_SIZE,
     "ytick.major.size": 2, "ytick.major.width": 0.6, "ytick.minor.size": 1,
 }  # fmt: skip
-"""Settings of matplotlib; all others are its own, whatever the user's are. Without a salt, ids in an SVG are random."""
+"""Settings of matplotlib; all others are its own, whatever the user's are. Without a salt, ids in an SVG are random;
+with hinting, letters have other widths in an SVG than where they were measured."""
 
 
 @contextmanager
