@@ -1,7 +1,8 @@
 """Conflict count: number of times that a symbol occurs without its main meaning at a position."""
 
+from itertools import permutations
+
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
@@ -10,6 +11,9 @@ from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import attributes_or_reason
 from ecsuite.eval.statistics.resampling import resample
+
+FEW = 4
+"""Up to so many attributes all assignments are tried, since importing SciPy's solver takes a tenth of a second."""
 
 CONFLICT_COUNT = Traits(
     name="conflict_count",
@@ -53,8 +57,7 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         agreements = _agreements(message_symbols[rows], attributes[partners], len(symbols))
-        position, attribute = linear_sum_assignment(agreements, maximize=True)
-        conflicts = len(rows) * width - agreements[position, attribute].sum()
+        conflicts = len(rows) * width - _most_agreements(agreements)
         return np.array([conflicts * num_rows / len(rows)])
 
     all_rows = np.arange(num_rows)
@@ -69,6 +72,18 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     )
     details = {"share": value / (num_rows * width)} | found.details
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
+
+
+def _most_agreements(agreements: Ints) -> int:
+    """The highest sum of agreements over all assignments of positions to attributes, (width, width)."""
+    width = len(agreements)
+    if width <= FEW:
+        assigned = np.array(list(permutations(range(width))))
+        return int(agreements[np.arange(width), assigned].sum(axis=1).max())
+    from scipy.optimize import linear_sum_assignment
+
+    position, attribute = linear_sum_assignment(agreements, maximize=True)
+    return int(agreements[position, attribute].sum())
 
 
 def _agreements(message_symbols: Ints, attributes: Ints, num_symbols: int) -> Ints:

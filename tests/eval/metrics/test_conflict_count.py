@@ -29,7 +29,7 @@ def slow_count(messages, meanings):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 4))
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5))
 def test_definition(seed, width):
     rng = np.random.default_rng(seed)
     num_rows = int(rng.integers(1, 20))
