@@ -65,7 +65,7 @@ def plot(
     from ecsuite.eval.metrics import traits_of
     from ecsuite.eval.records.reading import read_runs
     from ecsuite.eval.sweeps import pictures
-    from ecsuite.eval.sweeps.tables import DIRECTIONS
+    from ecsuite.eval.sweeps.means import DIRECTIONS
 
     records = [source for source in read_runs(runs) if source.is_run]
     settings = None if by is None else names_in(by)

@@ -38,8 +38,8 @@ def table(
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
     from ecsuite.eval.records.reading import read_runs
     from ecsuite.eval.reports import failed_runs
+    from ecsuite.eval.sweeps.means import means_of
     from ecsuite.eval.sweeps.means_table import means_table, noise_notes
-    from ecsuite.eval.sweeps.tables import make_table
 
     sources = read_runs(runs)
     if failed:
@@ -53,7 +53,7 @@ def table(
             [f"{num_failed} of {len(sources)} runs"],
         )
         return
-    found = make_table(
+    found = means_of(
         sources,
         by=None if by is None else names_in(by),
         figures=None if metrics is None else names_in(metrics),

@@ -11,7 +11,7 @@ from ecsuite.eval.html_report.overview import shown
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
-from ecsuite.eval.sweeps.tables import DIRECTIONS, Table
+from ecsuite.eval.sweeps.means import DIRECTIONS, Means
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
@@ -62,7 +62,7 @@ def about_scores(sources: Sequence[Source], names: Sequence[str]) -> list[ScoreA
     return found
 
 
-def differences(table: Table, sources: Sequence[Source], base: str | None) -> Differences | None:
+def differences(table: Means, sources: Sequence[Source], base: str | None) -> Differences | None:
     """Differences of the rows of a table to a base.
 
     Args:

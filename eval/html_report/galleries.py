@@ -15,7 +15,7 @@ from ecsuite.eval.records.logs import read_evaluations
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.correlation import spearman
 from ecsuite.eval.sweeps import pictures
-from ecsuite.eval.sweeps.tables import Table
+from ecsuite.eval.sweeps.means import Means
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Gallery:
 
 
 def galleries(
-    table: Table, sources: Sequence[Source], about: Sequence[ScoreAbout], compared: Differences | None
+    table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout], compared: Differences | None
 ) -> list[Gallery]:
     """The galleries that have figures.
 
@@ -100,7 +100,7 @@ def galleries(
     return [gallery for gallery in found if gallery.figures]
 
 
-def _curves(table: Table, sources: Sequence[Source]) -> Iterator[Shown]:
+def _curves(table: Means, sources: Sequence[Source]) -> Iterator[Shown]:
     """A measure against the step, of runs that have logs."""
     folders = [
         source.folder for source in sources if source.folder and (source.folder / "log.jsonl").is_file()
@@ -130,7 +130,7 @@ def _measures(folder: Any) -> list[str]:
     return [*first, *(name for name in names if name not in first)][:MOST]
 
 
-def _scores(table: Table, sources: Sequence[Source], about: Sequence[ScoreAbout]) -> Iterator[Shown]:
+def _scores(table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout]) -> Iterator[Shown]:
     """Each score by the settings, in the figure that these settings allow."""
     rows = [row.settings for row in table.rows]
     for each in about[:MOST] if len(rows) > 1 else ():
@@ -141,7 +141,7 @@ def _scores(table: Table, sources: Sequence[Source], about: Sequence[ScoreAbout]
                 yield Shown(name=each.name, svg=as_svg(figure, names, told))
 
 
-def _by_settings(table: Table, sources: Sequence[Source], score: ScoreAbout) -> "Figure | None":
+def _by_settings(table: Means, sources: Sequence[Source], score: ScoreAbout) -> "Figure | None":
     """Lines over the only numeric setting, a map of two settings, a row a combination, or nothing."""
     rows = [row.settings for row in table.rows]
     if len(pictures.numeric_keys(table.keys, rows)) == 1:
@@ -169,7 +169,7 @@ def _differences(compared: Differences) -> Iterator[Shown]:
             yield Shown(name=score, svg=as_svg(intervals(panel), f"Differences: {score}", told))
 
 
-def _pairs(table: Table, sources: Sequence[Source]) -> Iterator[Shown]:
+def _pairs(table: Means, sources: Sequence[Source]) -> Iterator[Shown]:
     """The first figure of the table against each other one."""
     for across, up in [(table.figures[0], other) for other in table.figures[1 : MOST + 1]]:
         pairs = [(source.figures.get(across), source.figures.get(up)) for source in sources]

@@ -17,7 +17,7 @@ from ecsuite.eval.html_report.overview import overview
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.citations import bibliography, names_in_run
-from ecsuite.eval.sweeps.tables import make_table
+from ecsuite.eval.sweeps.means import means_of
 from ecsuite.files.atomic_files import prepare_output_file, write_atomically
 from ecsuite.formats.corpora import Reading
 from ecsuite.runtime.errors import ConfigError, missing_extra
@@ -93,7 +93,7 @@ def write_report(
     sources = read_sources(places)
     runs = [source for source in sources if source.is_run]
     others = [source for source in sources if not source.is_run]
-    table = make_table(runs, by=by, figures=metrics) if runs else None
+    table = means_of(runs, by=by, figures=metrics) if runs else None
     if base is not None and table is None:
         raise ConfigError(f"--base {base}: no runs to compare")
     compared = differences(table, runs, base) if table else None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ecsuite.eval.records.source import Source
-from ecsuite.eval.sweeps import tables
+from ecsuite.eval.sweeps.means import Means
 from ecsuite.tables.cells import COUNTED, Cell, estimate, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
@@ -14,7 +14,7 @@ LEFT_OUT = ("failed", "incomplete")
 """Runs that are not in the means, in CSV and frames."""
 
 
-def means_table(means: tables.Table) -> Table:
+def means_table(means: Means) -> Table:
     """A row a combination of settings, a column a figure; bold: the best, and what no test tells apart from it."""
     columns = [name_column(name, setting_heading(name)) for name in means.keys]
     columns += [

@@ -13,7 +13,7 @@ from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.learning_curves import STEP, chance_levels, limits_of
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
-from ecsuite.eval.sweeps.tables import Row, Table, make_table
+from ecsuite.eval.sweeps.means import Means, Row, means_of
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def sweep_curves(
         ConfigError: If a setting is unknown, no log has the measure, there are too many panels, or matplotlib is
             missing.
     """
-    table = make_table(records, by=by, figures=[])
+    table = means_of(records, by=by, figures=[])
     layout = layout_of(table.keys, [row.settings for row in table.rows])
     _require_few(layout.panels)
     found = [
@@ -81,7 +81,7 @@ def over_setting(
     Raises:
         ConfigError: If a name is unknown, the setting is not numeric or not told, or matplotlib is missing.
     """
-    everything = make_table(records, figures=[score])
+    everything = means_of(records, figures=[score])
     known = list(dict.fromkeys(key for record in records for key in record.settings))
     numeric = numeric_keys(known, [[record.settings.get(key) for key in known] for record in records])
     over = over or _only(numeric)
@@ -92,7 +92,7 @@ def over_setting(
             f"--over {over}: expected a setting with several numbers; others are not on one axis"
         )
     keys = [key for key in (everything.keys if by is None else by) if key != over]
-    table = make_table(records, by=[*keys, over], figures=[score])
+    table = means_of(records, by=[*keys, over], figures=[score])
     lines_of: dict[tuple[Any, ...], list[Row]] = {}
     for row in table.rows:
         lines_of.setdefault(row.settings[:-1], []).append(row)
@@ -154,7 +154,7 @@ def score_heat_map(records: Sequence[Source], score: str, keys: Sequence[str]) -
     """
     if len(keys) != 2:
         raise ConfigError(f"--by {','.join(keys)}: a heat map has two settings")
-    table = make_table(records, by=keys, figures=[score])
+    table = means_of(records, by=keys, figures=[score])
     rows, columns = (_ordered([row.settings[side] for row in table.rows]) for side in range(2))
     values = np.full((len(rows), len(columns)), np.nan)
     for row in table.rows:
@@ -174,7 +174,7 @@ def settings_side_by_side(records: Sequence[Source], score: str, direction: str 
     Raises:
         ConfigError: If the score is unknown, no setting varies, or matplotlib is missing.
     """
-    table = make_table(records, figures=[score])
+    table = means_of(records, figures=[score])
     sign = 1 if direction == "lower" else -1
     rows = [row for row in table.rows if row.cells[0].mean is not None]
     rows.sort(key=lambda row: sign * float(row.cells[0].mean or 0.0))
@@ -196,7 +196,7 @@ def settings_side_by_side(records: Sequence[Source], score: str, direction: str 
     )
 
 
-def score_intervals(table: Table, records: Sequence[Source], score: str, direction: str | None) -> "Figure":
+def score_intervals(table: Means, records: Sequence[Source], score: str, direction: str | None) -> "Figure":
     """A row for each combination of settings: the mean of a score, its 95 % interval, and the seeds."""
     place = table.figures.index(score)
     points = []
@@ -209,7 +209,7 @@ def score_intervals(table: Table, records: Sequence[Source], score: str, directi
 
 
 def score_against_score(
-    table: Table, records: Sequence[Source], across: str, up: str, note: str = ""
+    table: Means, records: Sequence[Source], across: str, up: str, note: str = ""
 ) -> "Figure":
     """A mark for each run that has two scores, by its settings."""
     layout = layout_of(table.keys, [row.settings for row in table.rows])
@@ -226,7 +226,7 @@ def score_against_score(
     return curves(lines, x=across, y=up, heading=layout.heading, notes=[note])
 
 
-def groups_of(table: Table, records: Sequence[Source]) -> list[list[Source]]:
+def groups_of(table: Means, records: Sequence[Source]) -> list[list[Source]]:
     """The runs of each row that did not fail and are whole."""
     return [
         [

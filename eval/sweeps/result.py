@@ -13,9 +13,9 @@ from ecsuite.eval.records.source import Source, run_frame
 from ecsuite.eval.reports.scorecard import describe
 from ecsuite.eval.sweeps.grids import Settings
 from ecsuite.eval.sweeps.jobs import SCORES, PlannedRun, unpack
+from ecsuite.eval.sweeps.means import means_of
 from ecsuite.eval.sweeps.means_table import means_table
 from ecsuite.eval.sweeps.study import Study
-from ecsuite.eval.sweeps.tables import make_table
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import sealed
 from ecsuite.files.format_numbers import with_format
@@ -98,7 +98,7 @@ class Sweep(Sequence[SweptRun]):
 
     def table(self) -> Table:
         """Means over seeds: accuracy and the metrics that were asked for."""
-        return means_table(make_table(self.sources()))
+        return means_table(means_of(self.sources()))
 
     def to_frame(self) -> Any:
         """A row a run, as a `pandas.DataFrame`: settings, seed, measures and scores.

@@ -10,7 +10,7 @@ import pytest
 from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.sweeps import pictures
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
-from ecsuite.eval.sweeps.tables import make_table
+from ecsuite.eval.sweeps.means import means_of
 
 pytest.importorskip("matplotlib")
 
@@ -124,7 +124,7 @@ def test_no_text_overlaps_another_or_the_edge():
     assert_readable(pictures.score_heat_map(runs, "accuracy", ["a.rather_long_setting", "optimizer.lr"]))
     assert_readable(pictures.settings_side_by_side(runs, "accuracy"))
     assert_readable(pictures.over_setting(runs, "accuracy", "optimizer.lr")[0])
-    table = make_table(runs)
+    table = means_of(runs)
     assert_readable(pictures.score_intervals(table, runs, "accuracy", "higher"))
 
 

@@ -24,7 +24,7 @@ ALWAYS = ("accuracy",)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
+class Mean:
     """A figure of a row: mean, half-width of its 95 % interval (None: one value), and the number of values."""
 
     mean: float | None
@@ -35,7 +35,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class Combination:
     """A combination of settings."""
 
     settings: tuple[Any, ...]
@@ -46,23 +46,23 @@ class Row:
     """Runs that failed."""
     num_incomplete: int
     """Runs that were ended by the clock, by a stop, or by pruning, and are not in the means."""
-    cells: tuple[Cell, ...]
+    cells: tuple[Mean, ...]
     """One per figure of the table."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class Means:
     """Means over seeds, with Student's 95 % intervals."""
 
     keys: tuple[str, ...]
     """The settings of a row."""
     figures: tuple[str, ...]
     """Names of the columns."""
-    rows: tuple[Row, ...]
+    rows: tuple[Combination, ...]
     """The rows, in the order of the runs."""
 
     def to_json(self) -> dict[str, Any]:
-        """The table as JSON-ready data."""
+        """The means as JSON-ready data."""
         return {
             "rows": [
                 {
@@ -85,13 +85,13 @@ class Table:
         }
 
 
-def make_table(
+def means_of(
     records: Sequence[Source],
     *,
     by: Sequence[str] | None = None,
     figures: Sequence[str] | None = None,
     with_incomplete: bool = False,
-) -> Table:
+) -> Means:
     """Means over the runs that agree in the settings `by`.
 
     Args:
@@ -130,7 +130,7 @@ def make_table(
     for place, group in enumerate(groups.values()):
         failed = [record for record in group if record.failure is not None]
         rows.append(
-            Row(
+            Combination(
                 settings=tuple(group[0].settings.get(key) for key in keys),
                 num_runs=sum(record.failure is None for record in counted[place]),
                 num_failed=len(failed),
@@ -138,7 +138,7 @@ def make_table(
                 cells=tuple(column[place] for column in columns),
             )
         )
-    return Table(keys=tuple(keys), figures=tuple(names), rows=tuple(rows))
+    return Means(keys=tuple(keys), figures=tuple(names), rows=tuple(rows))
 
 
 def _telling(records: Sequence[Source], keys: Sequence[str]) -> list[str]:
@@ -154,7 +154,7 @@ def _telling(records: Sequence[Source], keys: Sequence[str]) -> list[str]:
     return kept
 
 
-def _column(groups: Sequence[Sequence[Source]], name: str) -> list[Cell]:
+def _column(groups: Sequence[Sequence[Source]], name: str) -> list[Mean]:
     """The cells of a figure, one for each row."""
     values = [
         [value for record in group if (value := record.figures.get(name)) is not None] for group in groups
@@ -163,7 +163,7 @@ def _column(groups: Sequence[Sequence[Source]], name: str) -> list[Cell]:
     cells = []
     for found, is_best in zip(values, best, strict=True):
         mean, half_width = mean_and_half_width(found) if found else (None, None)
-        cells.append(Cell(mean=mean, half_width=half_width, num_values=len(found), is_best=is_best))
+        cells.append(Mean(mean=mean, half_width=half_width, num_values=len(found), is_best=is_best))
     return cells
 
 

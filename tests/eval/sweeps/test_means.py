@@ -8,8 +8,8 @@ import pytest
 from compared_sources import run
 
 from ecsuite.eval.records.reading import read_runs
+from ecsuite.eval.sweeps.means import best_of, means_of
 from ecsuite.eval.sweeps.means_table import means_table, noise_notes
-from ecsuite.eval.sweeps.tables import best_of, make_table
 from ecsuite.files.checksums import sealed_text
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
@@ -29,7 +29,7 @@ RECORDS = [
 
 
 def test_means_have_students_intervals():
-    table = make_table(RECORDS)
+    table = means_of(RECORDS)
     assert table.keys == ("channel.kind", "channel.vocab_size") and table.figures == ("accuracy", "topsim")
     assert [row.settings for row in table.rows] == [("gumbel", 5), ("gumbel", 20), ("reinforce", 5)]
     cell = table.rows[0].cells[1]
@@ -40,14 +40,14 @@ def test_means_have_students_intervals():
 
 
 def test_rows_are_means_over_all_settings_that_are_not_named():
-    table = make_table(RECORDS, by=["channel.kind"], figures=["topsim", "loss"])
+    table = means_of(RECORDS, by=["channel.kind"], figures=["topsim", "loss"])
     assert [row.settings for row in table.rows] == [("gumbel",), ("reinforce",)]
     assert table.rows[0].cells[0].mean == pytest.approx(0.3) and table.rows[0].cells[0].num_values == 3
-    assert make_table(RECORDS, by=[]).rows[0].num_runs == 4
+    assert means_of(RECORDS, by=[]).rows[0].num_runs == 4
 
 
 def test_forms():
-    table = means_table(make_table(RECORDS))
+    table = means_table(means_of(RECORDS))
     assert table.markdown().splitlines()[:3] == [
         "| channel.kind | channel.vocab_size | runs | accuracy | topsim |",
         "| --- | --- | ---: | ---: | ---: |",
@@ -62,7 +62,7 @@ def test_forms():
     )
     assert rows[1]["topsim_low"] == "" and rows[2]["topsim"] == "" and rows[2]["runs_failed"] == "1"
     assert "1 (1 failed)" in str(table)
-    assert json.loads(json.dumps(make_table(RECORDS).to_json()))["rows"][2]["num_failed"] == 1
+    assert json.loads(json.dumps(means_of(RECORDS).to_json()))["rows"][2]["num_failed"] == 1
 
 
 def test_the_best_rows_are_those_that_no_test_tells_apart():
@@ -71,7 +71,7 @@ def test_the_best_rows_are_those_that_no_test_tells_apart():
     assert best_of([near, far, [0.11, 0.11]], "lower") == [False, True, True]
     assert best_of([near, far], None) == [False, False] == best_of([near, []], "higher")
     assert best_of([[1.0, 1.0], [1.0]], "higher") == [False, False]
-    table = make_table(
+    table = means_of(
         [
             record(kind, 5, seed, value)
             for kind, values in (("a", near), ("b", far))
@@ -86,9 +86,9 @@ def test_the_best_rows_are_those_that_no_test_tells_apart():
 
 def test_unknown_names_are_told():
     with pytest.raises(ConfigError, match=r"unknown setting 'channel.kid'; did you mean 'channel.kind'\?"):
-        make_table(RECORDS, by=["channel.kid"])
+        means_of(RECORDS, by=["channel.kid"])
     with pytest.raises(ConfigError, match=r"unknown figure 'topsym'; did you mean 'topsim'\?"):
-        make_table(RECORDS, figures=["topsym"])
+        means_of(RECORDS, figures=["topsym"])
 
 
 def test_run_folders_of_any_origin(tmp_path):
@@ -104,7 +104,7 @@ def test_run_folders_of_any_origin(tmp_path):
         ({"channel.vocab_size": 5}, 1), ({"channel.vocab_size": 5}, 2), ({"channel.vocab_size": 20}, 1),
     ]  # fmt: skip
     assert records[0].measures == {"accuracy": 0.25} and records[0].stopped == "epochs"
-    assert [row.num_runs for row in make_table(records).rows] == [2, 1]
+    assert [row.num_runs for row in means_of(records).rows] == [2, 1]
 
 
 def test_of_many_settings_those_have_a_column_from_which_the_others_follow():
@@ -118,8 +118,8 @@ def test_of_many_settings_those_have_a_column_from_which_the_others_follow():
             for name, size, vocab in (("a", 2, 0), ("a", 2, 1), ("b", 3, 0))
         ]  # fmt: skip
 
-    assert len(make_table(records(1)).keys) == 4
-    table = make_table(records(2))
+    assert len(means_of(records(1)).keys) == 4
+    table = means_of(records(2))
     assert table.keys == ("name", "channel.vocab_size") and len(table.rows) == 3
 
 
