@@ -13,7 +13,7 @@ from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.learning_curves import STEP, chance_levels, limits_of
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
-from ecsuite.eval.sweeps.means import Means, Row, means_of
+from ecsuite.eval.sweeps.means import Combination, Means, means_of
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def over_setting(
         )
     keys = [key for key in (everything.keys if by is None else by) if key != over]
     table = means_of(records, by=[*keys, over], figures=[score])
-    lines_of: dict[tuple[Any, ...], list[Row]] = {}
+    lines_of: dict[tuple[Any, ...], list[Combination]] = {}
     for row in table.rows:
         lines_of.setdefault(row.settings[:-1], []).append(row)
     layout = layout_of(keys, list(lines_of))
@@ -117,7 +117,7 @@ def over_setting(
     return figure, lines
 
 
-def _line(rows: Sequence[Row], name: str, panel: str) -> Curve:
+def _line(rows: Sequence[Combination], name: str, panel: str) -> Curve:
     """The rows that differ in their last setting as a line over it."""
     ordered = sorted(rows, key=lambda row: float(row.settings[-1]))
     bounds = [ends(row.cells[0].mean, row.cells[0].half_width) for row in ordered]
