@@ -103,15 +103,17 @@ def score(
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
     from ecsuite.commands.scoring import Scored, asked_run, prepare_scores, score_and_keep
-    from ecsuite.eval.metrics import metric_names, traits_of_metric
+    from ecsuite.eval.metrics import METRICS, metric_names, traits_of_metric
     from ecsuite.eval.metrics.score import Options
     from ecsuite.parts.own_code import trust
 
     names = metric_names(None if metrics is None else split_names(metrics))
     trust(names)
     traits = {name: traits_of_metric(name) for name in names}
+    if not any(each.draws for each in traits.values()):  # all are imported to say which metrics do
+        traits = {name: traits_of_metric(name) for name in METRICS.parts} | traits
     of_jobs = JOBS if len(corpora) > MOST_COMPARED else ()
-    reads = {name: (*of_jobs, *(SAMPLING if traits[name].draws else ())) for name in names}
+    reads = {name: (*of_jobs, *(SAMPLING if traits[name].draws else ())) for name in traits}
     reads["xferbench"] = XFERBENCH
     chosen = f"--metrics {metrics}" if metrics else "the default metrics (`--metrics +xferbench` adds it)"
     require_read(ctx, chosen, names, reads)

@@ -15,7 +15,7 @@ from ecsuite.eval.statistics.resampling import resample
 ATTRIBUTE_INFORMATION = Traits(
     name="attribute_information",
     about="mean share of an attribute that messages tell",
-    high="1 if messages tell every attribute; near 1 by chance where most messages occur once",
+    high="1 if messages tell every attribute; near 1 also as by chance where most messages occur once",
     question="consistent",
     bounds=(0.0, 1.0),
     chance="shuffled meanings",

@@ -37,7 +37,7 @@ CBM = Traits(
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("concepts",),
-    depends_on_size="the best matching fits by chance in small corpora",
+    depends_on_size="in small corpora the best matching fits noise, too",
     details={
         "ambiguity": "words whose matched concept is absent",
         "paraphrase": "words of a concept beyond its matched word",

@@ -96,7 +96,7 @@ def _conclusion(score: Score, p_holm: float | None, num_messages: int | None) ->
 
 
 def adjusted_for_chance(score: Score) -> float | None:
-    """(value - chance) / (best - chance): 0 by chance, 1 at the best value, below 0 where it is worse than by chance.
+    """(value - chance) / (best - chance): 0 as by chance, 1 at the best value, below 0 where it is worse than chance.
 
     Hubert and Arabie (1985), "Comparing partitions", Journal of Classification 2, equation 3, with the range of the
     score in this corpus. It depends on the chance level as that is estimated, and has no interval of its own.

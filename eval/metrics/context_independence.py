@@ -19,7 +19,7 @@ CONTEXT_INDEPENDENCE = Traits(
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("concepts",),
-    depends_on_size="the best word of a concept fits by chance in small corpora",
+    depends_on_size="in small corpora the best word of a concept fits noise, too",
     details={
         "by_tokens": "with words counted by occurrence, not by message",
         "likeliest": "by_tokens, each concept with its likeliest word",
