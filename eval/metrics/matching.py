@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array, eye_array, hstack
-from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
 
 from ecsuite.eval.statistics.counting import Ints
 
@@ -23,6 +21,10 @@ def best_match(weights: NDArray[Any] | csr_array) -> tuple[Ints, Ints]:
     Returns:
         The words and the concepts of the pairs of positive weight, ordered by word.
     """
+    from scipy.optimize import (
+        linear_sum_assignment,  # a tenth of a second, also for those who read traits only
+    )
+
     num_words, num_concepts = weights.shape
     if num_words * num_concepts > MAX_TABLE:
         return _match_of_sparse(csr_array(weights))
@@ -42,6 +44,8 @@ def _match_of_sparse(weights: csr_array) -> tuple[Ints, Ints]:
     Every word has a concept of its own beside the others, of weight 0, so that a matching of all words exists. All
     weights are raised by one, as entries of 0 count as missing.
     """
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
     num_words, num_concepts = weights.shape
     weights.eliminate_zeros()
     own = eye_array(num_words, dtype=np.float64, format="csr")
@@ -62,6 +66,8 @@ def assigned_concepts(weights: NDArray[Any]) -> Ints:
     Returns:
         All concepts, if there are at least as many words; otherwise as many concepts as words.
     """
+    from scipy.optimize import linear_sum_assignment
+
     num_words, num_concepts = weights.shape
     if num_words >= num_concepts:
         return np.arange(num_concepts)
@@ -98,6 +104,8 @@ def tied_pairs(weights: NDArray[Any], word: Ints, concept: Ints) -> NDArray[np.b
         potential = better
     tight = potential[:, None] + gain == potential
     np.fill_diagonal(tight, False)
+    from scipy.sparse.csgraph import connected_components
+
     _, component = connected_components(csr_array(tight), connection="strong")
     shared: NDArray[np.bool_] = np.bincount(component)[component] > 1
     return shared[:-1]

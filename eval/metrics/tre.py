@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
 
 from ecsuite.corpus import Corpus
@@ -192,6 +191,12 @@ def least_absolute_errors(design: Floats, targets: Floats) -> Iterator[float]:
     Yields:
         The minimum of each target.
     """
+    from scipy.optimize import (  # a tenth of a second, for those who read traits only
+        Bounds,
+        LinearConstraint,
+        milp,
+    )
+
     constraints = LinearConstraint(csc_array(design.T), 0, 0)
 
     products = design.T @ design
