@@ -4,22 +4,24 @@ All addresses are relative, so that it works behind a proxy under any path.
 """
 
 import hmac
-import json
+import re
 import secrets
-import sqlite3
-import sys
 from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import Any
 
+import msgspec
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from ecsuite.people.database import Row, hashed
 from ecsuite.people.game import ATTENTION, Shown
 from ecsuite.people.limits import Limiter
+from ecsuite.people.responses import ERRORS, BadRequestError, WithHeaders
 from ecsuite.people.session import GAME, MAX_TYPED, RefusedError, Sessions
 from ecsuite.people.views import view
 
@@ -29,6 +31,8 @@ MAX_WORKER = 200
 """Most characters of an ID."""
 CHOICES_A_STEP = 10
 """Pictures of objects to choose are numbered by steps of so many, so that a picture never changes."""
+NUMBER = re.compile("[0-9]{1,6}")
+"""Of a picture."""
 YEAR = 365 * 24 * 3600
 STATIC = {
     "page.css": "text/css",
@@ -39,23 +43,7 @@ STATIC = {
     "jspsych.js": "text/javascript",
 }
 """The files of the page, and their types."""
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
-
 Action = Callable[[str, dict[str, Any]], dict[str, Any]]
-
-
-class _BadRequestError(Exception):
-    """What was sent is not what the page sends."""
 
 
 class People:
@@ -92,47 +80,28 @@ class People:
             "withdraw": self._withdraw,
         }
 
-    def app(self) -> Starlette:
+    def app(self) -> ASGIApp:
         """The application."""
         routes = [
-            Route("/", self._guarded(self._index)),
-            Route("/static/{name}", self._guarded(self._file)),
-            Route("/api/state", self._guarded(self._state)),
-            Route("/api/{action}", self._guarded(self._act), methods=["POST"]),
-            Route("/picture/{place}/{number:int}", self._guarded(self._picture)),
+            Route("/", self._limited(self._index)),
+            Route("/static/{name}", self._limited(self._file)),
+            Route("/api/state", self._limited(self._state)),
+            Route("/api/{action}", self._limited(self._act), methods=["POST"]),
+            Route("/picture/{place}/{number}", self._limited(self._picture)),
         ]
-        return Starlette(routes=routes)
+        return WithHeaders(Starlette(routes=routes, exception_handlers=ERRORS))
 
-    def _guarded(
+    def _limited(
         self, handler: Callable[[Request], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """A handler whose errors are told in a line, without anything of the inside."""
+        """A handler that a visitor may ask so often."""
 
-        async def guarded(request: Request) -> Response:
-            try:
-                response = await self._limited(handler, request)
-            except _BadRequestError as error:
-                response = JSONResponse({"error": str(error)}, 400)
-            except RefusedError as error:
-                response = JSONResponse({"error": str(error)}, 409)
-            except sqlite3.OperationalError as error:
-                sys.stderr.write(
-                    f"an answer can't be stored now: {error}; nothing is lost, pages send it again\n"
-                )
-                response = JSONResponse({"error": "The server can't store answers now."}, 503)
-            except Exception as error:
-                sys.stderr.write(f"{request.method} {request.url.path}: {type(error).__name__}: {error}\n")
-                response = JSONResponse({"error": "The server made a mistake."}, 500)
-            for name, value in HEADERS.items():
-                response.headers.setdefault(name, value)
-            return response
+        async def limited(request: Request) -> Response:
+            if self._token(request) and not self._requests.allows(self._token(request)):
+                raise HTTPException(429, "Too many requests; wait a moment.")
+            return await handler(request)
 
-        return guarded
-
-    async def _limited(self, handler: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
-        if self._token(request) and not self._requests.allows(self._token(request)):
-            return JSONResponse({"error": "Too many requests; wait a moment."}, 429)
-        return await handler(request)
+        return limited
 
     def _token(self, request: Request) -> str:
         token = request.cookies.get(self.cookie, "")
@@ -155,7 +124,7 @@ class People:
     async def _file(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in self._static:
-            return JSONResponse({"error": "There is no such page."}, 404)
+            raise HTTPException(404)
         return Response(
             self._static[name], media_type=STATIC[name], headers={"Cache-Control": "public, max-age=300"}
         )
@@ -171,13 +140,13 @@ class People:
         token, action = self._token(request), self.actions.get(request.path_params["action"])
         sent = request.headers.get("x-csrf-token", "")
         if not token or not hmac.compare_digest(sent.encode(), self.sessions.csrf(token).encode()):
-            return JSONResponse({"error": "Open the page of the study again."}, 403)
+            raise HTTPException(403, "Open the page of the study again.")
         if action is None:
-            return JSONResponse({"error": "There is no such page."}, 404)
+            raise HTTPException(404)
         if request.path_params["action"] == "begin" and not self._starts.allows(
             request.client.host if request.client else ""
         ):
-            return JSONResponse({"error": "Too many people begin at once; wait a minute."}, 429)
+            raise HTTPException(429, "Too many people begin at once; wait a minute.")
         found = action(token, await _body(request))
         return JSONResponse({**found, "state": view(self.sessions, token, self.is_trial)})
 
@@ -202,7 +171,7 @@ class People:
     def _answer(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
         typed = _text(sent, "typed", MAX_TYPED).strip()
         if not typed or not typed.isprintable():
-            raise _BadRequestError("Type a code first.")
+            raise BadRequestError("Type a code first.")
         row = self.sessions.answer(token, _number(sent, "step"), typed, _milliseconds(sent))
         game = self.sessions.game_of(self.sessions.required(token))
         told = game.told(row["step"], Shown(kind=row["kind"], thing=row["thing"]), row["typed"])
@@ -231,9 +200,9 @@ class People:
     async def _picture(self, request: Request) -> Response:
         row = self.sessions.required(self._token(request))
         number, place = request.path_params["number"], request.path_params["place"]
-        picture = self._drawn(row, place, number)
+        picture = self._drawn(row, place, int(number)) if NUMBER.fullmatch(number) else None
         if picture is None:
-            return JSONResponse({"error": "There is no such page."}, 404)
+            raise HTTPException(404)
         return Response(picture, media_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
 
     def _drawn(self, row: Row, place: str, number: int) -> bytes | None:
@@ -260,27 +229,24 @@ async def _body(request: Request) -> dict[str, Any]:
     async for chunk in request.stream():
         data += chunk
         if len(data) > MAX_BODY:
-            raise _BadRequestError("Too much was sent.")
+            raise BadRequestError("Too much was sent.")
     try:
-        sent = json.loads(data)
-    except (ValueError, RecursionError):
-        raise _BadRequestError("Expected JSON.") from None
-    if not isinstance(sent, dict):
-        raise _BadRequestError("Expected a JSON object.")
-    return sent
+        return msgspec.json.decode(data, type=dict[str, Any])
+    except (ValueError, RecursionError):  # also halves of surrogate pairs, which no text file can have
+        raise BadRequestError("Expected a JSON object.") from None
 
 
 def _text(sent: dict[str, Any], key: str, longest: int) -> str:
     value = sent.get(key, "")
     if not isinstance(value, str) or len(value) > longest:
-        raise _BadRequestError(f"{key}: expected at most {longest} characters.")
+        raise BadRequestError(f"{key}: expected at most {longest} characters.")
     return value
 
 
 def _number(sent: dict[str, Any], key: str) -> int:
     value = sent.get(key)
     if type(value) is not int or not 0 <= value < 1_000_000:
-        raise _BadRequestError(f"{key}: expected a number.")
+        raise BadRequestError(f"{key}: expected a number.")
     return value
 
 
@@ -294,12 +260,12 @@ def _settings(sent: dict[str, Any]) -> dict[str, bool]:
     """The participant's choices, of which both are needed."""
     values = {key: sent.get(key) for key in ("has_sound", "names_objects")}
     if not all(isinstance(value, bool) for value in values.values()):
-        raise _BadRequestError("has_sound, names_objects: expected true or false.")
+        raise BadRequestError("has_sound, names_objects: expected true or false.")
     return {key: bool(value) for key, value in values.items()}
 
 
 def _replies(sent: dict[str, Any]) -> dict[str, str]:
     replies = sent.get("replies")
     if not isinstance(replies, dict) or not all(isinstance(value, str) for value in replies.values()):
-        raise _BadRequestError("replies: expected texts by name.")
+        raise BadRequestError("replies: expected texts by name.")
     return {str(name): value for name, value in replies.items()}

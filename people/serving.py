@@ -51,17 +51,9 @@ def address(listening: socket.socket) -> str:
 
 def serve(app: Any, listening: socket.socket, *, opens_browser: bool, close: Callable[[], None]) -> None:
     """Serve until Ctrl-C or SIGTERM, then call `close`."""
-    import uvicorn
+    from ecsuite.people.connections import make_server, most_connections
 
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=5,
-        lifespan="off",
-    )
-    server = uvicorn.Server(config)
+    server = make_server(app, most_connections())
     if opens_browser:
         webbrowser.open(address(listening))
     try:

@@ -1,5 +1,6 @@
 """What the server refuses, and what it never sends."""
 
+import json
 import re
 
 import pytest
@@ -8,6 +9,7 @@ pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from simulated_participants import Memorizer, play
 from starlette.testclient import TestClient
 
+from ecsuite.people.responses import HEADERS
 from ecsuite.people.server import MAX_BODY, People
 
 
@@ -20,7 +22,8 @@ def visit(sessions):
     csrf = client.get("/api/state").json()["csrf"]
 
     def act(action, headers=None, **sent):
-        return client.post(f"/api/{action}", json=sent, headers={"X-CSRF-Token": csrf, **(headers or {})})
+        told = {"X-CSRF-Token": csrf, **(headers or {})}
+        return client.post(f"/api/{action}", content=json.dumps(sent), headers=told)
 
     client.act = act
     client.token = client.cookies.get(People(study).cookie)
@@ -59,6 +62,30 @@ def test_an_action_needs_the_token_of_the_page(visit):
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nothing", 404),
+        ("GET", "/static/nothing", 404),
+        ("GET", "/picture/panel/" + "9" * 5000, 404),
+        ("GET", "/picture/panel/²", 404),
+        ("GET", "/picture/panel/-1", 404),
+        ("GET", "/api/begin", 405),
+        ("PUT", "/", 405),
+        ("POST", "/api/begin", 403),
+        ("GET", "/static/page.css/", 307),
+    ],
+    ids=lambda value: str(value)[:20].encode("ascii", "replace").decode(),
+)
+def test_every_answer_has_the_headers_whatever_the_error(visit, method, path, status):
+    visit.act("begin", worker="")
+    play(visit.study, visit.token, Memorizer(), steps=0)
+    response = visit.request(method, path, follow_redirects=False)
+    assert response.status_code == status
+    assert not HEADERS.items() - {(name, response.headers.get(name)) for name in HEADERS}
+    assert status == 307 or response.json().keys() == {"error"}
+
+
+@pytest.mark.parametrize(
     ("action", "sent"),
     [
         ("answer", {"step": 0, "typed": "a" * 65}),
@@ -72,6 +99,9 @@ def test_an_action_needs_the_token_of_the_page(visit):
         ("reply", {"replies": {"strategy": "a" * MAX_BODY}}),
         ("choose", {"has_sound": 1, "names_objects": True}),
         ("begin", {"worker": "w" * 201}),
+        ("begin", {"worker": "\ud800"}),
+        ("reply", {"replies": {"strategy": "half a pair: \udc00"}}),
+        ("answer", {"step": 0, "typed": "\ud800"}),
     ],
 )
 def test_what_the_page_does_not_send_is_refused(visit, action, sent):
@@ -86,6 +116,7 @@ def test_an_error_of_the_server_says_nothing_of_its_inside(visit, monkeypatch, c
     monkeypatch.setattr(visit.study, "begin", lambda *_: 1 / 0)
     response = visit.act("begin", worker="")
     assert response.status_code == 500 and response.json() == {"error": "The server made a mistake."}
+    assert response.headers["x-frame-options"] == "DENY"
     assert capsys.readouterr().err == "POST /api/begin: ZeroDivisionError: division by zero\n"
 
 

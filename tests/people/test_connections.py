@@ -1,0 +1,137 @@
+"""Clients that are slow on purpose: they are sent away, and all others are served meanwhile."""
+
+import http.client
+import socket
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="the extra `people` is not installed")
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from ecsuite.people import connections
+from ecsuite.people.responses import HEADERS, WithHeaders
+from ecsuite.people.serving import bound
+
+HALF_HEADER = b"GET / HTTP/1.1\r\nHost: a\r\nX-a: "
+HALF_BODY = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf"
+MOST = 8
+
+
+async def answer(request):
+    return PlainTextResponse(await request.body() or "x" * 4_000_000 * ("large" in request.query_params))
+
+
+@pytest.fixture
+def port():
+    """A server of at most eight connections."""
+    listening = bound("127.0.0.1", 0)
+    app = WithHeaders(Starlette(routes=[Route("/", answer, methods=["GET", "POST"])]))
+    server = connections.make_server(app, MOST)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield listening.getsockname()[1]
+    server.should_exit = True
+    thread.join()
+
+
+def send(port, data):
+    client = socket.create_connection(("127.0.0.1", port), timeout=20)
+    client.sendall(data)
+    return client
+
+
+def status(port):
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    client.request("GET", "/")
+    found = client.getresponse().status
+    client.close()
+    return found
+
+
+def is_closed(client):
+    try:
+        return client.recv(1000) == b""
+    except ConnectionError:
+        return True
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", HALF_HEADER, HALF_BODY], ids=["nothing", "half a header", "half a body"]
+)
+def test_others_are_served_while_slow_clients_wait(port, sent):
+    slow = [send(port, sent) for _ in range(5 * MOST)]
+    assert status(port) == 200
+    assert sum(map(is_closed, slow[: 4 * MOST])) == 4 * MOST  # whose requests began first
+    for client in slow:
+        client.close()
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", HALF_HEADER, HALF_BODY], ids=["nothing", "half a header", "half a body"]
+)
+def test_a_request_has_a_limit_of_time(port, sent, monkeypatch):
+    monkeypatch.setattr(connections, "SECONDS_OF_REQUEST", 0.2)
+    with send(port, sent) as client:
+        assert is_closed(client)
+
+
+def test_a_request_that_comes_in_drops_has_no_more_time(port, monkeypatch):
+    monkeypatch.setattr(connections, "SECONDS_OF_REQUEST", 0.3)
+    with send(port, HALF_HEADER) as client, pytest.raises(ConnectionError):
+        for _ in range(100):
+            client.sendall(b"a")
+            time.sleep(0.03)
+
+
+def test_who_does_not_read_the_answer_is_sent_away(port, monkeypatch):
+    monkeypatch.setattr(connections, "SECONDS_OF_REQUEST", 0.3)
+    with send(port, b"GET /?large HTTP/1.1\r\nHost: a\r\n\r\n") as client:
+        time.sleep(0.6)
+        received = 0
+        with pytest.raises(ConnectionError):
+            while piece := client.recv(100_000):
+                received += len(piece)
+            raise ConnectionError  # closed before the end
+        assert received < 4_000_000
+
+
+def test_each_request_of_a_connection_has_its_own_time(port, monkeypatch):
+    monkeypatch.setattr(connections, "SECONDS_OF_REQUEST", 0.4)
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    client.connect()
+    before = client.sock
+    for _ in range(4):
+        client.request("GET", "/")
+        assert client.getresponse().read() == b"" and client.sock is before
+        time.sleep(0.2)
+    client.close()
+
+
+def test_what_is_no_http_has_the_headers(port):
+    with send(port, b"no HTTP\r\n\r\n") as client, client.makefile("rb") as file:
+        text = file.read().decode()
+    assert text.startswith("HTTP/1.1 400 ") and all(
+        f"{name}: {value}\r\n" in text for name, value in HEADERS.items()
+    )
+
+
+def test_an_address_has_a_share_of_the_connections():
+    class Fake:
+        closed = False
+
+        def abort(self):
+            self.closed = True
+            of_server.remove(self)
+
+    of_server = connections.Connections(8)
+    others, many = [Fake() for _ in range(3)], [Fake() for _ in range(9)]
+    for other in others:
+        of_server.add(other, "192.0.2.1")
+    for one in many:
+        of_server.add(one, "192.0.2.2")
+    assert [one.closed for one in many] == [True] * 5 + [False] * 4
+    assert not any(other.closed for other in others)
