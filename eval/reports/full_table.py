@@ -139,6 +139,9 @@ def _chance_level(score: Score, conclusion: Conclusion) -> Iterator[tuple[str, C
         _range((chance.low, chance.high)),
         text("; ".join([*about, conclusion.word + corrected])),
     )
+    if conclusion.adjusted is not None:
+        words = "(value - chance) / (best - chance): 0 by chance, 1 at best"
+        yield "  adjusted for chance", _number(conclusion.adjusted), nothing(), text(words)
 
 
 def _range(bounds: tuple[float, float] | None) -> Cell:

@@ -103,6 +103,8 @@ def test_table_shows_the_chance_level_in_a_row():
     expected = "chance level {} {} … {}".format(*figures) + f" p 0.000 by the tail; {number} shuffles;"
     assert [row.split()[: len(expected.split())] for row in rows] == [expected.split()]
     assert card.to_json()["scores"][0]["chance"]["level"] == chance.level
+    [adjusted] = [line for line in text(card, 100).splitlines() if "adjusted for chance" in line]
+    assert f"{(card['posdis'].value - chance.level) / (1 - chance.level):.4f}" in adjusted
 
 
 def test_table_shows_the_draws_of_the_chance_level():
