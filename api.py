@@ -40,7 +40,7 @@ def train(
     progress: Callable[[str, float, float], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> "Run":
-    """Train the agents of a game, and write their corpus. Works in any thread; an interrupt ends it with a checkpoint.
+    """Train the agents of a game, and write their corpus. Works in any thread.
 
     Args:
         game: The name of a shipped experiment, a YAML file, or an experiment.
@@ -57,6 +57,8 @@ def train(
         ConfigError: If the experiment can't be run, or the folder holds another run.
         DamagedError: If the folder's files can't be read.
         DivergedError: If the loss, the weights or an evaluation are not finite.
+        KeyboardInterrupt: If it was interrupted: a checkpoint and a corpus of what was learnt so far are written, and
+            the same call with `resume=True` goes on; after SIGTERM, which writes no corpus, SystemExit with code 75.
     """
     from ecsuite.eval.reports.console import Reporter
     from ecsuite.games import training
@@ -64,7 +66,7 @@ def train(
     from ecsuite.games.loggers import make_loggers
     from ecsuite.games.runs import Run
     from ecsuite.games.sections import Experiment
-    from ecsuite.jobs.signals import stop_signals
+    from ecsuite.jobs.signals import end_as_requested, stop_signals
 
     _require("game", game, (str, Path, Experiment), "a name, a YAML file or an Experiment")
     _require("out", out, (str, Path, NoneType), "a folder")
@@ -78,7 +80,7 @@ def train(
         else:
             experiment = load_experiment(str(game), changes=overrides, note=note, trust_code=trust_code)
         folder = Path(out) if out is not None else Path("runs") / experiment.name
-        training.train(
+        result = training.train(
             experiment,
             folder,
             resume=resume,
@@ -89,6 +91,8 @@ def train(
             note=note,
             should_stop=should_stop,
         )
+    if result.stopped == "interrupt" or result.stopped == "preempted":
+        end_as_requested(result.stopped)
     return Run(folder, experiment, note)
 
 

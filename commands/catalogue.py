@@ -38,10 +38,11 @@ COMMANDS = {
     ),
     "config": Entry(
         TRAIN,
-        "Print every setting of a game as YAML with comments.",
+        "Print every setting of a game, or a shipped study, as YAML.",
         (
             "disc_small > mine.yaml && ecsuite train-game mine.yaml",
             "disc_small --diff recon_large",
+            "paper/zoo_channel > mine.yaml && ecsuite sweep mine.yaml --plan",
         ),
     ),
     "preview": Entry(
@@ -159,7 +160,7 @@ COMMANDS = {
     ),
     "cite": Entry(
         COMPARE,
-        "BibTeX of what a run, a game or a metric rests on.",
+        "BibTeX of what a run, a game, a study or a metric rests on.",
         ("runs/disc_small", "disc_small topsim posdis > references.bib"),
     ),
     "accept": Entry(

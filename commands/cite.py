@@ -7,14 +7,18 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.eval.reports.citations import bibliography, names_in_run, sources
+from ecsuite.eval.reports.citations import bibliography, names_in_run, names_in_study, sources
+from ecsuite.eval.studies.files import FOLDER, shipped_studies
+from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import look_up
 
 
 def cite(
     what: Annotated[
         list[str] | None,
-        typer.Argument(help="Run folders, and names of games, parts, metrics, grammars, commands or data."),
+        typer.Argument(
+            help="Run folders, and names of games, studies, parts, metrics, grammars, commands or data."
+        ),
     ] = None,
 ) -> None:
     """Print BibTeX of ecsuite and of the works behind runs (with their scores), games, metrics and data."""
@@ -24,24 +28,32 @@ def cite(
 
 
 def _names(what: str) -> Iterable[str]:
-    """The names that a run or a name stands for.
+    """The names that a run, a study or a name stands for.
 
     Raises:
-        ConfigError: If it is neither.
+        ConfigError: If it is none of them.
     """
-    path = Path(what)
-    if path.is_dir() or "/" in what:
-        return names_in_run(path)
-    known = sources()
-    if what not in known:
-        from ecsuite.commands.named import KINDS
+    from ecsuite.commands.named import registered_names
 
-        shipped = [
-            name
-            for kind in ("games", "channels", "worlds", "metrics", "grammars")
-            for name in KINDS[kind].names()
-        ]
-        if what not in shipped:
-            look_up("game, part, metric or run", what, dict.fromkeys([*known, *shipped]))
+    if Path(what).is_dir():
+        return names_in_run(Path(what))
+    shipped = registered_names()
+    studies = shipped_studies()
+    others = {*sources()} - {*studies} | {
+        name for kind in shipped if kind != "studies" for name in shipped[kind]
+    }
+    if (study := what.removeprefix(f"{FOLDER}/")) in studies and what not in others:
+        names = list(names_in_study(study, parse_yaml(studies[study].read_text("utf-8"), what)))
+    elif what.startswith(f"{FOLDER}/"):
+        look_up("study", study, studies)
+        raise AssertionError
+    elif "/" in what:
+        return names_in_run(Path(what))
+    elif what in others:
+        names = [what]
+    else:
+        look_up("game, study, part, metric or run", what, dict.fromkeys([*others, *studies]))
+        raise AssertionError
+    if not sources().keys() & {*names}:
         print(f"{what}: rests on no published work that is known here", file=sys.stderr)
-    return [what]
+    return names

@@ -8,6 +8,9 @@ import typer
 
 from ecsuite.commands.named import settings_to_show
 from ecsuite.commands.options import Set
+from ecsuite.eval.studies.files import FOLDER, command_of, shipped_studies
+from ecsuite.parts.config import shipped_configs
+from ecsuite.runtime.errors import ConfigError, look_up
 
 TEXTS = ("name", "about")
 """Keys that need no comment."""
@@ -16,12 +19,20 @@ LONGEST = 110
 
 
 def config(
-    game: Annotated[str, typer.Argument(help="A shipped experiment (see `ecsuite list`) or a YAML file.")],
+    game: Annotated[
+        str, typer.Argument(help="A shipped game or study (see `ecsuite list`), or a YAML file of a game.")
+    ],
     assign: Set = None,
     diff: Annotated[str | None, typer.Option(help="Print only where this experiment differs.")] = None,
 ) -> None:
-    """Print every setting of an experiment as YAML with comments, ready to be saved, edited and trained."""
+    """Print every setting of a game, or a shipped study, as YAML with comments, ready to be saved, edited and run."""
     from ecsuite.games.experiment import load_experiment
+
+    if game.startswith(f"{FOLDER}/") or (game in shipped_studies() and game not in shipped_configs()):
+        if assign or diff is not None:
+            raise ConfigError(f"{game}: --set and --diff are of games; save the study and edit the file")
+        print(_study(game), end="")
+        return
 
     experiment = load_experiment(game, [*settings_to_show(game), *(assign or [])])
     if diff is None:
@@ -32,6 +43,12 @@ def config(
     for key in {**before, **now}:
         if before.get(key) != now.get(key):
             print(f"{key}: {before.get(key, 'not there')} -> {now.get(key, 'not there')}")
+
+
+def _study(name: str) -> str:
+    """The YAML of a shipped study, with a line that says how it is run when it is saved."""
+    text = look_up("study", name.removeprefix(f"{FOLDER}/"), shipped_studies()).read_text("utf-8")
+    return f"# ecsuite {command_of(name)} FILE.yaml runs it; ecsuite config GAME has the settings of a game.\n{text}"
 
 
 def commented(experiment: Any) -> Iterator[str]:

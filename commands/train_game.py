@@ -1,5 +1,6 @@
 """`ecsuite train-game`: train a sender and a receiver on a game."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,11 @@ FLAGS = {
     "world.columns": "--column",
 }
 """The option that sets a key of the config, for messages."""
+EARLY: Mapping[str, tuple[int, str]] = {
+    "interrupt": (130, "stopped by Ctrl-C with a checkpoint and a corpus of what was learnt so far"),
+    "preempted": (75, "stopped by a signal with a checkpoint and no corpus"),
+}
+"""How a training ends that was stopped from outside, by its reason: the exit code, and what is said of it."""
 
 
 def train_game(
@@ -163,7 +169,9 @@ def train_game(
         print_json({"folder": str(folder), **result.to_json()})
     elif not quiet:
         print(result.summary())
-        if result.stopped != "preempted":
+        if result.stopped not in EARLY:
             print(f"Corpus in {folder}; next: ecsuite score {folder}")
-    if result.stopped == "preempted":
-        raise typer.Exit(75)
+    if result.stopped in EARLY:
+        code, why = EARLY[result.stopped]
+        reporter.note(f"{why}; --resume continues it in {folder}")
+        raise typer.Exit(code)

@@ -1,5 +1,6 @@
 """The Python interface: train, open, ask, score."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -35,6 +36,21 @@ def trained(folder, **changes):
 @pytest.fixture(scope="module")
 def run(folder):
     return trained(folder / "run")
+
+
+@pytest.mark.parametrize(
+    ("number", "end"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+)
+def test_no_script_goes_on_with_a_training_that_was_stopped(tmp_path, number, end):
+    def progress(label, done, total):
+        if done == 1:
+            signal.raise_signal(number)
+
+    with pytest.raises(end):
+        ec.train("disc_tiny", out=tmp_path, overrides=QUICK, progress=progress, note=lambda _: None)
+    assert (tmp_path / "corpus.jsonl").exists() == (end is KeyboardInterrupt)
+    run = ec.train("disc_tiny", out=tmp_path, overrides=QUICK, resume=True, note=lambda _: None)
+    assert len(run.corpus.messages) == 16
 
 
 def test_importing_the_package_imports_nothing_heavy():

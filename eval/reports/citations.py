@@ -1,11 +1,14 @@
 """BibTeX of the works behind games, parts, metrics and data; `citations.yaml` has the works."""
 
 import json
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.parts.config import packaged_yaml, parse_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.version import __version__
@@ -18,14 +21,16 @@ ECSUITE = {
     "year": 2026,
 }
 """The entry of this package; CITATION.cff says the same."""
+COMBINING = {"`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "v": "\u030c"}
+"""The accents of LaTeX as combining characters of Unicode."""
 
 
 def sources() -> dict[str, list[str]]:
-    """The keys of the works that each name of a game, part, metric, grammar, command or data set rests on."""
+    """The keys of the works that each name of a game, part, metric, score, study and so on rests on."""
     found: dict[str, list[str]] = {}
     for names in _table()["rests_on"].values():
         found.update(names)
-    return found
+    return {score: found[metric] for score, metric in METRIC_OF.items() if metric in found} | found
 
 
 def bibliography(names: Iterable[str]) -> list[str]:
@@ -48,11 +53,16 @@ def author_years(name: str) -> list[str]:
 
 
 def _author_year(work: Mapping[str, Any]) -> str:
-    """A work by its first author and year."""
-    authors = str(work["author"]).split(" and ")
-    first = authors[0].strip("{}").partition(",")[0]
-    first = first if "," in authors[0] else first.split()[-1]
-    return f"{first}{' et al.' if len(authors) > 2 else ''} {work['year']}"
+    """A work by its authors and year: `Boldt & Mortensen 2024`, `Dessì et al. 2019`."""
+    authors = [_plain(author).split()[-1] for author in str(work["author"]).split(" and ")]
+    said = f"{authors[0]} et al." if len(authors) > 2 else " & ".join(authors)
+    return f"{said} {work['year']}"
+
+
+def _plain(text: str) -> str:
+    """LaTeX without its braces and with accented letters."""
+    accented = re.sub(r"\\([`'^~\"v])\s*{?(\w)}?", lambda found: found[2] + COMBINING[found[1]], text)
+    return unicodedata.normalize("NFC", re.sub("[{}]", "", accented.replace(r"\L", "Ł").replace(r"\l", "ł")))
 
 
 def entry(key: str, work: Mapping[str, Any]) -> str:
@@ -83,6 +93,14 @@ def names_in_run(folder: Path) -> Iterator[str]:
     if scores.is_file():
         for score in _json(scores).get("scores", ()):
             yield str(score.get("name"))
+
+
+def names_in_study(name: str, study: Mapping[str, Any]) -> Iterator[str]:
+    """A study, and the games and metrics that it has."""
+    yield name
+    rows = study.get("rows", ())
+    yield from (str(part["base"]) for part in (study, *rows) if "base" in part)
+    yield from (str(metric).partition(",")[0] for metric in study.get("score", ()))
 
 
 @cache

@@ -14,6 +14,11 @@ Source = str | Path | Mapping[str, Any] | None
 """A study as users give it: the name of a shipped one, a YAML file, or the content; None: nothing is set."""
 
 
+def shipped_studies() -> dict[str, Traversable]:
+    """The shipped files of all commands by name, without the folder."""
+    return shipped_configs(FOLDER)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyFiles:
     """The studies of one command."""
@@ -25,8 +30,7 @@ class StudyFiles:
 
     def shipped(self) -> dict[str, Traversable]:
         """The shipped files by name, without the folder."""
-        files = shipped_configs(FOLDER)
-        return {name: file for name, file in files.items() if name.startswith(self.prefixes)}
+        return {name: file for name, file in shipped_studies().items() if name.startswith(self.prefixes)}
 
     def read(self, study: Source) -> tuple[dict[str, Any], str]:
         """The content of a study, with its name, and what messages call it.

@@ -20,7 +20,7 @@ from stops import without_spare
 import ecsuite.games.players.players as players
 
 SIGNALS = {"kill": signal.SIGKILL, "int": signal.SIGINT, "term": signal.SIGTERM}
-CODES = {"kill": -signal.SIGKILL, "int": 0, "term": 75}
+CODES = {"kill": -signal.SIGKILL, "int": 130, "term": 75}
 """Exit codes: training that was interrupted writes its corpus, and can go on."""
 PLACES = ("begin_step", "train_on", "scale_gradients")
 """Where in a step: before agents begin, before they play or learn, before their weights change."""

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 import ecsuite as package
-from ecsuite.commands.named import KINDS
+from ecsuite.commands.named import KINDS, registered_names
 from ecsuite.eval.metrics import METRIC_OF
-from ecsuite.eval.reports.citations import ECSUITE
+from ecsuite.eval.reports.citations import ECSUITE, author_years
 from ecsuite.parts.config import packaged_yaml
 
 TABLE = packaged_yaml("ecsuite.eval.reports", "citations.yaml")
@@ -34,10 +34,62 @@ def test_a_work_has_the_fields_of_its_type(key):
 def test_every_work_is_used_and_every_name_is_known():
     used = {key for names in TABLE["rests_on"].values() for keys in names.values() for key in keys}
     assert used == set(TABLE["works"])
-    for kind in ("games", "worlds", "tasks", "channels", "grammars"):
-        assert TABLE["rests_on"][kind].keys() <= KINDS[kind].names().keys()
+    for kind in set(TABLE["rests_on"]) - {"cells", "agents", "metrics", "commands", "data"}:
+        names = {name.removeprefix("paper/") for name in KINDS[kind].names()}
+        assert TABLE["rests_on"][kind].keys() <= names
     metrics = TABLE["rests_on"]["metrics"].keys() - {"chrf", "bleu", "elcc"}
     assert metrics <= METRIC_OF.keys() | KINDS["metrics"].names().keys()
+
+
+CITED = re.compile(r"(\w+(?: et al\.| & \w+)?) \(?((?:19|20)\d\d)\b")
+
+
+def test_every_work_that_a_line_of_list_names_is_cited():
+    named = [
+        (name.removeprefix("paper/"), f"{authors} {year}")
+        for names in registered_names().values()
+        for name, line in names.items()
+        for authors, year in CITED.findall(line)
+        if authors not in ("September", "December", "of")
+    ]
+    assert len(named) > 50
+    assert [(name, work) for name, work in named if work not in author_years(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "works"),
+    [
+        ("guess_number", ["Kharitonov et al. 2020"]),
+        ("disc_small", ["Boldt & Mortensen 2024", "Kharitonov et al. 2019"]),
+        ("objects_game", ["Dessì et al. 2019"]),
+        ("conflict_count", ["Kuciński et al. 2021"]),
+        ("zipf_noise", ["Boldt & Mortensen 2024"]),
+        ("rsa_sender", ["Bouchacourt & Baroni 2018"]),
+        ("disc_tiny", []),
+    ],
+)
+def test_authors_are_written_as_in_texts(name, works):
+    assert author_years(name) == works
+
+
+def test_a_study_is_cited_with_its_games_and_metrics(ecsuite):
+    for name in ("paper/zoo_fixed_language", "zoo_fixed_language"):
+        code, out, err = ecsuite("cite", name)
+        assert (code, err) == (0, "")
+        assert "% topsim\n@article{brighton2006," in out
+        assert "% zoo_fixed_language, fixed_language\n@inproceedings{kharitonov2020speed," in out
+    code, out, err = ecsuite("cite", "cbm_table1")
+    assert (code, err) == (0, "") and "% cbm_table1, shape_gs, shape_qt," in out
+    assert "% elcc\n@misc{boldt2024elcc," in ecsuite("cite", "elcc")[1]  # the metric, and no study
+    assert "ueda2023" in ecsuite("cite", "paper/elcc")[1]
+    code, out, err = ecsuite("cite", "paper/zoo_chanel")
+    assert (code, out) == (2, "") and "unknown study 'zoo_chanel'; did you mean 'zoo_channel'?" in err
+
+
+def test_all_that_is_listed_can_be_cited(ecsuite):
+    names = [name for names in registered_names().values() for name in names]
+    code, _, err = ecsuite("cite", *names)
+    assert code == 0 and all("rests on no published work" in line for line in err.splitlines())
 
 
 def test_a_run_is_cited_with_its_game_parts_and_scores(ecsuite, tmp_path):
@@ -70,7 +122,7 @@ def test_names_are_cited(ecsuite):
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("topsin", "unknown game, part, metric or run 'topsin'; did you mean 'topsim'?"),
+        ("topsin", "unknown game, study, part, metric or run 'topsin'; did you mean 'topsim'?"),
         ("runs/none", "runs/none: expected a run folder, with a config.yaml or a metadata.json"),
     ],
 )

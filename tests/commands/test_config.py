@@ -3,7 +3,9 @@
 import pytest
 
 from ecsuite.commands.config import commented
+from ecsuite.eval.studies.files import shipped_studies
 from ecsuite.games.experiment import load_experiment, named_configs
+from ecsuite.parts.config import parse_yaml
 
 
 @pytest.mark.parametrize("name", named_configs())
@@ -42,3 +44,18 @@ def test_parts_of_ones_own_are_shown(ecsuite, tmp_path):
 def test_a_game_that_needs_a_file_is_shown_without_it(ecsuite):
     code, out, err = ecsuite("config", "mu_cub")
     assert (code, err) == (0, "") and "  features: FILE.npz  #" in out
+
+
+def test_a_study_is_printed_as_it_is_run(ecsuite, tmp_path):
+    shipped = shipped_studies()
+    for name in shipped:
+        code, out, err = ecsuite("config", f"paper/{name}")
+        assert (code, err) == (0, "") and parse_yaml(out, name) == parse_yaml(shipped[name].read_text(), name)
+    assert out.startswith("# ecsuite sweep FILE.yaml runs it;")
+    (tmp_path / "mine.yaml").write_text(ecsuite("config", "zoo_channel")[1])
+    code, out, err = ecsuite("sweep", "mine.yaml", "--plan")
+    assert code == 0 and "24 jobs: 0 found" in out
+    code, out, err = ecsuite("config", "paper/zoo_channel", "--set", "seeds=1")
+    assert (code, out) == (2, "") and "--set and --diff are of games; save the study and edit the file" in err
+    code, out, err = ecsuite("config", "paper/zoo_chanel")
+    assert (code, out) == (2, "") and "unknown study 'zoo_chanel'; did you mean 'zoo_channel'?" in err

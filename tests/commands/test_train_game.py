@@ -1,7 +1,11 @@
 """`ecsuite train-game`: what it prints while it trains, and what it is told."""
 
 import json
+import signal
 
+import pytest
+
+from ecsuite.eval.reports.console import Reporter
 from ecsuite.formats import read_corpus
 
 QUICK = (
@@ -28,6 +32,29 @@ def test_it_says_what_is_trained_before_the_first_step(ecsuite, tmp_path):
     assert sizes.startswith("sender gru of 64 units, receiver gru of 64 units: 33,270 parameters; ")
     assert where == "2 steps of 128 rounds; written to run"
     assert "\x1b" not in err and "\r" not in err  # no terminal
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "why"),
+    [
+        (signal.SIGINT, 130, "stopped by Ctrl-C with a checkpoint and a corpus of what was learnt so far"),
+        (signal.SIGTERM, 75, "stopped by a signal with a checkpoint and no corpus"),
+    ],
+)
+def test_what_follows_with_and_is_not_run_after_a_training_that_was_stopped(
+    ecsuite, monkeypatch, tmp_path, number, code, why
+):
+    def send_signal(reporter, label, done, total):
+        if done == 1:
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(Reporter, "progress", send_signal)
+    longer = (*QUICK, "--set", "training.num_examples=512")
+    got, out, err = ecsuite("train-game", *longer)
+    assert got == code and err.splitlines()[-1] == f"{why}; --resume continues it in run"
+    assert "step 2 of 4" in out and "next: ecsuite score" not in out
+    assert (tmp_path / "run" / "corpus.jsonl").exists() == (code == 130)
+    assert ecsuite("train-game", *longer, "--resume")[0] == 0
 
 
 def test_quiet_prints_errors_only(ecsuite):
