@@ -163,9 +163,10 @@ class Database:
         found = self._run("SELECT * FROM participants WHERE token_hash = ?", hashed(token)).fetchone()
         return dict(found) if found else None
 
-    def has_worker(self, worker: str) -> bool:
-        """Whether someone with an ID, as it is stored, has begun."""
-        return self._run("SELECT 1 FROM participants WHERE worker = ?", worker).fetchone() is not None
+    def participant_of_worker(self, worker: str) -> Row | None:
+        """The participant with an ID, as it is stored; None if there is none."""
+        found = self._run("SELECT * FROM participants WHERE worker = ?", worker).fetchone()
+        return dict(found) if found else None
 
     def participants(self) -> list[Row]:
         """All participants, in the order in which they began."""
@@ -191,11 +192,17 @@ class Database:
         assert name in ("changes", "replies")
         return [dict(row) for row in self._run(f"SELECT * FROM {name} ORDER BY participant")]
 
-    def condition_counts(self, active_since: float) -> dict[tuple[str, str], int]:
-        """By dataset and grammar, how many have finished, or were seen since a time (seconds)."""
+    def condition_counts(self, active_since: float, visiting_since: float) -> dict[tuple[str, str], int]:
+        """By dataset and grammar, how many have finished, or were seen since a time (seconds).
+
+        Args:
+            active_since: The time for those whose game has begun.
+            visiting_since: The time for all others.
+        """
         rows = self._run(
-            "SELECT dataset, grammar, COUNT(*) FROM participants WHERE finished_at IS NOT NULL OR last_seen >= ? "
-            "GROUP BY dataset, grammar",
+            "SELECT dataset, grammar, COUNT(*) FROM participants WHERE finished_at IS NOT NULL "
+            "OR last_seen >= CASE WHEN shown_at IS NULL THEN ? ELSE ? END GROUP BY dataset, grammar",
+            visiting_since,
             active_since,
         )
         return {(dataset, grammar): count for dataset, grammar, count in rows}

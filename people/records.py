@@ -37,6 +37,11 @@ class Record:
         """Whether the last page was reached."""
         return bool(self.row["stage"] == FINISHED)
 
+    def has_place(self, study: Study, now: float) -> bool:
+        """Whether somebody who has not finished was seen lately; `now` is in seconds since 1970."""
+        has_begun = self.row["shown_at"] is not None
+        return bool(self.row["last_seen"] >= now - study.place_seconds(has_begun))
+
     @property
     def minutes(self) -> float | None:
         """From the first example to the last answer; None without answers."""

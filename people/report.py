@@ -148,11 +148,10 @@ def status_rows(study: Study, records: Sequence[Record], now: float) -> list[dic
         now: Seconds since 1970.
     """
     rows = []
-    active_since = now - 60 * study.idle_minutes
     for dataset, grammar in study.conditions:
         of = [each for each in records if (each.row["dataset"], each.row["grammar"]) == (dataset, grammar)]
         finished = sum(each.has_finished for each in of)
-        at_work = sum(not each.has_finished and each.row["last_seen"] >= active_since for each in of)
+        at_work = sum(not each.has_finished and each.has_place(study, now) for each in of)
         counts = {"finished": finished, "at_work": at_work, "stopped": len(of) - finished - at_work}
         missing = max(0, study.participants - finished)
         rows.append({"dataset": dataset, "grammar": grammar, **counts, "missing": missing})

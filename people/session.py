@@ -25,6 +25,8 @@ INSTRUCTIONS, QUIZ_STAGE, GAME, QUESTIONS_STAGE, FINISHED = (
     "finished",
 )
 """Stages in their order; the page of consent comes before, when nothing is stored."""
+CASES: Mapping[str, Callable[[str], str]] = {"none": str, "prolific": str.lower, "mturk": str.upper}
+"""By platform, how it writes its IDs."""
 MAX_TYPED = 64
 """Most characters of an answer."""
 MAX_REPLY = 2000
@@ -66,7 +68,14 @@ class Sessions:
         return hmac.new(self._secret, token.encode(), "sha256").hexdigest()
 
     def stored_worker(self, worker: str) -> str | None:
-        """An ID as it is stored."""
+        """An ID as it is stored: without spaces around it, in the case in which its platform writes it.
+
+        Raises:
+            RefusedError: If the study is for workers of a platform, none of whose IDs this can be.
+        """
+        worker = CASES[self.study.platform](worker.strip())
+        if self.study.platform != "none" and not (worker.isascii() and worker.isalnum()):
+            raise RefusedError("This link does not say who you are. Open the study from the platform.")
         if not worker or self.study.worker_ids == "none":
             return None
         if self.study.worker_ids == "plain":
@@ -77,16 +86,19 @@ class Sessions:
         """Start a participant, in a condition of which the fewest have finished or are at work.
 
         Raises:
-            RefusedError: If the study is full, or someone with this ID has begun.
+            RefusedError: If the study is full, the ID is none, or someone with this ID has begun the game.
         """
         with self.database.transaction():
             if (row := self.database.participant(token)) is not None:
                 return row
             stored = self.stored_worker(worker)
-            if stored is not None and self.database.has_worker(stored):
-                raise RefusedError(
-                    "You have already begun this study. Go on in the browser in which you began."
-                )
+            if stored is not None and (row := self.database.participant_of_worker(stored)) is not None:
+                if row["shown_at"] is not None:
+                    raise RefusedError(
+                        "You have already begun this study. Go on in the browser in which you began."
+                    )
+                self.database.update(row["id"], {"token_hash": hashed(token), "last_seen": self.clock()})
+                return self.required(token)
             now, number = self.clock(), self.database.next_id()
             dataset, grammar = self._condition(now, number)
             seed = int(stream(self.study.seed, f"participant{number}").integers(2**31))
@@ -110,7 +122,8 @@ class Sessions:
         return self.required(token)
 
     def _condition(self, now: float, number: int) -> tuple[str, str]:
-        counts = self.database.condition_counts(now - 60 * self.study.idle_minutes)
+        since = [now - self.study.place_seconds(has_begun) for has_begun in (True, False)]
+        counts = self.database.condition_counts(*since)
         conditions = self.study.conditions
         fewest = min(counts.get(condition, 0) for condition in conditions)
         if fewest >= self.study.participants:

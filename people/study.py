@@ -25,6 +25,7 @@ CAN_CHANGE = (
     "platform",
     "completion_code",
     "return_url",
+    "begin_minutes",
     "starts_per_minute",
 )
 """Settings that may change while a study runs: no answer depends on them."""
@@ -70,6 +71,8 @@ class Study:
     """The preregistered rule: least share of right answers to unlocked objects, beside a passed attention check."""
     idle_minutes: Count = 60
     """After so long without an answer a participant counts as dropped out, and the place is given away."""
+    begin_minutes: Count = 15
+    """After so long without an action a visitor who has agreed, but not begun the game, has no place any more."""
     starts_per_minute: Count = 120
     """Most participants that one address may start in a minute."""
     simulated: bool = False
@@ -105,6 +108,10 @@ class Study:
             raise ConfigError(
                 f"return_url: expected an address that begins with https://, got {self.return_url}"
             )
+        if self.platform != "none" and self.worker_ids == "none":
+            raise ConfigError(
+                f"worker_ids: expected hashed or plain, got none: nobody on {self.platform} could be known again"
+            )
         if not self.name or set(self.name) & set('/\\:*?"<>|') or self.name.startswith("."):
             raise ConfigError(f"name: expected the name of a folder, got {self.name!r}")
 
@@ -119,6 +126,14 @@ class Study:
     def played_protocol(self) -> str:
         """The protocol of the game: one of `PROTOCOLS`."""
         return AGENTS if self.run else self.protocol
+
+    def place_seconds(self, has_begun: bool) -> float:
+        """How long without an action a participant keeps the place.
+
+        Args:
+            has_begun: Whether the game has begun.
+        """
+        return 60.0 * (self.idle_minutes if has_begun else self.begin_minutes)
 
     def as_json(self) -> dict[str, Any]:
         """The settings, with the texts themselves."""

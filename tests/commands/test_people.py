@@ -43,6 +43,7 @@ def refused(ecsuite, *arguments, code=2):
         ("people: 3\n", "unknown key 'people'"),
         ("consent: missing.md\n", "missing.md can't be read"),
         ("return_url: prolific\n", "expected an address"),
+        ("platform: mturk\nworker_ids: none\n", "worker_ids: expected hashed or plain"),
         ("name: a/b\n", "expected the name of a folder"),
         ("grammars: [concat\n", "study.yaml:"),
     ],

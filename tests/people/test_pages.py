@@ -164,7 +164,7 @@ def test_a_reload_and_the_back_button_lose_nothing(study, player):
 
 
 def test_two_tabs_count_an_example_once(study, player):
-    player.begin(study.url)
+    player.begin(f"{study.url}?PROLIFIC_PID=abc123")
     other = Player(player.page.context.new_page())
     other.page.goto(study.url)
     other.page.locator("#typed").wait_for()
@@ -176,7 +176,7 @@ def test_two_tabs_count_an_example_once(study, player):
 
 
 def test_a_lost_connection_and_a_killed_server_lose_nothing(study, player):
-    player.begin(study.url)
+    player.begin(f"{study.url}?PROLIFIC_PID=abc123")
     player.answer("aaaa")
     player.page.context.set_offline(True)
     player.page.locator("#typed").evaluate("element => element.setAttribute('data-old', '')")
@@ -200,7 +200,7 @@ def test_a_lost_connection_and_a_killed_server_lose_nothing(study, player):
 
 
 def test_the_panel_the_points_and_withdrawing(study, player):
-    player.begin(study.url)
+    player.begin(f"{study.url}?PROLIFIC_PID=abc123")
     player.page.get_by_role("tab", name="Training (2)").click()
     player.page.get_by_role("button", name="Add an object").click()
     player.page.get_by_role("tab", name="Training (3)").wait_for()
@@ -254,7 +254,7 @@ def test_every_screen_is_accessible(chromium, study, size):
         accessible(player.page)
         seen.append(name)
 
-    player.page.goto(study.url)
+    player.page.goto(f"{study.url}?PROLIFIC_PID=abc123")
     player.page.get_by_role("button", name="I agree: begin").wait_for()
     check("consent")
     player.page.get_by_role("button", name="I agree: begin").click()

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from simulated_participants import Composer, Memorizer, RandomTypist, play
 
+from ecsuite.people.records import read_records
+from ecsuite.people.report import status_rows
 from ecsuite.people.session import RefusedError
 
 
@@ -89,13 +91,62 @@ def test_assignment_stays_balanced_when_people_drop_out(sessions):
         study.begin("late")
 
 
-def test_a_worker_takes_part_once(sessions):
-    study = sessions()
-    study.begin("token", "worker1")
+def test_who_has_finished_keeps_the_place(sessions):
+    now = [0.0]
+    study = sessions(grammars=("concat",), datasets=("synth",), participants=1, clock=lambda: now[0])
+    play(study, "token", Memorizer())
+    now[0] = 1e9
+    with pytest.raises(RefusedError, match="all the participants"):
+        study.begin("late")
+    (row,) = status_rows(study.study, read_records(study.database), now[0])
+    assert (row["finished"], row["at_work"], row["missing"]) == (1, 0, 0)
+
+
+def test_who_never_begins_the_game_has_no_place_for_long(sessions):
+    now = [0.0]
+    study = sessions(
+        grammars=("concat",), datasets=("synth",), participants=2, begin_minutes=15, clock=lambda: now[0]
+    )
+    study.begin("visits")
+    play(study, "plays", Memorizer(), steps=1)
+    now[0] = 901.0
+    assert status_rows(study.study, read_records(study.database), now[0])[0]["at_work"] == 1
+    play(study, "comes", Memorizer(), steps=1)
+    with pytest.raises(RefusedError, match="all the participants"):
+        study.begin("late")
+    assert play(study, "visits", Memorizer())["stage"] == "finished"  # may still play
+
+
+@pytest.mark.parametrize(
+    ("platform", "same", "another"),
+    [("prolific", "5F9A ", "5f9b"), ("mturk", "\ta1b2c3", "A1B2C4"), ("none", " w1 ", "W1")],
+)
+def test_a_worker_takes_part_once(sessions, platform, same, another):
+    worker = {"prolific": "5f9a", "mturk": "A1B2C3", "none": "w1"}[platform]
+    study = sessions(platform=platform)
+    play(study, "token", Memorizer(), worker=worker, steps=1)
     with pytest.raises(RefusedError, match="already begun"):
-        study.begin("another", "worker1")
+        study.begin("another", same)
     stored = study.required("token")["worker"]
-    assert stored is not None and "worker1" not in stored
+    assert stored is not None and worker not in stored
+    study.begin("another", another)
+
+
+@pytest.mark.parametrize("worker", ["", "  ", "\u200b", "a b", "5f9\u200ba", "{{%PROLIFIC_PID%}}", "é"])
+def test_a_platform_needs_an_id(sessions, worker):
+    study = sessions(platform="prolific")
+    with pytest.raises(RefusedError, match="Open the study from the platform"):
+        study.begin("token", worker)
+    assert study.database.participants() == []
+
+
+def test_who_never_began_the_game_may_begin_in_another_browser(sessions):
+    study = sessions(platform="prolific")
+    first = study.begin("phone", "5f9a")
+    assert study.begin("computer", "5f9a")["id"] == first["id"]
+    with pytest.raises(RefusedError, match="belongs to nobody"):
+        study.go_on("phone", "instructions", {})
+    assert play(study, "computer", Memorizer(), steps=1)["step"] == 1
 
 
 def test_withdrawing_deletes_everything(sessions):
