@@ -10,6 +10,7 @@ from ecsuite.people.pictures import example_picture, panel_picture
 from ecsuite.people.protocols import (
     FIRST_AVAILABLE,
     NUM_EXAMPLES,
+    PROTOCOLS,
     VERSION,
     Schedule,
     make_schedule,
@@ -105,8 +106,11 @@ class CodesGame:
         return "".join(typed.split()).lower() == self.right_answer(step, shown)
 
     def told(self, step: int, shown: Shown, typed: str) -> str:
-        """Nothing: the right code of a wrong answer is not told."""
-        return ""
+        """The code of an unlocked object whose answer was wrong, if the protocol tells it."""
+        is_told = PROTOCOLS[self.protocol].tells_codes and shown.kind == TRAINING
+        if not is_told or self.is_right(step, shown, typed):
+            return ""
+        return f"The code is {self.right_answer(step, shown)}."
 
     def view(self, step: int, shown: Shown, names_objects: bool) -> dict[str, Any]:
         """What the page shows of a step: nothing that gives the answer away, nor whether it is held out."""

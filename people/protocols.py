@@ -32,6 +32,8 @@ class Protocol:
     """What it is, for people."""
     has_checks: bool
     """Whether there are a quiz before the game, an attention check in it, and questions after it."""
+    tells_codes: bool
+    """Whether a wrong answer to an unlocked object is followed by its code; that of a held-out object is never told."""
 
 
 AGENTS = "agents"
@@ -40,11 +42,16 @@ PROTOCOLS = {
     "balanced": Protocol(
         line="held-out objects whose parts were shown, in random order; a quiz, an attention check, questions",
         has_checks=True,
+        tells_codes=True,
     ),
     "published": Protocol(
-        line="as the paper's program: held-out objects are the next locked ones", has_checks=False
+        line="as the paper's program: held-out objects are the next locked ones",
+        has_checks=False,
+        tells_codes=False,
     ),
-    AGENTS: Protocol(line="with trained agents: four in ten objects are held out", has_checks=False),
+    AGENTS: Protocol(
+        line="with trained agents: four in ten objects are held out", has_checks=False, tells_codes=True
+    ),
 }
 
 

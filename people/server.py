@@ -79,6 +79,8 @@ class People:
             "reply": self._reply,
             "withdraw": self._withdraw,
         }
+        if is_trial:
+            self.actions["skip"] = self._skip
 
     def app(self) -> ASGIApp:
         """The application."""
@@ -155,6 +157,10 @@ class People:
         if worker == "ASSIGNMENT_ID_NOT_AVAILABLE":
             raise RefusedError("Accept the task at the platform first.")
         self.sessions.begin(token, worker)
+        return {}
+
+    def _skip(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+        self.sessions.skip(token)
         return {}
 
     def _go_on(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:

@@ -143,6 +143,14 @@ class Sessions:
             raise RefusedError("This page belongs to nobody any more. Open the link of the study again.")
         return row
 
+    def skip(self, token: str) -> None:
+        """Begin at the first picture, without the instructions and the quiz."""
+        self.begin(token)
+        with self.database.transaction():
+            row = self.required(token)
+            if row["stage"] in (INSTRUCTIONS, QUIZ_STAGE):
+                self._show(row, GAME)
+
     def go_on(self, token: str, stage: str, settings: Mapping[str, bool]) -> None:
         """Leave the instructions; `settings` are the participant's choices of sound and of names of objects."""
         with self.database.transaction():

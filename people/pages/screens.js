@@ -102,8 +102,10 @@ const SCREENS = {
       const found = await Server.act("begin", { worker: worker.slice(0, 200) });
       next(found.error ? found : found.state);
     });
+    const skip = state.is_trial
+      ? button("Straight to the first picture", async () => next((await Server.act("skip", {})).state)) : null;
     const decline = button("I do not agree", () => next({ ...state, stage: "declined" }), { class: "quiet" });
-    display.append(markdown(state.html), element("p", { class: "buttons" }, agree, decline));
+    display.append(markdown(state.html), element("p", { class: "buttons" }, skip, agree, decline));
   },
 
   declined(display) {

@@ -2,6 +2,8 @@
 
 import pytest
 
+from ecsuite.people.codes_game import CodesGame
+from ecsuite.people.game import ATTENTION, HELD_OUT, TRAINING, Shown
 from ecsuite.people.objects import DATASETS, make_codes
 from ecsuite.people.protocols import make_schedule
 
@@ -24,6 +26,22 @@ def test_balanced_shows_every_part_of_what_it_holds_out(dataset, seed):
 def test_published_holds_out_the_next_locked_objects():
     schedule = make_schedule("published", "synth", 0)
     assert schedule.order == tuple(range(9)) and schedule.held_out == {29: 0, 39: 1, 49: 2}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "step", "shown", "typed", "told"),
+    [
+        ("balanced", 0, Shown(kind=TRAINING, thing=6), "zz", "The code is grntri."),
+        ("balanced", 0, Shown(kind=TRAINING, thing=6), " GRNTRI", ""),
+        ("balanced", 0, Shown(kind=HELD_OUT, thing=6), "zz", ""),
+        ("balanced", 0, Shown(kind=ATTENTION, thing=-1), "zz", ""),
+        ("published", 0, Shown(kind=TRAINING, thing=6), "zz", ""),
+        ("published", 29, Shown(kind=HELD_OUT, thing=6), "zz", ""),
+    ],
+)
+def test_only_codes_of_unlocked_objects_are_told(protocol, step, shown, typed, told):
+    game = CodesGame(grammar="concat", dataset="eng", protocol=protocol, seed=1)
+    assert game.told(step, shown, typed) == told
 
 
 def test_codes_are_a_function_of_the_seed():

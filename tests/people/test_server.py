@@ -112,6 +112,22 @@ def test_what_the_page_does_not_send_is_refused(visit, action, sent):
     assert visit.study.database.answers() == []
 
 
+def test_who_tries_the_game_can_go_straight_to_the_first_picture(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    for is_trial, status in ((False, 404), (True, 200)):
+        client = TestClient(People(study, is_trial=is_trial).app())
+        client.get("/")
+        csrf = client.get("/api/state").json()["csrf"]
+        response = client.post("/api/skip", json={}, headers={"X-CSRF-Token": csrf})
+        assert response.status_code == status
+    state = response.json()["state"]
+    assert state["stage"] == "game" and state["game"]["example"] == 1
+    assert client.get("/picture/step/0").headers["content-type"] == "image/png"
+    wrong = client.post("/api/answer", json={"step": 0, "typed": "zz"}, headers={"X-CSRF-Token": csrf}).json()
+    again = client.post("/api/skip", json={}, headers={"X-CSRF-Token": csrf}).json()
+    assert wrong["told"].startswith("The code is ") and again["state"]["game"]["example"] == 2
+
+
 def test_an_error_of_the_server_says_nothing_of_its_inside(visit, monkeypatch, capsys):
     monkeypatch.setattr(visit.study, "begin", lambda *_: 1 / 0)
     response = visit.act("begin", worker="")
