@@ -11,7 +11,7 @@ from ecsuite.eval.records.documents import XFERBENCH
 from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.reports.short_table import ARROWS
-from ecsuite.tables.cells import INTERVAL, Cell, nothing, number, p_text, p_value, text
+from ecsuite.tables.cells import INTERVAL, Cell, interval, nothing, number, p_value, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 
@@ -19,6 +19,10 @@ def report(compared: ComparedScores) -> Report:
     """The output of a command: a row a score, a column a source, notes and JSON data."""
     lines = notes(compared)
     tables = [_table(compared)]
+    if len(compared.sources) > 2 and any(
+        each.is_clear for score in compared.scores for each in score.differences
+    ):
+        tables.append(_clear_differences(compared))
     results = {score.name: list(score.results.values()) for score in compared.scores}
     return Report(
         tables=tables,
@@ -33,12 +37,8 @@ def notes(compared: ComparedScores) -> list[str]:
     differences = [each for score in compared.scores for each in score.differences]
     lines = []
     if len(compared.sources) > 2:
-        clear = [(score, each) for score in compared.scores for each in score.differences if each.is_clear]
-        lines.append(f"{len(clear)} of {len(differences)} differences are outside the noise:")
-        lines += [
-            f"  {score.name}: {each.source} {each.conclusion} than {each.baseline} (p {p_text(each.p_holm)})"
-            for score, each in clear
-        ]
+        num_clear = sum(each.is_clear for each in differences)
+        lines.append(f"{num_clear} of {len(differences)} differences are outside the noise.")
     elif len(compared.sources) == 1:
         lines.append("One source only: no comparison.")
     bases = dict.fromkeys(each.basis for each in differences if each.p_value is not None)
@@ -78,6 +78,32 @@ def _table(compared: ComparedScores) -> Table:
             row_of(score.name, arrow, *values, *(_difference(score, compared.sources) if is_pair else []))
         )
     return Table(columns=columns, rows=rows)
+
+
+def _clear_differences(compared: ComparedScores) -> Table:
+    """A row a difference of two sources that is outside the noise."""
+    columns = (
+        name_column("score"),
+        name_column("first"),
+        name_column("second", "minus"),
+        number_column("difference", parts=INTERVAL),
+        number_column("p"),
+        Column("conclusion", wraps=True),
+    )
+    rows = [
+        row_of(
+            score.name,
+            each.source,
+            each.baseline,
+            interval(each.mean, each.ci95),
+            p_value(each.p_holm),
+            text(each.conclusion, role="good"),
+        )
+        for score in compared.scores
+        for each in score.differences
+        if each.is_clear
+    ]
+    return Table(columns=columns, rows=rows, title="Differences outside the noise")
 
 
 def _value(score: ComparedScore, source: str) -> Cell:
