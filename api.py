@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
-from ecsuite.parts.registry import Registry
 from ecsuite.runtime.errors import ConfigError, look_up, shown
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ def train(
     game: "str | Path | Experiment",
     *,
     out: str | Path | None = None,
+    seed: int | None = None,
     resume: bool = False,
     device: str = "auto",
     overrides: Mapping[str, Any] | None = None,
@@ -45,6 +45,7 @@ def train(
     Args:
         game: The name of a shipped experiment, a YAML file, or an experiment.
         out: The run folder; None: `runs/NAME`.
+        seed: Of every random draw, above `training.seed` of the game and the overrides; None: theirs.
         resume: Whether to continue an unfinished run in the folder.
         device: auto, cpu, cuda or mps.
         overrides: Values by `section.key`, such as `{"channel.vocab_size": 20}`.
@@ -71,14 +72,15 @@ def train(
     _require("game", game, (str, Path, Experiment), "a name, a YAML file or an Experiment")
     _require("out", out, (str, Path, NoneType), "a folder")
     _require("overrides", overrides, (Mapping, NoneType), "values by key, such as {'channel.vocab_size': 20}")
+    changes = {**(overrides or {}), **({} if seed is None else {"training.seed": seed})}
     with ExitStack() as stack:
         reporter = stack.enter_context(Reporter())
         should_stop = stack.enter_context(stop_signals())
         note = note or reporter.note
         if isinstance(game, Experiment):
-            experiment = with_changes(game, overrides or {})
+            experiment = with_changes(game, changes)
         else:
-            experiment = load_experiment(str(game), changes=overrides, note=note, trust_code=trust_code)
+            experiment = load_experiment(str(game), changes=changes, note=note, trust_code=trust_code)
         folder = Path(out) if out is not None else Path("runs") / experiment.name
         result = training.train(
             experiment,
@@ -398,15 +400,18 @@ def report(
 
 
 def list_parts(kind: str) -> dict[str, str]:
-    """The registered parts of a kind, with a line about each.
+    """The names of a kind, with a line about each, as `ecsuite list` prints them.
 
     Args:
-        kind: world, task, channel, sender, receiver, perception, cell, loss, optimizer, schedule, logger or metric.
+        kind: A word of `ecsuite list`, in the singular or the plural: games, channel, senders, metrics, grammar, ...
 
     Raises:
         ConfigError: If there is no such kind.
     """
-    return look_up("kind", kind, _registries()).lines()
+    from ecsuite.commands.named import KINDS, read_kind
+
+    _require("kind", kind, (str,), "a kind of parts, such as channels")
+    return dict(KINDS[read_kind(kind)].names())
 
 
 def _scored(
@@ -447,37 +452,3 @@ def _names(name: str, given: Any) -> list[str]:
     if not names or not all(isinstance(each, str) for each in names):
         raise ConfigError(f"{name}: expected a name or a list of names, got {shown(given)}")
     return names
-
-
-def _registries() -> dict[str, Registry]:
-    from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
-    from ecsuite.eval.metrics import METRICS
-    from ecsuite.games.registry import (
-        CHANNELS,
-        LOGGERS,
-        LOSSES,
-        NOISES,
-        OPTIMIZERS,
-        PLAYS,
-        SCHEDULES,
-        TASKS,
-        WORLDS,
-    )
-
-    found = (
-        PLAYS,
-        WORLDS,
-        TASKS,
-        CHANNELS,
-        NOISES,
-        SENDERS,
-        RECEIVERS,
-        PERCEPTIONS,
-        CELLS,
-        LOSSES,
-        OPTIMIZERS,
-        SCHEDULES,
-        LOGGERS,
-        METRICS,
-    )
-    return {registry.word: registry for registry in found}

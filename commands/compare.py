@@ -87,7 +87,9 @@ def compare(
 
 def _between(results: Results, read_with: CorpusOptions, out: Out, as_json: bool, form: Form) -> None:
     """Print how alike two languages say the same meanings."""
-    from ecsuite.api import language_similarity
+    from ecsuite.eval.metrics.language_similarity import joined
+    from ecsuite.eval.metrics.score import Options
+    from ecsuite.eval.reports.scorecard import score_corpus
     from ecsuite.runtime.errors import ConfigError
 
     if len(results) != 2:
@@ -95,4 +97,5 @@ def _between(results: Results, read_with: CorpusOptions, out: Out, as_json: bool
     if out is not None:
         prepare_output_file(out)
     first, second = map(read_with.read, results)
-    language_similarity(first, second).publish(out=out, as_json=as_json, form=form)
+    card = score_corpus(joined(first, second), ["language_similarity"], Options())
+    card.publish(out=out, as_json=as_json, form=form)

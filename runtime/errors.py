@@ -2,7 +2,7 @@
 
 import difflib
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
@@ -66,8 +66,8 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], *, command: str |
         command: What names all of them; None: `ecsuite list KIND`, where that does.
     """
     choices = list(choices)
-    similar = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
-    hint = f"; did you mean '{similar[0]}'?" if similar else ";"
+    similar = _similar(name, choices)
+    hint = f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ";"
     name = name if len(name) <= 60 else name[:59] + "…"
     if len(choices) <= NUM_CHOICES:
         return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices)}")
@@ -75,6 +75,17 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], *, command: str |
     command = command or (f"ecsuite list {kind}" if kind in LISTED else None)
     rest = f"all {len(choices)}: {command}" if command else f"and {len(choices) - NUM_CHOICES} more"
     return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(nearest)}; {rest}")
+
+
+def _similar(name: str, choices: Sequence[str]) -> list[str]:
+    """The most similar choice; of keys, for a name without its section, the keys that end so: `training.seed`."""
+    if "." not in name:
+        by_end: dict[str, list[str]] = {}
+        for choice in choices:
+            by_end.setdefault(choice.rpartition(".")[2], []).append(choice)
+        for end in difflib.get_close_matches(name.lower(), by_end, n=1, cutoff=0.7):
+            return by_end[end][:3]
+    return difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
 
 
 def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:

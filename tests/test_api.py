@@ -12,6 +12,7 @@ import pytest
 from api_page import FILE, page
 
 import ecsuite as ec
+from ecsuite.commands.named import registered_names, singular
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 QUICK = {"training.num_examples": 2048, "training.num_epochs": 2, "evaluation.corpus_size": 16}
@@ -120,7 +121,14 @@ def test_an_experiment_may_be_changed(run, folder):
         (lambda run: run.understand([[77]]), r"message \[77\]: expected up to 3 symbols from 1 to 5"),
         (lambda run: run.understand([]), "expected at least one message"),
         (lambda run: ec.load_run(run.folder.parent), "no run folder: it has no config.yaml"),
-        (lambda run: ec.list_parts("chanel"), "unknown kind 'chanel'; did you mean 'channel'"),
+        (lambda run: ec.list_parts("chanel"), "unknown kind 'chanel'; did you mean 'channels'"),
+        (lambda run: ec.list_parts(3), "kind: expected a kind of parts, such as channels; got 3"),
+        (
+            lambda run: ec.train("disc_tiny", overrides={"seed": 1}),
+            "unknown key 'seed'; did you mean 'training.seed'",
+        ),
+        (lambda run: ec.train("disc_tiny", seed=-1), "training.seed: expected int >= 0, got -1"),
+        (lambda run: ec.train("disc_tiny", seed="1"), "training.seed: expected int, got '1'"),
         (lambda run: ec.score(run, "topsimm"), "unknown metric 'topsimm'; did you mean 'topsim'"),
         (lambda run: ec.train("disk_tiny"), "unknown game 'disk_tiny'; did you mean 'disc_tiny'"),
         (lambda run: ec.train("disc_tiny", overrides={"channel.vocab": 3}), "unknown key 'channel.vocab'"),
@@ -193,7 +201,9 @@ def test_a_run_that_has_not_begun(run, tmp_path):
 
 
 def test_parts_are_listed():
-    assert "gumbel" in ec.list_parts("channel") and "topsim" in ec.list_parts("metric")
+    for kind, names in registered_names().items():
+        assert ec.list_parts(kind) == ec.list_parts(singular(kind)) == names
+    assert "gumbel" in ec.list_parts("channels") and "gru" in ec.list_parts("sender")
 
 
 def test_a_scorecard_is_a_mapping_a_table_and_a_frame(run):
@@ -314,3 +324,12 @@ def test_a_corpus_of_texts_and_of_arrays():
 def test_what_is_no_corpus_fails_at_once(messages, meanings, message):
     with pytest.raises(CorpusError, match=message):
         ec.Corpus(messages, meanings=meanings)
+
+
+def test_a_training_takes_a_seed(run, tmp_path):
+    assert run.experiment.training.seed == 1
+    quick = {**QUICK, "training.num_epochs": 1, "training.seed": 3}
+    other = ec.train("disc_tiny", out=tmp_path / "a", seed=2, overrides=quick, note=lambda _: None)
+    assert other.experiment.training.seed == 2
+    other = ec.train(other.experiment, out=tmp_path / "b", seed=4, note=lambda _: None)
+    assert other.experiment.training.seed == 4

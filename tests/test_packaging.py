@@ -102,9 +102,8 @@ FLOORS = [
     "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
     "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme people",
     "testing",
-    "api",
     "commands",
-    "cli",
+    "api cli",
     "__main__",
 ]
 """Parts by floor, from the ground up. A file imports from its own part and from floors below; within a floor, parts

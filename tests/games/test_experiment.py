@@ -135,6 +135,10 @@ def test_flags_have_precedence_over_assignments_and_these_over_changes():
 
 MISTAKES = {
     "channel.temprature=2": "unknown key 'channel.temprature'; did you mean 'channel.temperature'? choices: ",
+    "seed=1": "unknown key 'seed'; did you mean 'training.seed'? choices: ",
+    "Seed=1": "unknown key 'Seed'; did you mean 'training.seed'? choices: ",
+    "epochs=1": "unknown key 'epochs'; did you mean 'schedule.num_epochs' or 'training.num_epochs'? choices: ",
+    "max_length=8": "unknown key 'max_length'; did you mean 'channel.max_len'? choices: ",
     "temperature=2": "unknown key 'temperature'; did you mean 'channel.temperature'? choices: ",
     "world=3": "--set: unknown world '3'; choices: ",
     "world={num_values: 3, pol: 4}": "unknown key 'world.pol'",
