@@ -22,6 +22,7 @@ from ecsuite.people.objects import COLOURS, DATASETS, SHAPES
 from ecsuite.people.records import Record, as_numbers, read_records
 from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.csv_text import FORMULA
 
 TRIAL_WORDS = {
     "participant": "The participant, P001 and so on.",
@@ -168,9 +169,7 @@ def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t"):
-        return f"'{value}"
-    return value
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
 
 
 def participant_corpus(record: Record, study: Study) -> Corpus | None:

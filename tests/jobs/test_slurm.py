@@ -132,6 +132,30 @@ def test_a_group_whose_task_was_lost_is_tried_once_more(cluster, tmp_path):
     assert told[0].endswith("tried once more") and not left(tmp_path)
 
 
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_a_task_that_slurm_does_not_name_once_is_not_lost(cluster, tmp_path, is_taken):
+    """The queue is late where the database of Slurm is; the task computes all the same."""
+    told, asked, answer = [], [], cluster.answer
+
+    def late(*command):
+        if command[0] == "squeue" and cluster.waiting:
+            asked.append(command)
+            if len(asked) == 1:
+                return ""
+        return answer(*command)
+
+    def work():
+        for file in (tmp_path / "slurm").glob("*.jobs.json") if is_taken else ():
+            take(tmp_path / "slurm", file.name.removesuffix(".jobs.json"), "7_0")
+        if len(asked) > 2:
+            cluster.run()
+
+    cluster.monkeypatch.setattr(slurm, "_run", late)
+    job = Job(square, number=4)
+    found = Runner(folder=tmp_path, engine=engine(work), note=told.append).run([job])
+    assert found[job].value["square"] == 16 and (cluster.num_submitted, told) == (1, [])
+
+
 def test_a_group_that_no_task_takes_is_told(cluster, tmp_path):
     told, job = [], Job(square, number=4)
     found = Runner(folder=tmp_path, engine=engine(cluster.waiting.clear), note=told.append).run([job])

@@ -7,6 +7,9 @@ import pytest
 from ecsuite.people.database import FILE, Database
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
+FLUSHED = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1}
+"""SQLite's settings; 2 is FULL."""
+
 
 def test_a_database_of_another_version_is_refused_by_name(tmp_path, ecsuite):
     with sqlite3.connect(tmp_path / FILE) as connection:
@@ -22,6 +25,13 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
     with pytest.raises(DamagedError, match="restore a copy"):
         Database(tmp_path / FILE)
     assert (tmp_path / FILE).read_bytes() == b"not a database" * 100
+
+
+def test_every_change_is_flushed_and_what_is_withdrawn_leaves_the_file(tmp_path):
+    database = Database(tmp_path / FILE, {})
+    settings = {name: database._run(f"PRAGMA {name}").fetchone()[0] for name in FLUSHED}
+    database.close()
+    assert settings == FLUSHED
 
 
 def test_a_full_disk_loses_nothing_and_the_answer_can_be_sent_again(sessions):

@@ -12,6 +12,7 @@ from ecsuite.people.findings import find, permutation_p
 from ecsuite.people.published import PUBLISHED
 from ecsuite.people.records import read_records
 from ecsuite.people.report import SIMULATED, report_tables, status_rows
+from ecsuite.tables.table import Column, Table, row_of
 
 WORKER = "A1B2C3WORKER"
 
@@ -84,8 +85,12 @@ def test_the_export_says_nothing_of_who_took_part(studied, tmp_path, ecsuite):
     assert WORKER in (out / "participants.csv").read_text()
 
 
-def test_no_cell_of_a_table_is_a_formula():
-    assert as_csv([{"a": "=1+1", "b": "x"}], ["a", "b"]) == b"a,b\n'=1+1,x\n"
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t@A1"])
+def test_no_cell_of_a_table_is_a_formula(text):
+    assert as_csv([{"a": text, "b": "x@y", "c": -1}], ["a", "b", "c"]) == f"a,b,c\n'{text},x@y,-1\n".encode()
+    table = Table(columns=[Column("a")], rows=[row_of(text)])
+    [_, [cell]] = csv.reader(table.csv().splitlines())
+    assert cell.lstrip()[0] not in "=+-@"
 
 
 def test_the_permutation_test_counts_permutations():

@@ -63,6 +63,30 @@ def test_the_panel_changes_once_and_within_bounds(sessions):
     assert study.required("token")["thing"] is not None
 
 
+def test_the_attention_check_gives_no_points(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    row = play(study, "token", Composer())
+    (check,) = [each for each in study.database.answers(row["id"]) if each["kind"] == "attention"]
+    assert (check["is_right"], check["points"]) == (1, 0)
+
+
+def test_an_answer_has_the_objects_and_looks_of_when_its_example_was_shown(sessions):
+    """However the panel changes meanwhile, and however often it is opened in the example before."""
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    row = play(study, "token", Memorizer(), steps=1)
+    for before in (2, 3):
+        study.change_panel("token", before, before + 1)
+    for _ in range(3):
+        study.look("token", 1)
+    study.look("token", 0)
+    answers = [study.answer("token", step, "zz") for step in (1, 2)]
+    assert [(each["num_available"], each["num_looks"]) for each in answers] == [(2, 3), (4, 0)]
+    changes = [
+        (each["num_before"], each["num_after"], each["step"]) for each in study.database.table("changes")
+    ]
+    assert changes == [(2, 3, 1), (3, 4, 1)] and row["score"] == study.required("token")["score"]
+
+
 def test_points_are_by_the_objects_when_the_example_was_shown(sessions):
     study = sessions(grammars=("concat",), datasets=("synth",))
     row = play(study, "token", Memorizer(), steps=1)

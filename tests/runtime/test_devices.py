@@ -23,7 +23,7 @@ from ecsuite.runtime.devices import (
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import initial_weights
 
-CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda"), torch.device("mps")
 
 
 def test_devices_and_precisions():
@@ -38,6 +38,7 @@ def test_devices_and_precisions():
             said = f"--device {name}: this machine has no {name.upper()} device that torch can use; try --device auto"
             with pytest.raises(ConfigError, match=said):
                 choose_device(name)
+    assert choose_precision("auto", MPS) == "fp32"
     with planned_elsewhere():
         assert choose_device("cuda") == CUDA and choose_precision("auto", CUDA) in ("bf16", "fp32")
     with pytest.raises(
@@ -57,6 +58,9 @@ def test_devices_and_precisions():
         # Without AMX `medium` is only faster: it rounds nothing.
         (CPU, False, "fp32", "fp32", "medium", True),
         (CPU, False, "bf16", "fp32", "medium", True),
+        (MPS, False, "fp32", "fp32", "medium", True),
+        (MPS, False, "bf16", "fp32", "medium", True),
+        (MPS, True, "bf16", "fp32", "medium", True),
     ],
 )
 def test_products_have_the_precision_they_are_signed_with(
