@@ -19,7 +19,6 @@ import sys
 import time
 from collections.abc import Callable
 
-import rich
 import torch
 from rows import Row, add_json_option, publish
 
@@ -271,7 +270,7 @@ def time_row(model: str, num_workers: int, device: str) -> None:
     result = Icy().measure(study, Runner(num_workers=num_workers))
     print(f"{model}: a row of seed {SEED} with {num_workers} processes: {time.perf_counter() - began:.1f} s")
     for table in Icy().report(study, result).tables:
-        rich.print(table)
+        print(table)
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def _chance_level(score: Score, conclusion: Conclusion) -> Iterator[tuple[str, C
         text("; ".join([*about, conclusion.word + corrected])),
     )
     if conclusion.adjusted is not None:
-        words = "(value - chance) / (best - chance): 0 by chance, 1 at best"
+        words = "(value - chance) / (best - chance): 0 as by chance, 1 at the best value"
         yield "  adjusted for chance", _number(conclusion.adjusted), nothing(), text(words)
 
 
