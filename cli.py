@@ -26,7 +26,7 @@ UsageError: Any = typer.BadParameter.__bases__[0]  # of click, the installed one
 START = """\
 ecsuite trains agents that invent languages, and measures the languages they invent. To begin:
 
-  ecsuite train-game disc_small           train two agents, a minute on two cores
+  ecsuite train-game disc_small           train two agents, one to three minutes
   ecsuite score runs/disc_small           measure the language that they invented
   ecsuite list games                      the other games
   ecsuite config disc_small > mine.yaml   a game to edit: ecsuite train-game mine.yaml

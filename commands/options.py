@@ -138,7 +138,11 @@ OutFolder = Annotated[
 ]
 Cache = Annotated[
     Path,
-    advanced(group=COMPUTING, metavar="FOLDER", help="Folder of finished work, which is not computed again."),
+    advanced(
+        group=COMPUTING,
+        metavar="FOLDER",
+        help="Folder of finished work, which is not computed again; relative to where the command is called.",
+    ),
 ]
 Results = Annotated[
     list[Path],

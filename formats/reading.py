@@ -44,6 +44,10 @@ OTHER: Mapping[bytes, str] = {
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
+    b"<svg": "an SVG image",
+    b"<?xml": "XML",
+    b"<!DOCTYPE": "an HTML page",
+    b"<html": "an HTML page",
     b"%PDF": "a PDF",
     b"SQLite": "an SQLite database",
     b"\xd0\xcf\x11\xe0": "an Excel workbook: save the sheet as CSV",
@@ -56,6 +60,8 @@ OTHER: Mapping[bytes, str] = {
     b"\x80\x05": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
 }
 """What files are that are not read, by their first bytes."""
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""How texts begin that are not UTF-8 and have zero bytes."""
 
 
 def read_corpus(
@@ -211,7 +217,7 @@ def _kind(start: bytes, name: str) -> str:
             "a file of torch, which is a pickle" if b"data.pkl" in start or b"/version" in start else other
         )
     if other is not None:
-        raise CorpusError(f"{name}: {other}; expected messages: JSON lines, a table, a text, or arrays")
+        raise _no_messages(name, other)
     ending = Path(name.lower()).suffix
     is_safetensors = len(start) > 9 and start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 1 << 30
     if start[:6] == b"\x93NUMPY" or start[:2] == b"PK" or is_safetensors:
@@ -220,7 +226,14 @@ def _kind(start: bytes, name: str) -> str:
         return "arrow"
     if ending in BINARY:
         raise CorpusError(f"{name}: can't be read as {ending[1:]}: it does not begin as such a file")
+    if b"\0" in start and start[:2] not in UTF_16:
+        raise _no_messages(name, "binary data, such as a picture or a sound")
     return "text"
+
+
+def _no_messages(name: str, what: str) -> CorpusError:
+    """The error for a file that is something else."""
+    return CorpusError(f"{name}: {what}; expected messages: JSON lines, a table, a text, or arrays")
 
 
 def _begins_as_json(start: bytes) -> bool:

@@ -120,7 +120,10 @@ class Runner:
                 what = f"to compute with {workers}{time_left(plan, processes)}"
                 if self.engine is not None:
                     what = "to submit"
-                self.note(f"{all_jobs}: {len(plan.kept)} kept in {folder}, {len(plan.missing)} {what}")
+                where = (
+                    folder if plan.kept else folder.resolve()
+                )  # of another folder than results are kept in
+                self.note(f"{all_jobs}: {len(plan.kept)} kept in {where}, {len(plan.missing)} {what}")
             elif plan.kept and plan.missing:
                 self.note(f"{len(plan.kept)} of {total} results found in {folder}")
             running.run()

@@ -8,6 +8,9 @@ import ecsuite.parts.own_code as own_code
 from ecsuite.parts.registry import KIND, Registry, option_types, read_options, to_tree
 from ecsuite.runtime.errors import ConfigError, PartError, look_up
 
+TAKES = {"metric": ("corpus", "options"), "grammar": ("meanings", "rng", "geometry")}
+"""By the word of such parts, what their functions are called with; they may take fewer, from the first."""
+
 
 def own_function(
     registry: Registry, text: str, watch: Callable[[Any], Any] = lambda options: options
@@ -30,14 +33,37 @@ def own_function(
     declared: Any = made.Options if isinstance(made, type) else None  # type: ignore[attr-defined]
     options = options_in(registry, text, declared)
     if declared is None:
+        _require_takes(kind, registry.word, made, _taken(made, TAKES[registry.word]))
         return made, {}
     # A class without options needs no constructor.
-    built = made() if declared is own_code.NoOptions else made(watch(options))
-    if not callable(built):
-        raise PartError(
-            f"{own_code.place_of(kind)}: for a {registry.word}, expected a function or a class with __call__"
-        )
+    given = () if declared is own_code.NoOptions else (watch(options),)
+    # Networks have `__call__` of torch, also where they have no `forward` to be called.
+    own = {name for each in made.__mro__ if not each.__module__.startswith("torch.") for name in vars(each)}
+    _require_takes(
+        kind, registry.word, made, given, "" if own & {"__call__", "forward"} else "it has no __call__"
+    )
+    built = made(*given)
+    _require_takes(kind, registry.word, built, _taken(built, TAKES[registry.word]))
     return built, to_tree(options)
+
+
+def _require_takes(
+    kind: str, word: str, made: Callable[..., Any], arguments: tuple[Any, ...], fault: str = ""
+) -> None:
+    """Refuse what can't be called with these arguments, such as a part of another kind, or has another fault.
+
+    Raises:
+        PartError: With what is expected, and what is wrong.
+    """
+    try:
+        inspect.signature(made).bind(*arguments)
+    except TypeError as error:
+        fault = fault or str(error)
+    if fault:
+        raise PartError(
+            f"{own_code.place_of(kind)}: {kind.partition(':')[2]}: for a {word}, expected a function of "
+            f"{', '.join(TAKES[word])} or fewer, or a class that is called like one; {fault}; see `ecsuite new {word}`"
+        )
 
 
 def options_in(registry: Registry, text: str, declared: type | None) -> Any:
@@ -66,8 +92,13 @@ def options_in(registry: Registry, text: str, declared: type | None) -> Any:
 
 def called(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function with as many of the arguments, from the first, as it takes by position."""
+    return function(*_taken(function, arguments))
+
+
+def _taken(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """As many of the arguments, from the first, as a function takes by position."""
     kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL in kinds:
-        return function(*arguments)
+        return arguments
     by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return function(*arguments[: sum(kind in by_position for kind in kinds)])
+    return arguments[: sum(kind in by_position for kind in kinds)]

@@ -56,14 +56,14 @@ def announce(study: Study, runner: Runner) -> list[str]:
 def _what_is_left(study: Study, missing: Sequence[Job], runner: Runner) -> str:
     if not missing:
         return f"all kept in {runner.folder}"
-    left = "all to train" if len(missing) == len({*plan(study).values()}) else f"{len(missing)} to train"
+    is_new = len(missing) == len({*plan(study).values()})
+    left = "all to train" if is_new else f"{len(missing)} to train"
     if any(job.function is not learn_grammar for job in missing):
         return left
     seconds = expected_seconds(study, missing, runner.num_workers)
     processes = f"{runner.num_workers} processes" if runner.num_workers > 1 else "1 process"
-    return (
-        f"{left}, about {duration_text(seconds)} with {processes}; each is kept in {runner.folder} as it ends"
-    )
+    folder = runner.folder.resolve() if is_new and runner.folder else runner.folder
+    return f"{left}, about {duration_text(seconds)} with {processes}; each is kept in {folder} as it ends"
 
 
 def expected_seconds(study: Study, missing: Sequence[Job], num_workers: int) -> float:

@@ -120,3 +120,28 @@ def test_what_does_not_fit_is_told_before_the_first_step(ecsuite, tmp_path, faul
     status, out, err = ecsuite(*COMMANDS[kind])
     assert (status, out) == (2, "") and not Path("runs").exists()
     assert err.startswith("./own.py:") and message in err and err.count("\n") == 1
+
+
+KINDS = [kind for kind in COMMANDS if kind != "model of icy"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_part_of_another_kind_is_told_what_it_must_be(ecsuite, tmp_path, kind):
+    """A part of each kind at the place of the next one, such as a receiver at that of a sender."""
+    other = (
+        KINDS[KINDS.index(kind) - 1] if kind != "grammar" else "sender"
+    )  # metrics are functions of one argument, too
+    Path("corpus.jsonl").write_text("[1, 2]\n[2, 1]\n")
+    Path("own.py").write_text(template(other))
+    code, out, err = ecsuite(*COMMANDS[kind])
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert re.match(rf"\./own\.py:\d+: own: (for )?an? {kind}", err) and f"see `ecsuite new {kind}`" in err
+
+
+@pytest.mark.parametrize("other", ["sender", "receiver", "channel", "perception", "task", "world", "grammar"])
+def test_no_other_part_is_taken_for_a_metric(ecsuite, tmp_path, other):
+    Path("corpus.jsonl").write_text("[1, 2]\n[2, 1]\n")
+    Path("own.py").write_text(template(other))
+    code, out, err = ecsuite(*COMMANDS["metric"])
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "for a metric, expected a function of corpus, options or fewer, or a class that" in err

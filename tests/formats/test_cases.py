@@ -436,6 +436,14 @@ def test_meanings_in_a_second_file(tmp_path, ecsuite):
 
 OTHER = {
     "a.png": (b"\x89PNG\r\n\x1a\n0000", "a PNG image"),
+    "a.bmp": (
+        b"BM\xf6\x00\x00\x00\x00\x00",
+        "a.bmp: binary data, such as a picture or a sound; expected messages: ",
+    ),
+    "a.webp": (b"RIFF<\x00\x00\x00WEBPVP8 ", "binary data, such as a picture or a sound"),
+    "a.wav": (b"RIFF<\x00\x00\x00WAVEfmt ", "binary data, such as a picture or a sound"),
+    "a.svg": (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "an SVG image"),
+    "a.html": (b"<!DOCTYPE html><p>404", "an HTML page"),
     "a.pkl": (b"\x80\x04\x95abc.", "a pickle, which can run code"),
     "a.xlsx": (b"PK\x03\x04......[Content_Types].xml", "an Excel workbook: save the sheet as CSV"),
     "a.pt": (b"PK\x03\x04......archive/data.pkl", "a file of torch, which is a pickle"),
