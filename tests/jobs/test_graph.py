@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,9 @@ from counting_jobs import (
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.jobs import executors
+from ecsuite.jobs.computing import compute
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.job import Job
+from ecsuite.jobs.job import Context, Job
 from ecsuite.jobs.store import Store
 from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
 
@@ -188,6 +190,10 @@ def test_a_corpus_is_known_by_its_messages(runner, calls):
     assert calls() == ["count"]
     assert values(runner, Job(count_symbols, corpus=corpus([1], [2, 3]))) == [3]
     assert calls() == ["count"]
+    assert values(
+        runner, Job(count_symbols, corpus=corpus([1], [2, 3], symbol_names=("a", "b", "c", "d")))
+    ) == [3]
+    assert calls() == ["count"]  # jobs read the names as well
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-1] + b"7", lambda data: data[:9], lambda data: b""])
@@ -201,6 +207,30 @@ def test_a_damaged_corpus_of_a_job_is_written_again(runner, calls, tmp_path, dam
     with pytest.raises(DamagedError, match="damaged; it is written again when the command is run again"):
         store.receive(sent, count_symbols)
     assert values(runner, Job(count_symbols, corpus=corpus)) == [3]
+
+
+def test_what_belongs_to_a_job_at_work_goes_when_its_result_is_kept(tmp_path):
+    """Not before: whoever waits for the lock would lock a file that nobody else sees."""
+    store, job = Store(tmp_path / "kept"), Job(square, number=2)
+    store.scratch(job).mkdir(parents=True)
+    for is_kept in (False, True):
+        lock = store.lock(job)
+        if is_kept:
+            store.write(job, {"square": 4}, seconds=1.0)
+        store.unlock(lock, is_kept=is_kept)
+        assert (tmp_path / "kept" / "locks" / job.digest).exists() != is_kept
+        assert store.scratch(job).exists() != is_kept
+
+
+def test_another_version_where_the_job_is_computed_is_refused(tmp_path, calls):
+    store = Store(tmp_path / "kept")
+    sent = store.send(Job(square, number=2))
+    planned = replace(sent, key={**sent.key, "version": 2})
+    with pytest.raises(
+        ConfigError, match="another version of ecsuite is installed where the job is computed"
+    ):
+        list(compute([planned], store, Context(scratch=store.scratch(sent))))
+    assert calls() == []
 
 
 def test_an_input_is_known_by_what_it_says(runner, calls):

@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from counting_jobs import LOG, square, use_the_gpu
@@ -11,10 +13,10 @@ from counting_jobs import LOG, square, use_the_gpu
 from ecsuite.jobs import slurm
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.job import Job
+from ecsuite.jobs.job import Job, Resources
 from ecsuite.jobs.slurm import Slurm
 from ecsuite.jobs.slurm_options import minutes_of, slurm_options
-from ecsuite.jobs.slurm_tasks import remove_ended, take
+from ecsuite.jobs.slurm_tasks import Work, remove_ended, take
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -132,22 +134,23 @@ def test_a_group_whose_task_was_lost_is_tried_once_more(cluster, tmp_path):
     assert told[0].endswith("tried once more") and not left(tmp_path)
 
 
-@pytest.mark.parametrize("is_taken", [True, False])
-def test_a_task_that_slurm_does_not_name_once_is_not_lost(cluster, tmp_path, is_taken):
-    """The queue is late where the database of Slurm is; the task computes all the same."""
+@pytest.mark.parametrize("is_taken", [True, False], ids=["taken", "free"])
+@pytest.mark.parametrize(("said", "times"), [("", 1), (None, 5)], ids=["late", "silent"])
+def test_a_task_that_slurm_does_not_name_for_a_while_is_not_lost(cluster, tmp_path, is_taken, said, times):
+    """The queue is late, or does not answer while Slurm starts again; the task computes all the same."""
     told, asked, answer = [], [], cluster.answer
 
     def late(*command):
         if command[0] == "squeue" and cluster.waiting:
             asked.append(command)
-            if len(asked) == 1:
-                return ""
+            if len(asked) <= times:
+                return said
         return answer(*command)
 
     def work():
         for file in (tmp_path / "slurm").glob("*.jobs.json") if is_taken else ():
             take(tmp_path / "slurm", file.name.removesuffix(".jobs.json"), "7_0")
-        if len(asked) > 2:
+        if len(asked) > times + 1:
             cluster.run()
 
     cluster.monkeypatch.setattr(slurm, "_run", late)
@@ -211,6 +214,56 @@ def test_tasks_go_on_without_the_command_and_are_taken_up_again(cluster, tmp_pat
     assert not left(tmp_path)
     first[1](*first[2])  # queued again by Slurm although its results were taken: computes nothing
     assert not left(tmp_path)
+
+
+def test_tasks_are_taken_up_again_while_slurm_does_not_answer(cluster, tmp_path):
+    jobs, asked = [Job(square, number=number) for number in range(3)], iter([None, "interrupt"])
+    with pytest.raises(KeyboardInterrupt):
+        Runner(folder=tmp_path, engine=engine(), should_stop=lambda: next(asked)).run(jobs)
+    cluster.monkeypatch.setattr(slurm, "_run", lambda *command: None)
+    results = Runner(folder=tmp_path, engine=engine(cluster.run)).run(jobs)
+    assert [results[job].value["square"] for job in jobs] == [0, 1, 4] and cluster.num_submitted == 3
+
+
+def test_all_tasks_are_cancelled_however_many(monkeypatch):
+    commands, tasks = [], [f"7_{number}" for number in range(250)]
+    monkeypatch.setattr(slurm, "_run", lambda *command: commands.append(command))
+    slurm._cancel(tasks, "--state=PENDING")
+    assert [task for command in commands for task in command[2:]] == tasks
+    assert {command[:2] for command in commands} == {("scancel", "--state=PENDING")}
+
+
+@pytest.mark.parametrize(
+    ("options", "gpus"),
+    [("", {"gres": "gpu:1"}), ("gres=gpu:a100:2", {"gres": "gpu:a100:2"}), ("gpus=4", {"gpus": "4"})],
+)
+def test_gpus_that_the_user_asks_for_are_those_of_the_task(monkeypatch, tmp_path, options, gpus):
+    given = {}
+    executor = SimpleNamespace(update_parameters=lambda **parameters: given.update(parameters))
+    submitit = SimpleNamespace(SlurmExecutor=lambda **_: executor)
+    monkeypatch.setattr(slurm, "import_module", lambda _: submitit)
+    needs = Resources(num_threads=1, num_gpus=1)
+    slurm._executor(tmp_path, slurm_options(options), needs, "name")
+    assert given["additional_parameters"] == gpus and given["time"] == 60
+
+
+@pytest.mark.parametrize(("limit", "seconds"), [(3600.0, 3510.0), (100.0, 50.0)])
+def test_a_task_stops_before_slurm_ends_it(monkeypatch, tmp_path, limit, seconds):
+    timers = []
+
+    class Timer:
+        def __init__(self, *arguments):
+            timers.append(arguments)
+
+        def start(self):
+            pass
+
+        cancel = start
+
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr("ecsuite.jobs.slurm_tasks.threading.Timer", Timer)
+    Work()(str(tmp_path), "pool", 0.0, limit)
+    assert timers == [(seconds, os.kill, (os.getpid(), signal.SIGUSR2))]
 
 
 def test_a_second_ctrl_c_cancels_what_has_not_begun(cluster, tmp_path, monkeypatch):

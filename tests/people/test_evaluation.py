@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from simulated_participants import Composer, Memorizer, RandomTypist, play
 
-from ecsuite.people.export import PARTICIPANT_WORDS, TRIAL_WORDS, as_csv, export
+from ecsuite.people.export import PARTICIPANT_WORDS, TRIAL_WORDS, as_csv, export, participant_corpus
 from ecsuite.people.findings import find, permutation_p
+from ecsuite.people.objects import ABBREVIATIONS, COLOURS, SHAPES
 from ecsuite.people.published import PUBLISHED
 from ecsuite.people.records import read_records
 from ecsuite.people.report import SIMULATED, report_tables, status_rows
@@ -83,6 +84,27 @@ def test_the_export_says_nothing_of_who_took_part(studied, tmp_path, ecsuite):
     assert json.loads(printed)["scores"][0]["value"] > 0.5
     export(studied.study, studied.database, out, has_workers=True)  # on top of an earlier export
     assert WORKER in (out / "participants.csv").read_text()
+
+
+def test_what_is_exported_of_an_object_is_that_object(sessions, tmp_path):
+    """By the words of the codes, which are those of the colour and of the shape."""
+    study = sessions(grammars=("concat",), datasets=("eng",))
+    row = play(study, "token", Composer())
+    export(study.study, study.database, tmp_path / "data", has_workers=False)
+    trials = json.loads((tmp_path / "data" / "trials.json").read_text())
+    colours, shapes = (
+        dict(zip(COLOURS, ABBREVIATIONS[0], strict=True)),
+        dict(zip(SHAPES, ABBREVIATIONS[1], strict=True)),
+    )
+    of_codes = [trial for trial in trials if trial["code"]]
+    assert [colours[trial["colour"]] + shapes[trial["shape"]] for trial in of_codes] == [
+        trial["code"] for trial in of_codes
+    ]
+    kinds = [each["kind"] for each in study.database.answers(row["id"]) if each["kind"] != "attention"]
+    (record,) = read_records(study.database)
+    corpus = participant_corpus(record, study.study)
+    assert list(corpus.columns["split"]) == ["held_out" if kind == "held_out" else "train" for kind in kinds]
+    assert kinds.count("held_out") == 3
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t@A1"])

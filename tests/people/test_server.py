@@ -136,6 +136,31 @@ def test_an_error_of_the_server_says_nothing_of_its_inside(visit, monkeypatch, c
     assert capsys.readouterr().err == "POST /api/begin: ZeroDivisionError: division by zero\n"
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_no_script_and_no_other_site_has_the_cookie(visit, scheme):
+    client = TestClient(People(visit.study).app(), base_url=f"{scheme}://study.example")
+    cookie = client.get("/").headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=lax" in cookie and ("Secure" in cookie) == (scheme == "https")
+
+
+@pytest.mark.parametrize("is_trial", [True, False])
+def test_only_who_tries_the_game_becomes_another_participant(visit, is_trial):
+    client = TestClient(People(visit.study, is_trial=is_trial).app(), cookies=dict(visit.cookies))
+    assert "set-cookie" not in client.get("/").headers
+    assert ("set-cookie" in client.get("/?again").headers) == is_trial
+
+
+def test_an_address_begins_few_participants_a_minute(sessions):
+    study = sessions(starts_per_minute=2)
+    app, statuses = People(study).app(), []
+    for _ in range(3):
+        client = TestClient(app)
+        client.get("/")
+        csrf = client.get("/api/state").json()["csrf"]
+        statuses.append(client.post("/api/begin", json={}, headers={"X-CSRF-Token": csrf}).status_code)
+    assert statuses == [200, 200, 429] and len(study.database.participants()) == 2
+
+
 def test_too_many_requests_are_refused(visit):
     # 240 at once and 40 a second are allowed, so a slow machine takes more than 240 of them.
     assert any(visit.get("/api/state").status_code == 429 for _ in range(2000))

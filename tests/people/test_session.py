@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from simulated_participants import Composer, Memorizer, RandomTypist, play
 
+from ecsuite.people.questions import QUIZ
 from ecsuite.people.records import read_records
 from ecsuite.people.report import status_rows
 from ecsuite.people.session import RefusedError
@@ -171,6 +172,52 @@ def test_who_never_began_the_game_may_begin_in_another_browser(sessions):
     with pytest.raises(RefusedError, match="belongs to nobody"):
         study.go_on("phone", "instructions", {})
     assert play(study, "computer", Memorizer(), steps=1)["step"] == 1
+
+
+def test_only_who_has_all_of_the_quiz_right_begins(sessions):
+    study = sessions()
+    study.begin("token")
+    study.go_on("token", "instructions", {})
+    right = {name: question.right for name, question in QUIZ.items()}
+    for attempt, name in enumerate(QUIZ):
+        assert not study.take_quiz("token", attempt, right | {name: "no such choice"})
+        assert not study.take_quiz("token", attempt, right)  # the same attempt again
+    row = study.required("token")
+    assert (row["stage"], row["num_quiz_attempts"]) == ("quiz", 3)
+    assert study.take_quiz("token", 3, right) and study.required("token")["stage"] == "game"
+
+
+def test_the_file_names_nobody_and_keeps_nothing_of_who_has_withdrawn(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",), platform="prolific")
+    token = "A" * 32
+    play(study, token, Memorizer(), worker="5f9a5f9a", steps=3)
+    study.answer(token, 3, "onlytyped")
+
+    def is_there(text):
+        folder = study.database.file.parent
+        return any(text.encode() in file.read_bytes() for file in folder.iterdir())
+
+    assert is_there("onlytyped") and not is_there(token) and not is_there("5f9a5f9a")
+    study.withdraw(token)
+    assert not is_there("onlytyped")
+
+
+def test_a_worker_is_not_known_across_studies(sessions):
+    stored = [sessions(folder).begin("token", "5f9a")["worker"] for folder in ("one", "other")]
+    assert len({*stored}) == 2
+
+
+@pytest.mark.parametrize(("protocol", "early"), [("balanced", 0), ("published", 1)])
+def test_an_object_is_unlocked_every_eight_examples(sessions, protocol, early):
+    now = iter(range(10**6))
+    study = sessions(
+        grammars=("concat",), datasets=("synth",), protocol=protocol, clock=lambda: float(next(now))
+    )
+    row = play(study, "token", Memorizer())
+    answers = [each for each in study.database.answers(row["id"]) if each["kind"] != "attention"]
+    expected = [min(2 + (example + early) // 8, 6) for example in range(50)]
+    assert [each["num_available"] for each in answers] == expected
+    assert all(each["response_ms"] == 1000.0 and each["answered_at"] > each["shown_at"] for each in answers)
 
 
 def test_withdrawing_deletes_everything(sessions):

@@ -1,0 +1,83 @@
+"""What participants' answers come to, from rows made by hand whose figures are known."""
+
+import pytest
+
+from ecsuite.grammars.icy import canonical
+from ecsuite.people.findings import find
+from ecsuite.people.records import RULES, Record
+from ecsuite.people.study import Study
+
+STUDY = Study(name="made", min_score=50, min_accuracy=0.5)
+MINUTE = 60.0
+
+
+def record(
+    number=1,
+    dataset="synth",
+    grammar="concat",
+    score=50,
+    stage="finished",
+    training="11",
+    held_out="1",
+    check="",
+):
+    """A participant with answers of three kinds, 1 for a right one, a minute from each to the next."""
+    kinds = [*("training" for _ in training), *("held_out" for _ in held_out), *("attention" for _ in check)]
+    answers = [
+        {
+            "kind": kind,
+            "example": place,
+            "is_right": int(is_right),
+            "shown_at": MINUTE * place,
+            "answered_at": MINUTE * (place + 1),
+        }
+        for place, (kind, is_right) in enumerate(zip(kinds, training + held_out + check, strict=True))
+    ]
+    row = {"id": number, "dataset": dataset, "grammar": grammar, "score": score, "stage": stage}
+    return Record(row=row, answers=answers)
+
+
+@pytest.mark.parametrize(
+    ("rule", "participant", "reason"),
+    [
+        ("published", {"score": 50}, None),
+        ("published", {"score": 49}, "low score"),
+        ("published", {"score": 90, "stage": "game"}, "not finished"),
+        ("published", {"score": 50, "check": "0"}, None),
+        ("preregistered", {"training": "0101"}, None),
+        ("preregistered", {"training": "01010"}, "low accuracy"),
+        ("preregistered", {"training": "11", "check": "0"}, "attention check"),
+        ("preregistered", {"training": "11", "check": "1"}, None),
+        ("preregistered", {"training": "11", "stage": "questions"}, "not finished"),
+        ("preregistered", {"training": "00", "held_out": "111"}, "low accuracy"),
+    ],
+)
+def test_who_counts(rule, participant, reason):
+    assert RULES[rule][1](record(**participant), STUDY) == reason
+
+
+def test_minutes_are_from_the_first_example_to_the_last_answer():
+    assert record(training="1111", held_out="0").minutes == 5
+    assert record(training="", held_out="").minutes is None
+
+
+def test_a_learning_curve_is_of_examples_alone():
+    records = [
+        record(training="0" * 10 + "1" * 5, held_out="0" * 5, check="1"),
+        record(2, training="1" * 10, held_out=""),
+    ]
+    (condition,) = find(STUDY, records, "published").conditions
+    assert condition.curve == [0.5, 0.5]
+
+
+def test_languages_are_compared_within_a_dataset():
+    records = [
+        record(number, dataset, grammar, held_out="111" if grammar == "concat" else "100")
+        for number, (dataset, grammar) in enumerate(
+            2 * [("synth", "concat"), ("synth", "perm"), ("eng", "concat")]
+        )
+    ]
+    (difference,) = find(STUDY, records, "published").differences
+    assert (difference.source, difference.baseline) == (canonical("concat"), canonical("perm"))
+    assert difference.details == {"dataset": "synth"}
+    assert difference.mean == pytest.approx(2 / 3)
