@@ -123,6 +123,7 @@ def usage_line(error: Any) -> str:
     """A mistake in the use of a command, in one line that names the command."""
     said = (
         " ".join(error.format_message().split())
+        .replace("Value error, ", "")  # pydantic's, which typer uses for choices
         .partition("(Possible options: ")[0]
         .removesuffix("('")
         .rstrip(" .")

@@ -125,6 +125,7 @@ MISTAKES = {
     "baseline randon": "unknown baseline 'randon'; did you mean 'random'?",
     "baseline human": "human needs a text: give --text FILE",
     "compare nowhere.json": "nowhere.json: ",
+    "table nowhere --as pdf": "ecsuite table: invalid value for '--as': 'pdf' is not one of 'text', ",
     "data wikipedia --pairs 3": "--pairs: not read by wikipedia; read by wmt14",
     "score good.jsonl --metrics elcc --out a_file/scores.json": "a_file",
 }
