@@ -15,8 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import CELLS, RECEIVERS, SENDERS, SHORT_OPTIONS
-from ecsuite.parts.config import parse_value
-from ecsuite.parts.registry import KIND, option_types, pieces_of
+from ecsuite.parts.registry import KIND, SWITCHES, option_types, pieces_of, value_in_name
 from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
 
 Role = Literal["sender", "receiver"]
@@ -67,7 +66,7 @@ class AgentSpec:
     def section(self) -> dict[str, Any]:
         """The section of a config with the same agent."""
         short = {} if own_code.is_foreign(self.family) else SHORT_OPTIONS
-        options = {short.get(key, key): parse_value(value, key) for key, value in self.options}
+        options = {short.get(key, key): value_in_name(value, key) for key, value in self.options}
         kind = "recurrent" if self.family in CELLS.parts else self.family.removesuffix(":CELL")
         cell = {} if self.cell is None else {"cell": self.cell}
         layers = {"num_layers": self.num_layers} if kind in LAYERED else {}
@@ -183,6 +182,6 @@ def _choices(options: type) -> dict[str, tuple[str, ...]]:
         hint = option_types(options).get(SHORT_OPTIONS.get(name, name))
         if hint is not None:
             found[name] = (
-                ("off", "on") if hint is bool else get_args(hint) if get_origin(hint) is Literal else ()
+                tuple(SWITCHES) if hint is bool else get_args(hint) if get_origin(hint) is Literal else ()
             )
     return found

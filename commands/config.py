@@ -10,6 +10,7 @@ from ecsuite.commands.named import settings_to_show
 from ecsuite.commands.options import Set
 from ecsuite.eval.studies.files import FOLDER, command_of, shipped_studies
 from ecsuite.parts.config import shipped_configs
+from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.errors import ConfigError, look_up
 
 TEXTS = ("name", "about")
@@ -92,10 +93,7 @@ def _short(doc: str) -> str:
 
 def _written(value: Any) -> str:
     """A value as YAML in one line."""
-    import yaml
-
-    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10**6)
-    return str(text).removesuffix("...\n").strip()
+    return as_yaml(value, default_flow_style=True, width=10**6).removesuffix("...\n").strip()
 
 
 def _leaves(tree: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:

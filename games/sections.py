@@ -4,14 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, Literal
 
-import yaml
-
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
 from ecsuite.parts.config import Accuracy, Count, Positive, Seed
 from ecsuite.parts.registry import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
+from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 Tree = dict[str, Any]
@@ -192,7 +191,7 @@ class Experiment:
 
     def to_yaml(self) -> str:
         """The complete config with every key, in the order of this module."""
-        return yaml.safe_dump(self.to_tree(), sort_keys=False, allow_unicode=True)
+        return as_yaml(self.to_tree())
 
 
 PARTS: Mapping[str, Registry] = {

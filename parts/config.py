@@ -236,7 +236,9 @@ def checked(value: Any, hint: Any, place: str) -> Any:
         # msgspec says: Expected `int` >= 1, or: Expected `int | null`, got `str` - at `$[2]`
         said, _, item = str(error).partition(" - at `$")
         expected = said.split(", got")[0].replace("`", "").replace(" | ", " or ")
-        expected = expected.replace("array", "list").replace("Expected", "expected")
+        expected = (
+            expected.replace("array", "list").replace("Expected", "expected").replace("bool", "true or false")
+        )
         if re.fullmatch(r"\[\d+\]`", item):
             value = value[int(item[1:-2])]
         raise ConfigError(f"{place}: {expected}, got {shown(value)}") from None

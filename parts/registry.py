@@ -23,6 +23,8 @@ from ecsuite.runtime.errors import ConfigError, PartError, look_up, shown, unkno
 
 KIND = "kind"
 """The key of a section that names the part."""
+SWITCHES = {"off": False, "on": True}
+"""How truth values may be written after a name: `hier:gru,reset=on`."""
 Layer = tuple[str, Any]
 """The source of settings for messages, such as a file or a flag, or nothing; and what it sets."""
 Given = dict[str, list[Layer]]
@@ -108,8 +110,13 @@ class Registry:
                 raise ConfigError(
                     f"{self.word} {name}: expected key=value after the comma, got {shown(assignment)}"
                 )
-            section[short.get(key, key)] = parse_value(value, f"{self.word} {name}: {key}")
+            section[short.get(key, key)] = value_in_name(value, f"{self.word} {name}: {key}")
         return section
+
+
+def value_in_name(text: str, place: str) -> Any:
+    """The value of an option after a name, such as `hier:gru,reset=on`: YAML, but `on` and `off` are truth values."""
+    return SWITCHES[text] if text in SWITCHES else parse_value(text, place)
 
 
 def pieces_of(text: str) -> list[str]:

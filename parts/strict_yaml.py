@@ -1,4 +1,7 @@
-"""Strict YAML: refuses duplicate keys, aliases that multiply, deep nesting and very large files; names the line."""
+"""Strict YAML 1.2: `010` is 10, and `no` and `1:30` are texts.
+
+Refuses duplicate keys, aliases that multiply, deep nesting and very large files; names the line.
+"""
 
 import re
 from typing import Any
@@ -23,7 +26,7 @@ class StrictYamlError(ValueError):
 
 
 class Loader(yaml.SafeLoader):
-    """YAML's safe loader, for which `1e-3` is a number, as in YAML 1.2 and in Python."""
+    """PyYAML's safe loader with the core schema of YAML 1.2 in place of YAML 1.1; merge keys stay."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """The value of a node; an error names its line."""
@@ -38,11 +41,51 @@ class Loader(yaml.SafeLoader):
         raise StrictYamlError(reason, _line(node)) from None
 
 
-Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)[eE][-+]?[0-9]+$"),
-    list("-+.0123456789"),
-)
+class Dumper(yaml.SafeDumper):
+    """PyYAML's safe dumper, which also quotes texts that are no texts in YAML 1.2, such as `089` and `1e3`."""
+
+
+CORE = {
+    "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    "float": (
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
+}
+"""What is no text without quotes (YAML 1.2.2, section 10.3.2), by its tag, and how it may begin."""
+Loader.yaml_implicit_resolvers = {"<": yaml.SafeLoader.yaml_implicit_resolvers["<"]}
+for _name, (_pattern, _first) in CORE.items():
+    for _kind in (Loader, Dumper):
+        _kind.add_implicit_resolver(
+            f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), list(_first)
+        )
+
+
+def _read_int(loader: Loader, node: yaml.ScalarNode) -> int:
+    """An integer in base 10, or 8 after `0o`, or 16 after `0x`."""
+    text = loader.construct_scalar(node)
+    return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+
+
+def _read_float(loader: Loader, node: yaml.ScalarNode) -> float:
+    """A number in base 10; `.inf` and `.nan` as in YAML."""
+    return float(re.sub(r"\.(?=inf|nan)", "", loader.construct_scalar(node).lower()))
+
+
+Loader.add_constructor("tag:yaml.org,2002:int", _read_int)
+Loader.add_constructor("tag:yaml.org,2002:float", _read_float)
+
+
+def as_yaml(value: Any, **options: Any) -> str:
+    """YAML of plain values, which `load_yaml` and readers of YAML 1.1 read alike.
+
+    Args:
+        value: Mappings, lists, texts, numbers, booleans and None.
+        **options: Those of `yaml.dump`.
+    """
+    return str(yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, **options))
 
 
 def load_yaml(text: str) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import yaml
 from torch import nn
 
 from ecsuite.games.channels import Mode
@@ -19,6 +18,7 @@ from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import Optimise
 from ecsuite.games.players.players import make_players
 from ecsuite.games.registry import SCHEDULES
+from ecsuite.parts.strict_yaml import load_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, require, watched
 from ecsuite.testing.messages import of_all_lengths, row_of, same_symbols
@@ -40,7 +40,7 @@ def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
 
 def options_survive_yaml(trial: Trial) -> None:
     """Its options are the same after they were written to YAML and read again."""
-    written = yaml.safe_load(trial.experiment.to_yaml())
+    written = load_yaml(trial.experiment.to_yaml())
     again = from_tree(written, "config.yaml")
     require(again == trial.experiment, f"written {trial.part.options}, read another")
 

@@ -4,13 +4,11 @@ Receivers are those of the published program, which differ from the paper's desc
 """
 
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any, TypeVar
-
-import yaml
 
 from ecsuite.agents.spec import Role
 from ecsuite.eval.icy.models import parse_model
+from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import look_up
 
 Figure = TypeVar("Figure")
@@ -21,9 +19,7 @@ Accuracies = Mapping[str, float]
 
 CHANNELS = ("soft", "gumbel", "reinforce")
 
-_TABLES: Mapping[str, Any] = yaml.safe_load(
-    resources.files(__package__).joinpath("published.yaml").read_text("utf-8")
-)
+_TABLES: Mapping[str, Any] = packaged_yaml("ecsuite.eval.icy", "published.yaml")
 
 
 def _by_grammar(

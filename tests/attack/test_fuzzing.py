@@ -3,13 +3,12 @@
 import shutil
 
 import pytest
-import yaml
 from attack.fuzzing import SEEDS, fuzz
 from attack.readers import READERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsuite.parts.strict_yaml import StrictYamlError, load_yaml
+from ecsuite.parts.strict_yaml import StrictYamlError, as_yaml, load_yaml
 
 SLOW = {"game_yaml", "study_yaml", "sweep_yaml", "saved_corpus", "saved_objects", "images", "parquet"}
 """Readers whose inputs take some milliseconds each: few of them are in the ordinary run."""
@@ -62,7 +61,7 @@ values = st.recursive(
 @given(values)
 @settings(max_examples=40, deadline=None)
 def test_strict_yaml_reads_what_yaml_writes(value):
-    assert load_yaml(yaml.safe_dump(value)) == value
+    assert load_yaml(as_yaml(value)) == value
 
 
 @given(st.text("ab:-*&<[]{}!'\"#|>?%@ \\n\\t,0123.", max_size=40))
