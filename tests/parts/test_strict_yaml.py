@@ -89,5 +89,5 @@ def test_a_number_with_zeros_before_it_is_decimal(ecsuite):
 
 def test_truth_values_after_a_name_may_be_switches(ecsuite):
     for value in ("on", "true"):
-        _, out, err = ecsuite("config", "disc_tiny", "--set", f"receiver='hier:gru,reset={value}'")
+        _, out, err = ecsuite("config", "disc_tiny", "--set", f"receiver=hier:gru,reset={value}")
         assert err == "" and "\n  reset: true" in out
