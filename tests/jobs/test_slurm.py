@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from ecsuite.jobs.job import Job, Resources
 from ecsuite.jobs.slurm import Slurm
 from ecsuite.jobs.slurm_options import minutes_of, slurm_options
 from ecsuite.jobs.slurm_tasks import Work, remove_ended, take
+from ecsuite.jobs.store import Store
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -297,6 +299,18 @@ def test_a_task_that_is_requeued_goes_on_with_its_group(cluster, tmp_path):
     results = Runner(folder=tmp_path, engine=engine(preempt)).run(jobs)
     assert [results[job].value["square"] for job in jobs] == [0, 1] and taken == [True]
     assert len(Path(os.environ[LOG]).read_text().splitlines()) == 2
+
+
+def test_a_group_that_has_ended_is_not_computed_again(cluster, tmp_path):
+    (tmp_path / "slurm").mkdir()
+    sent = Store(tmp_path).send(Job(square, number=2))
+    (tmp_path / "slurm" / "a-1.jobs.json").write_text(json.dumps({"group": "", "jobs": [asdict(sent)]}))
+    (tmp_path / "slurm" / "a-1.end.json").write_text("[]")
+    Work().compute(tmp_path, "a-1")
+    assert not Path(os.environ[LOG]).exists()
+    (tmp_path / "slurm" / "a-1.end.json").unlink()
+    Work().compute(tmp_path, "a-1")
+    assert Path(os.environ[LOG]).read_text() == "square 2\n"
 
 
 def test_a_damaged_file_of_a_group_is_removed(cluster, tmp_path):

@@ -136,6 +136,11 @@ def test_an_error_of_the_server_says_nothing_of_its_inside(visit, monkeypatch, c
     assert capsys.readouterr().err == "POST /api/begin: ZeroDivisionError: division by zero\n"
 
 
+def test_a_preview_at_the_platform_begins_nothing(visit):
+    assert visit.act("begin", worker="ASSIGNMENT_ID_NOT_AVAILABLE").status_code == 409
+    assert visit.study.database.participants() == []
+
+
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_no_script_and_no_other_site_has_the_cookie(visit, scheme):
     client = TestClient(People(visit.study).app(), base_url=f"{scheme}://study.example")

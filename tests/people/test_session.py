@@ -1,13 +1,17 @@
 """A whole game: what is judged, stored once, and what a participant can do twice without harm."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from simulated_participants import Composer, Memorizer, RandomTypist, play
 
+from ecsuite.people.opening import make_database
 from ecsuite.people.questions import QUIZ
 from ecsuite.people.records import read_records
 from ecsuite.people.report import status_rows
 from ecsuite.people.session import RefusedError
+from ecsuite.runtime.errors import ConfigError
 
 
 def held_out(sessions, row):
@@ -200,6 +204,24 @@ def test_the_file_names_nobody_and_keeps_nothing_of_who_has_withdrawn(sessions):
     assert is_there("onlytyped") and not is_there(token) and not is_there("5f9a5f9a")
     study.withdraw(token)
     assert not is_there("onlytyped")
+
+
+def test_long_replies_are_cut(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    row = play(study, "token", Memorizer(), steps=51)
+    study.database.update(row["id"], {"stage": "questions"})
+    study.reply("token", {"strategy": "a" * 2001, "unasked": "b"})
+    stored = {each["question"]: each["reply"] for each in study.database.table("replies")}
+    assert stored["strategy"] == "a" * 2000 and "unasked" not in stored
+
+
+def test_settings_that_answers_depend_on_stay(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    folder = study.database.file.parent
+    for change in ({"datasets": ("eng",)}, {"seed": 1}, {"protocol": "published"}, {"worker_ids": "plain"}):
+        with pytest.raises(ConfigError, match=f"answers to another study: {next(iter(change))} is"):
+            make_database(replace(study.study, **change), folder)
+    make_database(replace(study.study, participants=5, begin_minutes=1), folder).close()
 
 
 def test_a_worker_is_not_known_across_studies(sessions):
