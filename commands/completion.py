@@ -45,7 +45,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "baseline": {"name": ("paren_synth", "paren_real", "random", "no_pretrain", "human")},
     "convert": {"to": ("csv", "egg", "elcc", "hf")},
     "correlate": {"metric": ("chrf", "bleu")},
-    "data": {"what": ("wikipedia", "wmt14", "xtreme")},
+    "data": {"what": ("wikipedia", "wmt14", "xtreme", "elcc")},
     "icy": {"role": ("sender", "receiver"), "precision": ("fp32", "bf16")},
     "preview": {"split": ("train", "valid", "test", "seen")},
     "translate": {"setting": ("full", "frozen", "reduced")},

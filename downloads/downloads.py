@@ -191,6 +191,7 @@ def _make_file(
     note: Callable[[str], None],
 ) -> None:
     num_rows, new = expected["asked"], path.with_name(f".{path.name}.new")
+    _load_dataset()  # before anything is said of a download
     note(f"{path.name}: downloading {source.dataset} {source.config} from {HUB}")
     count = characters = 0
 
@@ -237,6 +238,7 @@ def _is_complete(path: Path, expected: dict[str, Any], unit: str, note: Callable
     else:
         note(f"{path.name}: already complete")
         return True
+    _load_dataset()
     note(f"{path.name}: {reason}; downloading it again")
     return False
 
@@ -263,13 +265,19 @@ def _rows(source: Source) -> Generator[Mapping[str, Any], None, None]:
         del stream
 
 
-def _open(source: Source) -> Iterator[Mapping[str, Any]]:
+def _load_dataset() -> Callable[..., Any]:
+    """The function of `datasets`; `ConfigError` if it is not installed."""
     try:
         from datasets import load_dataset
     except ImportError:
         raise ConfigError(
             "downloading needs the library `datasets` of Hugging Face: pip install 'ecsuite[data]'"
         ) from None
+    return load_dataset  # type: ignore[no-any-return]
+
+
+def _open(source: Source) -> Iterator[Mapping[str, Any]]:
+    load_dataset = _load_dataset()
     name = f"{source.dataset} {source.config}"
     try:
         with _quiet("huggingface_hub"):

@@ -1,6 +1,6 @@
 """Where jobs are computed, by name and options: `here`, `local:8`, `slurm,partition=low`, `ray,address=head:6379`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import partial
@@ -34,6 +34,8 @@ class Place:
     """See `Runner`."""
     slurm: Mapping[str, str] | None = None
     """Options of sbatch; None: it is not Slurm."""
+    require: Callable[[], None] = lambda: None
+    """Called before a study begins: `ConfigError` where this place can't be used."""
 
     def planning(self) -> AbstractContextManager[None]:
         """Plan jobs for this place: if other machines compute, devices that they have need not be here."""
@@ -74,10 +76,11 @@ def place_of(on: str, slurm: str | None = None) -> Place:
     minutes = options.pop(SILENT, None) if name != "here" else None
     seconds = SECONDS_SILENT if minutes is None else 60 * _number(on, SILENT, minutes, least=1)
     if name == "slurm":
-        from ecsuite.jobs.slurm import Slurm
+        from ecsuite.jobs.slurm import Slurm, require_slurm
 
         known = slurm_options(slurm, options)
-        return Place(engine=partial(Slurm, options=known), seconds_silent=seconds, slurm=known)
+        engine = partial(Slurm, options=known)
+        return Place(engine=engine, seconds_silent=seconds, slurm=known, require=require_slurm)
     if name == "ray":
         from ecsuite.jobs.ray import Ray
 

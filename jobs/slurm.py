@@ -50,7 +50,7 @@ class Slurm:
     num_slots = MAX_TASKS
 
     def __init__(self, store: Store, report: Callable[[Event], None], options: Mapping[str, str]) -> None:
-        _require_slurm()
+        require_slurm()
         self.store, self.report, self.options = store, report, options
         self.files = store.folder.resolve() / "slurm"
         self.pending: list[tuple[int, Group, Resources]] = []
@@ -247,7 +247,8 @@ class Slurm:
         return found
 
 
-def _require_slurm() -> None:
+def require_slurm() -> None:
+    """Refuse to go on where Slurm can't be used; `ConfigError`."""
     if shutil.which("sbatch") is None:
         raise ConfigError(
             "--on slurm: there is no sbatch here; run the command on a login node of the cluster"

@@ -39,6 +39,7 @@ def run(
         progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.
     """
+    place.require()
     remove_abandoned(folder)
     remove_ended(folder)
     with Reporter(cache_dir=folder, quiet=quiet) as reporter, stop_signals() as should_stop, place.planning():

@@ -11,7 +11,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ecsuite.commands.data import data
+from ecsuite.commands.completion import CHOICES
+from ecsuite.commands.data import KINDS, data
 from ecsuite.downloads.xtreme import Origin
 
 
@@ -120,3 +121,13 @@ def test_nothing_heavy_is_imported_for_help():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_a_shell_completes_all_that_can_be_downloaded():
+    assert set(CHOICES["data"]["what"]) == set(KINDS)
+
+
+def test_nothing_is_announced_before_a_missing_library_is_named(ecsuite, monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    code, out, err = ecsuite("data", "wikipedia", "--languages", "da", "--out", "articles")
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith("downloading needs the library")

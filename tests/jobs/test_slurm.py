@@ -66,7 +66,7 @@ class Cluster:
 def cluster(monkeypatch, tmp_path_factory):
     cluster = Cluster(monkeypatch)
     monkeypatch.setenv(LOG, str(tmp_path_factory.mktemp("log") / "log.txt"))
-    monkeypatch.setattr(slurm, "_require_slurm", lambda: None)
+    monkeypatch.setattr(slurm, "require_slurm", lambda: None)
     monkeypatch.setattr(slurm, "_executor", cluster.executor)
     monkeypatch.setattr(slurm, "_run", cluster.answer)
     monkeypatch.setattr(slurm, "SECONDS_BETWEEN_CHECKS", 0.0)
