@@ -18,6 +18,7 @@ from ecsuite.runtime.errors import CorpusError
 
 WHOLE_FILE = re.compile(
     r"corpus.jsonl: (empty file|cannot be read|can't be|a pickle|a zip|no column|expected|two columns)"
+    r"|corpus.jsonl: .+; expected messages: "
     r"|metadata.json: |meanings.jsonl: (expected|SHA|empty|can't be)"
 )
 LINE = re.compile(r"(corpus|meanings).jsonl(:|: item )[1-9]\d*: expected .+, got .")

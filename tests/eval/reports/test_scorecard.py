@@ -97,7 +97,7 @@ def test_a_signature_is_whole_on_several_lines():
 def test_table_shows_the_chance_level_in_a_row():
     card = score_corpus(small_corpus(), ["posdis"])
     chance = card.scores[0].chance
-    rows = [line for line in text(card, 100).splitlines() if "chance" in line]
+    rows = [line for line in text(card, 100).splitlines() if "chance level" in line]
     figures = [f"{each:.4f}" for each in (chance.level, chance.low, chance.high)]
     number = len(chance.draws)
     expected = "chance level {} {} … {}".format(*figures) + f" p 0.000 by the tail; {number} shuffles;"
