@@ -7,17 +7,18 @@ widened by the error of so many draws.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from ecsuite.corpus import Corpus
+from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.metrics import METRIC_OF, load_metric, traits_of
+from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.statistics.counting import flat, has_attributes
+from ecsuite.eval.statistics.counting import Ints, flat, has_attributes
 from ecsuite.eval.statistics.differences import ALPHA, Interval
 from ecsuite.eval.statistics.distributions import normal_quantile
 from ecsuite.eval.statistics.resampling import few_draws
@@ -86,7 +87,8 @@ class EqualSizes:
         """The mean of a score over draws from a corpus."""
         corpus = self._corpus(result.name, path)
         assert path is not None
-        if is_exhaustive(corpus):
+        parts = self._parts(corpus, metric)
+        if any(map(is_exhaustive, map(corpus.take, parts))):
             raise ConfigError(
                 f"{result.name} says each meaning of its world once, so its size is that of the world"
             )
@@ -96,23 +98,34 @@ class EqualSizes:
             whole = self._scores(corpus, name)
             if not math.isclose(whole.get(metric, math.nan), value, rel_tol=1e-9, abs_tol=1e-12):
                 raise ConfigError(f"{result.name}: {path} no longer is what was scored")
-            draws = [self._draw(corpus, name, size, draw) for draw in range(NUM_DRAWS)]
+            draws = [self._draw(corpus, parts, name, size, draw) for draw in range(NUM_DRAWS)]
             self.means[key] = {score: Mean.of([draw.get(score) for draw in draws]) for score in whole}
         mean = self.means[key][metric]
         if math.isnan(mean.value):
             raise ConfigError(f"{metric} is undefined in draws of {size:,} messages from {result.name}")
         return mean
 
-    def _draw(self, corpus: Corpus, name: str, size: int, draw: int) -> dict[str, float]:
-        """The scores of rows that are drawn without replacement."""
+    @staticmethod
+    def _parts(corpus: Corpus, metric: str) -> list[Ints]:
+        """The rows of each speaker, where a metric scores each alone; else all rows."""
+        speakers = speakers_of(corpus)
+        if len(speakers) < 2 or "speakers" in traits_of(metric).needs:
+            return [np.arange(len(corpus.messages))]
+        return [np.flatnonzero(corpus.columns[SPEAKER] == speaker) for speaker in speakers]
+
+    def _draw(
+        self, corpus: Corpus, parts: Sequence[Ints], name: str, size: int, draw: int
+    ) -> dict[str, float]:
+        """The scores of rows that are drawn without replacement, of each part so many."""
         self.progress(f"{name} at {size:,} messages", draw, NUM_DRAWS)
-        rows = np.random.default_rng([SEED, draw]).permutation(len(corpus.messages))[:size]
+        rng = np.random.default_rng([SEED, draw])
+        rows = np.concatenate([rng.permutation(part)[:size] for part in parts])
         return self._scores(corpus.take(np.sort(rows)), name)
 
     @staticmethod
     def _scores(corpus: Corpus, name: str) -> dict[str, float]:
         with few_draws():
-            scores = load_metric(name)(corpus, Options())
+            scores = by_speaker(load_metric(name))(corpus, Options())
         return {score.name: float(score.value) for score in scores if score.value is not None}
 
     def _corpus(self, name: str, path: Path | None) -> Corpus:

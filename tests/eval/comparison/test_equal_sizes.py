@@ -57,6 +57,23 @@ def test_another_grammar_is_told_apart_in_another_size(folders):
     assert [score.differences[0].is_clear for score in found.scores] == [True, True]
 
 
+def test_each_speaker_is_drawn_from(tmp_path):
+    """A score is the mean over speakers, and its size that of one of them."""
+    paths = []
+    for size in (200, 400):
+        one, other = grammar(size), grammar(size, seed=5)
+        both = ec.Corpus(
+            [*map(list, one.messages), *map(list, other.messages)],
+            meanings=np.concatenate([one.meanings, other.meanings]).tolist(),
+            columns={"speaker": np.repeat([0, 1], size)},
+        )
+        paths.append(scored(tmp_path / str(size), both, ["posdis", "ncnpmi"]))
+    found = compare_scores(read_sources(paths), ["posdis", "ncnpmi"])
+    assert [score.reason for score in found.scores] == [None, None]
+    for score in found.scores:
+        assert "at 200 messages, 50 draws" in score.differences[0].basis and not score.differences[0].is_clear
+
+
 def test_scores_that_do_not_depend_on_size_are_compared_as_they_are(tmp_path):
     paths = [scored(tmp_path / str(size), grammar(size), ["topsim"]) for size in (200, 400)]
     [score] = compare_scores(read_sources(paths)).scores
