@@ -48,7 +48,11 @@ def notes(compared: ComparedScores) -> list[str]:
         )
     if any(basis.startswith("intervals of the scores") for basis in bases):
         lines.append("Noise between seeds is not in these intervals: train each source with several seeds.")
-    lines += [f"{score.name}: {score.reason}" for score in compared.scores if score.reason]
+    of_reason: dict[str, list[str]] = {}
+    for score in compared.scores:
+        if score.reason:
+            of_reason.setdefault(score.reason, []).append(score.name)
+    lines += [f"{', '.join(names)}: {reason}" for reason, names in of_reason.items()]
     unequal = [repetition(list(score.results.values())) for score in compared.scores]
     lines += [f"{XFERBENCH}: {why}; {EQUAL_SIZES}." for why in unequal if why]
     signatures = [result.signature for score in compared.scores for result in score.results.values()]
