@@ -10,6 +10,7 @@ A block whose first line is `# NAME.py` or `# NAME.yaml` alone is written to tha
 `yaml`, `csv`, …) are shown only.
 """
 
+import functools
 import re
 from dataclasses import dataclass
 from itertools import pairwise
@@ -55,6 +56,7 @@ class Block:
         return found[1] if found else None
 
 
+@functools.cache
 def tokens(page: Path) -> list[Token]:
     """The page as CommonMark with tables."""
     return MarkdownIt("commonmark").enable("table").parse(page.read_text())
