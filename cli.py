@@ -15,8 +15,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from ecsuite.commands.catalogue import COMMANDS
-from ecsuite.commands.command_help import HELP, make_command
+from ecsuite.commands.catalogue import COMMANDS, commands_of
+from ecsuite.commands.command_help import HELP, make_command, make_heading
 from ecsuite.parts.error_messages import of_system, one_line
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, DivergedError, FormatError
 from ecsuite.version import __version__
@@ -41,31 +41,38 @@ class Commands(TyperGroup):
     """The commands by name; a command's module is imported when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in their order."""
+        """The names, in their order; those of two words are commands under another one."""
         return list(COMMANDS)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called, and its arguments."""
-        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            raise unknown_command(args[0])
-        return super().resolve_command(ctx, args)
+        """The command that is called, and its arguments: `compare table A` is `compare table`, `compare A` is not."""
+        name, *rest = args
+        if rest and f"{name} {rest[0]}" in COMMANDS:
+            name, rest = f"{name} {rest[0]}", rest[1:]
+        elif name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            raise unknown_command(name)
+        command = self.get_command(ctx, name)
+        return (None, None, args) if command is None else (name, command, rest)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, None if there is none."""
         if cmd_name not in COMMANDS:
             return None
-        name = cmd_name.replace("-", "_")
-        module = import_module(f"ecsuite.commands.{name}")
-        function = getattr(module, "list_names" if name == "list" else name)
-        return make_command(cmd_name, function, COMMANDS[cmd_name].examples)
+        entry = COMMANDS[cmd_name]
+        if entry.place is None:
+            return make_heading(cmd_name, entry)
+        name = cmd_name.replace("-", "_").replace(" ", "_")
+        module, function = (entry.place or f"{name}:{name}").split(":")
+        return make_command(cmd_name, getattr(import_module(f"ecsuite.commands.{module}"), function), entry)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands by group, a line each, without importing them; then the options."""
-        width = max(map(len, COMMANDS))
-        for group, names in groupby(COMMANDS, key=lambda name: COMMANDS[name].group):
+        commands = commands_of()
+        width = max(map(len, commands))
+        for group, names in groupby(commands, key=lambda name: commands[name].group):
             with formatter.section(group):
                 for name in names:
-                    formatter.write(f"  {name:{width}}  {COMMANDS[name].line}\n")
+                    formatter.write(f"  {name:{width}}  {commands[name].line}\n")
         with formatter.section("Options"):
             formatter.write_dl([found for each in self.params if (found := each.get_help_record(ctx))])
 
@@ -76,7 +83,7 @@ class Commands(TyperGroup):
         (example,) = super().shell_complete(ctx, "--version")  # its class is click's, or typer's own
         return [
             type(example)(name, help=entry.line)
-            for name, entry in COMMANDS.items()
+            for name, entry in commands_of().items()
             if name.startswith(incomplete)
         ]
 
@@ -116,7 +123,7 @@ def unknown_command(name: str) -> ConfigError:
     similar = [each for each in COMMANDS if name in each or each in name]
     similar = similar or difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.6)
     hint = f"did you mean {' or '.join(map(repr, similar))}? " if similar else ""
-    return ConfigError(f"unknown command '{name:.60}'; {hint}commands: {', '.join(COMMANDS)}")
+    return ConfigError(f"unknown command '{name:.60}'; {hint}commands: {', '.join(commands_of())}")
 
 
 def usage_line(error: Any) -> str:
@@ -138,8 +145,9 @@ def usage_line(error: Any) -> str:
         settings = [key for key in all_keys() if key.rpartition(".")[2] == option]
         if settings:
             said = f"{said.partition(';')[0]}; did you mean {' or '.join(f'--set {key}=VALUE' for key in settings)}?"
-    called = [name for name in sys.argv[1:2] if name in COMMANDS]  # the context is not always known
-    path = error.ctx.command_path if error.ctx else " ".join(["ecsuite", *called])
+    words = sys.argv[1:3]  # the context is not always known
+    called = next((name for name in (" ".join(words), *words[:1]) if name in COMMANDS), "")
+    path = error.ctx.command_path if error.ctx else f"ecsuite {called}".strip()
     every = "--help-all" if " " in path else "--help"
     return f"{path}: {said[0].lower()}{said[1:]}{'' if said.endswith('?') else ';'} see {path} {every}"
 

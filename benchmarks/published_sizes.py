@@ -71,10 +71,11 @@ def transfer(preset: str) -> Iterator[Step]:
         yield Step(name=f"{game}-{preset}", line=_scored(game, preset))
     options = f"--preset {preset} --targets {{text}} --device {{device}}"
     for name in ("paren_synth", "random", "no_pretrain"):
-        yield Step(name=f"{name}-{preset}", line=f"baseline {name} {options}")
+        yield Step(name=f"{name}-{preset}", line=f"score reference {name} {options}")
     for text in TEXTS:
         yield Step(
-            name=f"human-{text}-{preset}", line=f"baseline human --text {{text}}/{text}.txt.gz {options}"
+            name=f"human-{text}-{preset}",
+            line=f"score reference human --text {{text}}/{text}.txt.gz {options}",
         )
 
 

@@ -1,6 +1,7 @@
 """The commands by name: the group of each, a line for `ecsuite --help`, and examples of its arguments.
 
-The module of a command in `ecsuite.commands` has its name; it is imported when the command is called.
+A name of two words is a command under another one, such as `compare table`. A command's module in `ecsuite.commands` is
+imported when it is called.
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ class Entry:
     """What it does, in a line."""
     examples: tuple[str, ...]
     """Arguments; further commands of an example follow after `&&`."""
+    place: str | None = ""
+    """`module:function` in `ecsuite.commands`; empty: the name with underscores. None: it is only a heading for the
+    commands under it."""
 
 
 COMMANDS = {
@@ -106,6 +110,12 @@ COMMANDS = {
             "runs/disc_small --metrics xferbench --preset mini --seeds 3 --out scores.json",
         ),
     ),
+    "score reference": Entry(
+        MEASURE,
+        "XferBench scores of reference sources: human text, parentheses, noise.",
+        ("random --seeds 3", "human --text fr.txt.gz --out french.json"),
+        place="reference:reference",
+    ),
     "icy": Entry(
         MEASURE,
         "Measure how fast an architecture learns compositional languages (ICY).",
@@ -129,17 +139,17 @@ COMMANDS = {
             "--model bert-base-multilingual-cased",
         ),
     ),
+    "xtreme evaluate": Entry(
+        MEASURE,
+        "Score predictions as XTREME's own program does.",
+        ("--predictions mine --labels labels", "--predictions mine --labels labels --languages available"),
+    ),
     "compare": Entry(
         COMPARE,
         "Compare the scores of several sources, with intervals and corrections.",
         ("a.json b.json french.json", "runs/a runs/b --metric topsim --out differences.json"),
     ),
-    "power": Entry(
-        COMPARE,
-        "How many seeds find a difference, from the spread of runs that you have.",
-        ("runs/a-* --metric topsim --effect 0.05", "runs/study --metric accuracy --power 0.9"),
-    ),
-    "table": Entry(
+    "compare table": Entry(
         COMPARE,
         "A table of many runs: means over seeds; text, Markdown, LaTeX or CSV.",
         (
@@ -147,16 +157,24 @@ COMMANDS = {
             "runs/study --by channel.kind --metrics accuracy,topsim",
             "runs/a runs/b --as csv",
         ),
+        place="table:table",
+    ),
+    "compare correlations": Entry(
+        COMPARE,
+        "Correlations of scores over many corpora, or of XferBench with translation.",
+        ("a.json b.json --translation a_mt.json --translation b_mt.json", "--paper"),
+        place="correlations:correlations",
+    ),
+    "compare power": Entry(
+        COMPARE,
+        "How many seeds find a difference, from the spread of runs that you have.",
+        ("runs/a-* --metric topsim --effect 0.05", "runs/study --metric accuracy --power 0.9"),
+        place="power:power",
     ),
     "report": Entry(
         COMPARE,
         "One HTML page about runs: tables, pictures, and the messages to browse.",
         ("runs/study", "runs/study --base channel.kind=gumbel --out study.html", "runs/a runs/b scores.json"),
-    ),
-    "correlate": Entry(
-        COMPARE,
-        "Correlate XferBench scores with translation scores.",
-        ("a.json b.json --translation a_mt.json --translation b_mt.json", "--paper"),
     ),
     "cite": Entry(
         COMPARE,
@@ -173,16 +191,6 @@ COMMANDS = {
         "The games and tables of the CBM paper, beside the published figures.",
         ("paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1", "paper/cbm_table1 --plan"),
     ),
-    "baseline": Entry(
-        REPRODUCE,
-        "XferBench scores of reference sources: human text, parentheses, noise.",
-        ("random --seeds 3", "human --text fr.txt.gz --out french.json"),
-    ),
-    "xtreme-evaluate": Entry(
-        REPRODUCE,
-        "Score predictions as XTREME's own program does.",
-        ("--predictions mine --labels labels", "--predictions mine --labels labels --languages available"),
-    ),
     "people": Entry(
         REPRODUCE,
         "Ask people to learn languages: the game of the ICY paper as a web page.",
@@ -197,15 +205,17 @@ COMMANDS = {
         "Download the data of XferBench, translation and XTREME once.",
         ("wikipedia --languages da", "wmt14 --pairs 100000", "xtreme --tasks udpos,panx"),
     ),
-    "features": Entry(
+    "data features": Entry(
         DATA,
         "Write a file of feature vectors from your images, or synthetic ones.",
         ("birds.npz --images photos && ecsuite train-game mu_cub --features birds.npz", "synthetic.npz"),
+        place="features:features",
     ),
     "list": Entry(
         OWN,
         "List what has a name: games, agents, channels, metrics, ...",
         ("", "channels", "channel gumbel"),
+        place="list:list_names",
     ),
     "new": Entry(
         OWN,
@@ -218,4 +228,11 @@ COMMANDS = {
         ("./noisy.py:Noisy", "./noisy.py:Noisy,confusion=0.1 --json"),
     ),
 }
-"""In the order of `ecsuite --help`."""
+"""In the order of `ecsuite --help`, each followed by the commands under it."""
+
+
+def commands_of(name: str = "") -> dict[str, Entry]:
+    """The commands under a command by their last words, or those that are under none."""
+    return {
+        each.removeprefix(f"{name} "): COMMANDS[each] for each in COMMANDS if each.rpartition(" ")[0] == name
+    }

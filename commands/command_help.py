@@ -1,15 +1,17 @@
 """The help of a command: what most need with `--help`, every option with `--help-all`."""
 
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperArgument, TyperCommand
 
+from ecsuite.commands.catalogue import Entry, commands_of
 from ecsuite.commands.completion import add_completion
 from ecsuite.commands.options import MORE
+from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.runtime.memory import set_max_memory
 
 METAVARS = ((bool, ""), (int, "N"), (float, "NUMBER"), (Path, "PATH"), (str, "NAME"))
@@ -54,6 +56,8 @@ class Command(TyperCommand):
 
     examples: tuple[str, ...] = ()
     """Complete lines to copy."""
+    under: Mapping[str, str] = {}
+    """The commands under it by their last words, a line each."""
 
     def usage_pieces(self) -> list[str]:
         """What follows after the name of the command: its arguments, and the options that must be given."""
@@ -75,6 +79,9 @@ class Command(TyperCommand):
         for group, rows in grouped([each for each in shown if each not in hidden]).items():
             with formatter.section(group):
                 formatter.write_dl(rows)
+        if self.under:
+            with formatter.section("Commands under it"):
+                formatter.write_dl([(f"{self.name} {each}", line) for each, line in self.under.items()])
         if hidden:
             formatter.write_paragraph()
             options = "1 more option" if len(hidden) == 1 else f"{len(hidden)} more options"
@@ -87,14 +94,15 @@ class Command(TyperCommand):
                 formatter.write(f"  {example}\n")
 
 
-def make_command(name: str, function: Callable[..., None], arguments: tuple[str, ...]) -> Any:
-    """The command of a function, with examples of its arguments."""
+def make_command(name: str, function: Callable[..., None], entry: Entry) -> Any:
+    """The command of a function, with examples of its arguments and the commands under it."""
     single = typer.Typer(
         add_completion=False, pretty_exceptions_enable=False, context_settings=HELP, rich_markup_mode=None
     )
     single.command(name, cls=Command)(function)
     command: Any = typer.main.get_command(single)
-    command.examples = tuple(f"ecsuite {name} {each}".strip() for each in arguments)
+    command.examples = tuple(f"ecsuite {name} {each}".strip() for each in entry.examples)
+    command.under = {last: each.line for last, each in commands_of(name).items()}
     types = typing.get_type_hints(function)
     for parameter in command.params:
         if parameter.metavar is None:
@@ -104,6 +112,21 @@ def make_command(name: str, function: Callable[..., None], arguments: tuple[str,
     command.params += [each for each in typer.main.get_command(shown).params if each.name in SHARED]
     add_completion(command)
     return command
+
+
+def make_heading(name: str, entry: Entry) -> Any:
+    """What stands for a name that is no command itself: it says which commands are under it."""
+    under = commands_of(name)
+
+    def heading(
+        command: Annotated[list[str] | None, typer.Argument(help=f"{', '.join(under)}.")] = None,
+    ) -> None:
+        if not command:
+            raise ConfigError(f"ecsuite {name}: expected a command: {', '.join(under)}")
+        look_up("command", command[0], under)
+
+    heading.__doc__ = entry.line
+    return make_command(name, heading, entry)
 
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

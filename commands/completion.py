@@ -5,6 +5,8 @@ from functools import partial
 from importlib import resources
 from typing import Any
 
+from typer.core import TyperArgument
+
 from ecsuite.commands.named import KINDS, read_kind, singular
 from ecsuite.runtime.errors import ConfigError
 
@@ -36,31 +38,34 @@ OF_COMMANDS: Mapping[str, Mapping[str, str | None]] = {
     "translate": {"preset": "translation presets"},
     "grammar": {"name": "grammars"},
     "data": {"tasks": "xtreme tasks"},
-    "correlate": {"metric": None},
+    "compare correlations": {"metric": None},
     "sweep": {"study": None},
 }
 """By command, the parameters whose values are of another kind there; None: of none."""
 CHOICES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "": {"device": ("auto", "cpu", "cuda", "mps"), "protocol": ("strict", "published-2024", "head-2024-12")},
-    "baseline": {"name": ("paren_synth", "paren_real", "random", "no_pretrain", "human")},
+    "score reference": {"name": ("paren_synth", "paren_real", "random", "no_pretrain", "human")},
     "convert": {"to": ("csv", "egg", "elcc", "hf")},
-    "correlate": {"metric": ("chrf", "bleu")},
+    "compare correlations": {"metric": ("chrf", "bleu")},
     "data": {"what": ("wikipedia", "wmt14", "xtreme", "elcc")},
     "icy": {"role": ("sender", "receiver"), "precision": ("fp32", "bf16")},
     "preview": {"split": ("train", "valid", "test", "seen")},
     "translate": {"setting": ("full", "frozen", "reduced")},
     "xtreme": {"backbone": ("decoder", "encoder")},
-    "xtreme-evaluate": {"languages": ("all", "available")},
+    "xtreme evaluate": {"languages": ("all", "available")},
 }
 """By command, or of all, the choices of parameters that are of no kind, or whose kind takes long to import."""
 
 
 def add_completion(command: Any) -> None:
-    """Let a shell complete the values of a command's parameters."""
+    """Let a shell complete the values of a command's parameters, and the commands under it."""
     for parameter in command.params:
         names = _names(command.name, parameter.name)
         if names is not None:
             parameter.shell_complete = partial(_complete, command, names)
+    if command.under:
+        first: Any = next(each for each in command.params if isinstance(each, TyperArgument))
+        first.shell_complete = partial(_complete_under, command, first.shell_complete)
 
 
 def _names(command: str, parameter: str) -> Callable[[Any], Mapping[str, str]] | None:
@@ -130,3 +135,10 @@ def _complete(
         for name, line in known.items()
         if name.startswith(last)
     ]
+
+
+def _complete_under(
+    command: Any, others: Callable[[Any, str], list[Any]], ctx: Any, incomplete: str
+) -> list[Any]:
+    """The commands under a command that begin so, and what its first argument can be."""
+    return [*_complete(command, lambda _: command.under, ctx, incomplete), *others(ctx, incomplete)]

@@ -1,4 +1,4 @@
-"""`ecsuite features`: write a feature file, of images or synthetic."""
+"""`ecsuite data features`: write a feature file, of images or synthetic."""
 
 from pathlib import Path
 from typing import Annotated

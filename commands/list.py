@@ -45,7 +45,7 @@ USE = {
     "protocols": "ecsuite icy --protocol {name}",
     "presets": "ecsuite score runs/disc_small --metrics xferbench --preset {name}",
     "xferbench protocols": "ecsuite score runs/disc_small --metrics xferbench --protocol {name}",
-    "baselines": "ecsuite baseline {name}",
+    "baselines": "ecsuite score reference {name}",
     "translation presets": "ecsuite translate runs/disc_small --pairs FILE --preset {name}",
     "xtreme tasks": "ecsuite xtreme runs/disc_small --tasks {name}",
     "xtreme presets": "ecsuite xtreme runs/disc_small --preset {name}",

@@ -1,4 +1,4 @@
-"""`ecsuite power`: how many seeds find a difference."""
+"""`ecsuite compare power`: how many seeds find a difference."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`ecsuite table`: figures of many runs, with means over seeds."""
+"""`ecsuite compare table`: figures of many runs, with means over seeds."""
 
 from typing import Annotated
 

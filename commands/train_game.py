@@ -86,7 +86,7 @@ def train_game(
     train_data: Annotated[str | None, advanced(help="Text file of training examples.")] = None,
     valid_data: Annotated[str | None, advanced(help="Text file of validation examples.")] = None,
     features: Annotated[
-        str | None, advanced(help="The npz file of feature vectors (see `ecsuite features`).")
+        str | None, advanced(help="The npz file of feature vectors (see `ecsuite data features`).")
     ] = None,
     objects: Annotated[
         str | None, typer.Option(help="Own objects: a table, an npz file, a folder of images, or hf:NAME.")

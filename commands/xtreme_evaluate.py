@@ -1,4 +1,4 @@
-"""The command `xtreme-evaluate`: scores predictions as XTREME's own program does."""
+"""The command `xtreme evaluate`: scores predictions as XTREME's own program does."""
 
 from pathlib import Path
 from typing import Annotated

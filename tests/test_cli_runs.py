@@ -96,7 +96,9 @@ def test_rounds_are_shown(ecsuite):
 
 
 def test_feature_files_are_made_up_and_trained_on(ecsuite):
-    code, out, err = ecsuite("features", "deep/birds.npz", "--num-classes", "12", "--images-per-class", "20")
+    code, out, err = ecsuite(
+        "data", "features", "deep/birds.npz", "--num-classes", "12", "--images-per-class", "20"
+    )
     assert (code, out, err) == (0, "240 rows of 12 classes, 64 features each, in deep/birds.npz\n", "")
     sizes = [
         "sender.hidden_size=8",

@@ -63,7 +63,7 @@ COMMANDS = [
     "score run --metrics topsim",
     "score run/corpus.jsonl --metrics topsim",
     "compare run run/scores.json --metric topsim",
-    "correlate run run --translation run",
+    "compare correlations run run --translation run",
     "convert run out.csv --to csv",
     "convert run out.safetensors --to egg",
     "plot run --out curves.svg",

@@ -64,7 +64,7 @@ SIZES = "--num-attributes 2 --num-values 3 --word-length 2"
 SCORES = "score.json score_perm.json baseline_no_pretrain.json"
 TASKS = "--tasks udpos --data inputs/tasks"
 COMMANDS = {
-    "baseline": f"baseline no_pretrain {NANO_CPU}",
+    "baseline": f"score reference no_pretrain {NANO_CPU}",
     "grammar": f"grammar perm {SIZES}",
     "icy, exact": f"{ICY} exact",
     "icy, paper": f"{ICY} paper",
@@ -72,10 +72,10 @@ COMMANDS = {
     "icy, end-to-end": f"{ICY} end-to-end --receiver fc1l --max-steps 5 --grammar concat",
     "icy, metrics": f"icy --protocol metrics --grammar perm --seeds 1 {SIZES}",
     "compare": f"compare {SCORES} baseline_random.json",
-    "correlate": f"correlate {SCORES} --translation inputs/translations.json",
+    "correlate": f"compare correlations {SCORES} --translation inputs/translations.json",
     "translate": f"translate perm --pairs inputs/pairs.tsv {NANO_CPU}",
     "xtreme --baselines": f"xtreme --baselines {TASKS}",
-    "xtreme-evaluate": "xtreme-evaluate --predictions inputs/predictions --labels inputs/labels --languages available",
+    "xtreme evaluate": "xtreme evaluate --predictions inputs/predictions --labels inputs/labels --languages available",
 }
 """By the name in the listing, a command that needs nothing but the small files."""
 
@@ -171,7 +171,7 @@ def test_correlate_of_a_collection(as_json):
         for seed in (1, 2)
     ]  # fmt: skip
     Path("collection.json").write_text(json.dumps({"format": 1, "corpora": corpora}))
-    require_listed("correlate of a collection", as_json("correlate", "collection.json"))
+    require_listed("correlate of a collection", as_json("compare", "correlations", "collection.json"))
 
 
 def test_score_of_a_collection(as_json):

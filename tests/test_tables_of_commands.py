@@ -30,11 +30,11 @@ FAST = {
     "evaluate --intervene": "evaluate finished --intervene drop,noise",
     "cross-play": "cross-play finished",
     "compare": f"compare {SCORES} baseline_random.json",
-    "correlate": f"correlate {SCORES} --translation inputs/translations.json",
-    "table": "table finished",
+    "correlate": f"compare correlations {SCORES} --translation inputs/translations.json",
+    "table": "compare table finished",
     "icy --plan": f"{ICY} exact --plan",
     "xtreme --baselines": "xtreme --baselines --tasks udpos --data inputs/tasks --quiet",
-    "xtreme-evaluate": "xtreme-evaluate --predictions inputs/predictions --labels inputs/labels --languages available",
+    "xtreme evaluate": "xtreme evaluate --predictions inputs/predictions --labels inputs/labels --languages available",
 }
 """By name, a command that takes little time on the small files."""
 SLOW = {
@@ -43,7 +43,7 @@ SLOW = {
     "icy, budget": f"{ICY} budget --max-steps 50",
     "icy, end-to-end": f"{ICY} end-to-end --receiver fc1l --max-steps 5 --grammar concat",
     "icy, metrics": f"icy --protocol metrics --grammar perm --seeds 1 --quiet {SIZES}",
-    "baseline": f"baseline no_pretrain {NANO_CPU}",
+    "baseline": f"score reference no_pretrain {NANO_CPU}",
     "translate": f"translate perm --pairs inputs/pairs.tsv {NANO_CPU}",
     "cbm": "cbm cbm_study.yaml --workers 1 --device cpu --quiet "
     + " ".join(f"--set {each}" for each in CBM.split()),
@@ -96,7 +96,7 @@ def test_files_have_the_form_of_their_name(ecsuite):
         (".md", "**"),
         (".json", "{"),
     ):
-        arguments = f"correlate {SCORES} --translation inputs/translations.json --out found{suffix}".split()
+        arguments = f"compare correlations {SCORES} --translation inputs/translations.json --out found{suffix}".split()
         assert ecsuite(*arguments)[0] == 0
         assert Path(f"found{suffix}").read_text().startswith(begin)
 

@@ -45,7 +45,7 @@ def report(scored: Sequence[ScoredMember], *, folder: Path | None = None) -> Rep
     systems = {each.member.system for each in scored if each.member.system is not None}
     of_systems = f" of {len(systems)} systems" if systems else ""
     source = "FILE.json" if folder is None else folder
-    lines.append(f"{len(scored)} corpora{of_systems}; next: ecsuite correlate {source}")
+    lines.append(f"{len(scored)} corpora{of_systems}; next: ecsuite compare correlations {source}")
     # A comparison of all pairs is of few corpora; the key stays for programs that read it.
     data = {"corpora": [each.to_json() for each in scored], "comparison": None, "notes": lines}
     return Report(tables=[table_of(scored)], notes=tuple(lines), data=data, draw=_drawing(scored, names))

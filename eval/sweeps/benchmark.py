@@ -137,6 +137,7 @@ class Sweeps(Benchmark[Study, Sweep]):
             return Report(tables=(), notes=tuple(lines), data=finding.to_json())
         table = finding.table() if finding.search is None else trials_table(finding.search)
         lines.append(
-            f"Runs in {runs}, all figures in {self.folder / SWEEP}; next: ecsuite table {self.folder} --as latex"
+            f"Runs in {runs}, all figures in {self.folder / SWEEP}; "
+            f"next: ecsuite compare table {self.folder} --as latex"
         )
         return Report(tables=(table,), notes=tuple(lines), data=finding.to_json())

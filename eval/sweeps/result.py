@@ -169,7 +169,7 @@ def _complete(run: PlannedRun, training: JobResult, scores: list[dict[str, Any]]
 
 
 def save_sweep(folder: Path, sweep: Sweep) -> None:
-    """Write the file that `ecsuite table` reads."""
+    """Write the file that `ecsuite compare table` reads."""
     text = json.dumps(
         sealed(with_format("result", sweep.to_json())), indent=1, ensure_ascii=False, allow_nan=False
     )

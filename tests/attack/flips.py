@@ -22,12 +22,12 @@ READERS = {
         ["show", "run"],
         ["score", "run", "--metrics", "topsim", "--json"],
         ["evaluate", "run", "--device", "cpu", "--json"],
-        ["table", "run", "--json"],
+        ["compare", "table", "run", "--json"],
         [*TRAIN, "--json"],
     ],
-    "score": [["table", "run", "--json"], ["score", "run", "--metrics", "posdis", "--json"]],
+    "score": [["compare", "table", "run", "--json"], ["score", "run", "--metrics", "posdis", "--json"]],
     "icy": [[*COMMANDS["icy"][1], "--json"]],
-    "sweep": [["table", "sweep", "--json"], [*COMMANDS["sweep"][1], "--json"]],
+    "sweep": [["compare", "table", "sweep", "--json"], [*COMMANDS["sweep"][1], "--json"]],
     "xferbench": [[*COMMANDS["xferbench"][1], "--json"]],
 }
 """By command, what reads the files that it writes."""

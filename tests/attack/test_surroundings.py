@@ -156,7 +156,7 @@ def test_a_name_that_is_no_text(ecsuite, whole):
         assert ecsuite("score", folder, "--metrics", metric)[0] == 0
     assert "x\\\\xff/corpus.jsonl" in (folder / "scores.json").read_text()
     assert ecsuite("report", folder, "--out", "page.html")[0] == 0
-    assert ecsuite("table", folder, "--json")[0] == 0
+    assert ecsuite("compare", "table", folder, "--json")[0] == 0
 
 
 @pytest.mark.slow

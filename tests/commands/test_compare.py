@@ -87,11 +87,11 @@ MISTAKES = {
     "compare runs/French --baseline Frensh": "unknown baseline 'Frensh'; did you mean 'French'",
     "compare runs/French --plot new/a.jpg": "new/a.jpg: expected the name of a picture, ending in .svg or .png",
     "compare runs/French --out runs": "runs: expected a file name, got a folder",
-    "correlate": NO_INPUTS,
-    "correlate runs": "expected two metrics that differ between corpora, got 0",
-    "correlate runs --translation runs --metric blue": "unknown metric 'blue'; did you mean 'bleu'",
-    "correlate --paper --metric bleu": "--metric: not read by --paper; read by --translation",
-    "correlate runs --translation chrf.json --metric bleu": "all sources have the same translation score",
+    "compare correlations": NO_INPUTS,
+    "compare correlations runs": "expected two metrics that differ between corpora, got 0",
+    "compare correlations runs --translation runs --metric blue": "unknown metric 'blue'; did you mean 'bleu'",
+    "compare correlations --paper --metric bleu": "--metric: not read by --paper; read by --translation",
+    "compare correlations runs --translation chrf.json --metric bleu": "all sources have the same translation score",
 }
 
 
@@ -105,10 +105,10 @@ def test_what_is_refused_leaves_no_folder(ecsuite, tmp_path, line):
 
 
 def test_correlate_the_paper(printed, as_json):
-    out = printed("correlate", "--paper")
+    out = printed("compare", "correlations", "--paper")
     for value in ("-0.75", "-0.84", "-0.79"):
         assert value in out.split("Pearson correlations as printed")[0]
-    settings = as_json("correlate", "--paper")["settings"]
+    settings = as_json("compare", "correlations", "--paper")["settings"]
     assert list(settings) == ["full", "frozen", "reduced"]
     assert [each["name"] for each in settings["full"]["coefficients"]] == ["Pearson", "Kendall", "Spearman"]
 
@@ -116,7 +116,7 @@ def test_correlate_the_paper(printed, as_json):
 def test_correlate_files(printed, tmp_path):
     entries = [{"name": name, "chrf": value} for name, value in PAPER_CHRF["frozen"].items()]
     write(tmp_path / "chrf.json", entries[:-1])
-    out = printed("correlate", "runs", "--translation", "chrf.json", "--out", "a.json")
+    out = printed("compare", "correlations", "runs", "--translation", "chrf.json", "--out", "a.json")
     assert "all: left out, because in one list only: No pretrain." in out
     assert len(json.loads((tmp_path / "a.json").read_text())["settings"][""]["sources"]) == 16
 

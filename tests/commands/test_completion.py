@@ -28,7 +28,7 @@ LINES = {
     "ecsuite icy --model ls": ["lstm"],
     "ecsuite icy --protocol e": ["exact", "end-to-end"],
     "ecsuite icy --grammar shufd": ["shufdet"],
-    "ecsuite baseline ra": ["random"],
+    "ecsuite score reference ra": ["random"],
     "ecsuite xtreme runs/a --tasks udpos,pa": ["udpos,pawsx", "udpos,panx"],
     "ecsuite translate runs/a --pairs f --setting f": ["full", "frozen"],
     "ecsuite list gam": ["games", "game"],
@@ -86,6 +86,6 @@ def test_a_script_for_each_shell(ecsuite, monkeypatch, shell):
 
 
 def test_choices_are_the_registered_ones():
-    assert CHOICES["baseline"]["name"] == tuple(SOURCES.parts)
+    assert CHOICES["score reference"]["name"] == tuple(SOURCES.parts)
     assert CHOICES[""]["protocol"] == tuple(PROTOCOLS)
     assert set(CHOICES["translate"]["setting"]) == set(PRESETS["full"].settings)

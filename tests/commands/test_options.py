@@ -84,7 +84,9 @@ def test_options_that_commands_share_have_one_help():
     assert {option: len(texts) for option, texts in helps.items()} == dict.fromkeys(SHARED, 1) | {"--out": 2}
 
 
-@pytest.mark.parametrize("command", ["score", "baseline", "icy", "xtreme", "correlate", "features", "data"])
+@pytest.mark.parametrize(
+    "command", ["score", "reference", "icy", "xtreme", "correlations", "features", "data"]
+)
 def test_what_a_choice_reads_are_options_of_the_command(command):
     module = import_module(f"ecsuite.commands.{command}")
     reads = {"xferbench": module.XFERBENCH} if command == "score" else module.READS

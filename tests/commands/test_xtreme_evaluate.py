@@ -1,4 +1,4 @@
-"""`xtreme-evaluate` as users type it."""
+"""`xtreme evaluate` as users type it."""
 
 import json
 

@@ -41,7 +41,7 @@ def edit_scores(folder):
         (edit_metadata, "metadata.json", ("score", "run", "--metrics", "elcc")),
         (edit_corpus, "corpus.jsonl", ("score", "run", "--metrics", "elcc")),
         (edit_log, "log.jsonl", ("plot", "run", "--out", "a.svg")),
-        (edit_scores, "scores.json", ("table", "run")),
+        (edit_scores, "scores.json", ("compare", "table", "run")),
     ],
 )
 def test_an_edit_is_refused_until_accepted(ecsuite, whole, tmp_path, edit, name, line):

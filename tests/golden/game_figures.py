@@ -59,7 +59,7 @@ def losses(folder: Path, game: str) -> dict[str, list[float]]:
     settings = (*USUAL, *REDUCTIONS[game])
     if "world.features=features.npz" in settings:
         classes = ("--num-classes", "20", "--images-per-class", "16", "--num-features", "12")
-        run("features", "features.npz", *classes, folder=folder)
+        run("data", "features", "features.npz", *classes, folder=folder)
     given = [part for setting in settings for part in ("--set", setting)]
     run("train-game", game, *given, "--device", "cpu", "--out", "run", folder=folder)
     entries = [json.loads(line) for line in (folder / "run" / "log.jsonl").read_text().splitlines()]

@@ -51,7 +51,7 @@ def xferbench(folder: Path) -> dict[str, float]:
 def baseline(folder: Path, name: str, preset: str = "nano") -> dict[str, float]:
     """Nats a token in each target, after one of the sources that corpora are held against."""
     text = ("--text", write_text(folder / "text.txt")) if name == "human" else ()
-    found = as_json("baseline", name, *text, "--preset", preset, *HERE, folder=folder)
+    found = as_json("score", "reference", name, *text, "--preset", preset, *HERE, folder=folder)
     return {"score": found["score"], **found["by_target"]}
 
 

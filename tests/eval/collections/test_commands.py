@@ -1,4 +1,4 @@
-"""`ecsuite score` and `ecsuite correlate` of a collection as users type them."""
+"""`ecsuite score` and `ecsuite compare correlations` of a collection as users type them."""
 
 import csv
 import json
@@ -22,20 +22,24 @@ def test_one_table_that_resumes_and_is_correlated(ecsuite, paths):
     ]
     code, out, err = ecsuite("score", *paths, "--on", "here", "--out", "scores.json")
     assert code == 0, err
-    assert "7 corpora of 3 systems; next: ecsuite correlate FILE.json" in out
+    assert "7 corpora of 3 systems; next: ecsuite compare correlations FILE.json" in out
     assert "egg-disc/4-attr" in out and "rlupus/9-player.run-3" in out
     assert all(len(line) <= 100 for line in out.splitlines())
     _, out, _ = ecsuite("score", *paths, "--plan")
     number = out.splitlines()[-1].split()[0]
     assert f"{number} jobs: {number} found in runs/xferbench, 0 to compute" in out
     assert (Path(paths[0]).parent / "scores.json").is_file()
-    code, out, err = ecsuite("correlate", "scores.json", "--plot", "map.svg", "--out", "found.json")
+    code, out, err = ecsuite(
+        "compare", "correlations", "scores.json", "--plot", "map.svg", "--out", "found.json"
+    )
     assert code == 0, err
     assert "7 sources of 7 corpora." in out and "Clusters (mean |rho| of at least 0.7):" in out
     assert Path("map.svg").is_file()
     found = json.loads(Path("found.json").read_text())
     assert found["given"] == ["num_messages"] and found["method"]["interval"] == "bootstrap over systems"
-    code, out, err = ecsuite("correlate", Path(paths[0]).parents[4], "--json", "--given", "none")
+    code, out, err = ecsuite(
+        "compare", "correlations", Path(paths[0]).parents[4], "--json", "--given", "none"
+    )
     assert code == 0, err
     assert len(json.loads(out)["sources"]) == 7 and json.loads(out)["given"] == []
 
@@ -77,5 +81,5 @@ def test_where_jobs_run_is_no_option_of_few_corpora(ecsuite, paths):
 )
 def test_mistakes_of_correlate(ecsuite, arguments, message):
     Path("few.json").write_text('{"format": 1, "corpora": [{"corpus": {}, "scores": []}]}')
-    code, out, err = ecsuite("correlate", *arguments)
+    code, out, err = ecsuite("compare", "correlations", *arguments)
     assert (code, out) == (2, "") and err.startswith(message), err

@@ -22,25 +22,29 @@ def test_the_shipped_study_scores_tabulates_and_correlates(ecsuite, downloaded):
     assert "21 jobs: 0 found in runs/elcc/jobs, 21 to compute" in out
     code, out, err = ecsuite("sweep", "paper/elcc", "--on", "here")
     assert code == 0, err
-    assert out.endswith("7 corpora of 3 systems; next: ecsuite correlate runs/elcc\n")
+    assert out.endswith("7 corpora of 3 systems; next: ecsuite compare correlations runs/elcc\n")
     assert " more scores: runs/elcc/scores.csv (a row a corpus)" in out
     assert all(len(line) <= 100 for line in out.splitlines())
     _, out, _ = ecsuite("sweep", "paper/elcc", "--plan")
     assert "21 jobs: 21 found in runs/elcc/jobs, 0 to compute" in out
 
-    code, out, err = ecsuite("table", "runs/elcc", "--by", "system", "--metrics", "Line Count", "--json")
+    code, out, err = ecsuite(
+        "compare", "table", "runs/elcc", "--by", "system", "--metrics", "Line Count", "--json"
+    )
     assert code == 0, err
     rows = {
         row["settings"]["system"]: row["figures"]["Line Count"]["mean"] for row in json.loads(out)["rows"]
     }
     assert rows == {"egg-disc": pytest.approx(50 / 3), "rlupus": 21, "nav": 18}
-    code, out, err = ecsuite("table", "runs/elcc/scores.json", "--metrics", "Line Count", "--as", "csv")
+    code, out, err = ecsuite(
+        "compare", "table", "runs/elcc/scores.json", "--metrics", "Line Count", "--as", "csv"
+    )
     assert code == 0, err
     assert [line.split(",")[:2] for line in out.splitlines()[:2]] == [
         ["system", "corpus"],
         ["egg-disc", "egg-disc/2-attr"],
     ]
-    code, out, err = ecsuite("correlate", "runs/elcc")
+    code, out, err = ecsuite("compare", "correlations", "runs/elcc")
     assert code == 0, err
     assert "7 sources of 7 corpora." in out
 
@@ -87,7 +91,7 @@ def test_mistakes(ecsuite, content, options, message):
 
 def test_a_table_of_a_damaged_file(ecsuite):
     Path("scores.json").write_text('{"format": 1, "corpora": [{"corpus": {}, "scores": 1}]}')
-    code, out, err = ecsuite("table", "scores.json")
+    code, out, err = ecsuite("compare", "table", "scores.json")
     assert (code, out) == (2, "") and err.startswith("scores.json: corpora[0]: expected a `corpus` and"), err
 
 

@@ -78,9 +78,12 @@ def test_failed_runs_are_listed(tmp_path, ecsuite):
         ],
     }  # fmt: skip
     (tmp_path / "sweep.json").write_text(json.dumps(content))
-    code, out, _ = ecsuite("table", str(tmp_path), "--failed")
+    code, out, _ = ecsuite("compare", "table", str(tmp_path), "--failed")
     assert (
         code == 0 and "ended by minutes" in out and "the loss is not finite" in out and "2 of 3 runs" in out
     )
     assert "capped" in out and "diverged" in out
-    assert len(json.loads(ecsuite("table", str(tmp_path), "--failed", "--json")[1])["failed_runs"]) == 2
+    assert (
+        len(json.loads(ecsuite("compare", "table", str(tmp_path), "--failed", "--json")[1])["failed_runs"])
+        == 2
+    )

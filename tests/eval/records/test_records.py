@@ -90,13 +90,14 @@ def test_measures_of_other_rounds_have_them_as_unit():
 
 def test_all_commands_take_the_same_paths(tmp_path, ecsuite):
     folder = sweep(tmp_path / "a", (5, 1, {}), (5, 2, {}), (9, 1, {}), (9, 2, {}))
-    for command in ("table", "compare", "report", "power --metric topsim"):
-        name, *options = command.split()
-        code, _, err = ecsuite(name, str(folder), *options)
+    for command in ("compare table", "compare", "report", "compare power --metric topsim"):
+        name, dashes, options = command.partition(" --")
+        words, options = name.split(), f"{dashes}{options}".split()
+        code, _, err = ecsuite(*words, str(folder), *options)
         assert code == 0 or "one score" in err, (command, err)
         for place in ("nowhere", str(tmp_path)):
             if place == "nowhere":
-                code, _, err = ecsuite(name, place, *options)
+                code, _, err = ecsuite(*words, place, *options)
                 assert code == 2 and err.startswith("nowhere: no such file"), (command, err)
 
 

@@ -136,7 +136,7 @@ def test_a_metric_of_a_users_file_is_in_tables_and_results(ecsuite, small, tmp_p
     Path("study.yaml").write_text(yaml.safe_dump(tree))
     assert ecsuite("sweep", "study.yaml", "--out", "runs/mine", "--device", "cpu")[0] == 0
     for options in ((), ("--metrics", "zipratio"), ("--as", "latex"), ("--as", "csv")):
-        code, out, err = ecsuite("table", "runs/mine", *options)
+        code, out, err = ecsuite("compare", "table", "runs/mine", *options)
         assert code == 0 and "zipratio" in out, err
     record, _ = read_runs(["runs/mine"])
     assert record.scores.keys() == {"topsim", "ami", "zipratio"}  # ami_arithmetic is for the page of a run
@@ -168,7 +168,7 @@ def test_parts_together_are_the_whole(ecsuite, small, monkeypatch):
         assert code == 0 and f"part {part}: " in out and not Path("runs/study/sweep.json").exists()
     monkeypatch.setattr(jobs, "train_in_job", None)
     code, out, err = ecsuite("sweep", "study.yaml", "--on", "here")
-    assert code == 0 and "next: ecsuite table runs/study --as latex" in out
+    assert code == 0 and "next: ecsuite compare table runs/study --as latex" in out
     code, out, _ = ecsuite(
         "sweep", "study.yaml", "--print-sbatch", "--slurm", "partition=low", "--out", "my runs"
     )

@@ -95,7 +95,7 @@ def test_random_convolutions_are_fixed_and_tell_images_apart(image_folder, ecsui
     assert np.abs(vectors.mean(1)).max() < 1e-5 and np.abs(vectors.std(1) - 1).max() < 1e-2
     code, _, err = ecsuite("train-game", "photos/", "--world", "image_features", *LINE)
     assert code == 0, err
-    code, out, err = ecsuite("features", "photos.npz", "--images", "photos", "--encoder", "random")
+    code, out, err = ecsuite("data", "features", "photos.npz", "--images", "photos", "--encoder", "random")
     assert code == 0 and "16 rows of 2 classes, 1,024 features each" in out, err
 
 

@@ -1,4 +1,4 @@
-"""`ecsuite correlate`: metrics with each other over a collection of corpora, or XferBench scores with translation."""
+"""`ecsuite compare correlations`: metrics with each other over many corpora, or XferBench with translation."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ READS = {
 """By what is correlated, the options that it reads beside those of all."""
 
 
-def correlate(
+def correlations(
     ctx: typer.Context,
     results: Annotated[
         list[Path] | None,

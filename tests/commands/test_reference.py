@@ -1,4 +1,4 @@
-"""`ecsuite baseline` and `ecsuite score` with XferBench: the plan, and what is kept."""
+"""`ecsuite score reference` and `ecsuite score` with XferBench: the plan, and what is kept."""
 
 import json
 
@@ -8,7 +8,7 @@ KINDS = ["artificial-1, seed 4", "artificial-2, seed 4", "pretraining, seed 4", 
 
 
 @pytest.mark.parametrize(
-    "command", [("baseline", "no_pretrain"), ("score", "corpus.jsonl", "--metrics", "xferbench")]
+    "command", [("score", "reference", "no_pretrain"), ("score", "corpus.jsonl", "--metrics", "xferbench")]
 )
 def test_the_plan_is_what_runs(ecsuite, tmp_path, command):
     (tmp_path / "corpus.jsonl").write_text("".join(f"{[row % 5, row % 3, 7]}\n" for row in range(40)))
@@ -26,7 +26,10 @@ def test_the_plan_is_what_runs(ecsuite, tmp_path, command):
 
 
 def test_what_is_refused_or_planned_leaves_no_folder(ecsuite, tmp_path):
-    code, _, err = ecsuite("baseline", "human", "--out", "new/a.json")
+    code, _, err = ecsuite("score", "reference", "human", "--out", "new/a.json")
     assert code == 2 and err.startswith("human needs a text")
-    assert ecsuite("baseline", "no_pretrain", "--preset", "nano", "--plan", "--out", "new/a.json")[0] == 0
+    assert (
+        ecsuite("score", "reference", "no_pretrain", "--preset", "nano", "--plan", "--out", "new/a.json")[0]
+        == 0
+    )
     assert not (tmp_path / "new").exists()

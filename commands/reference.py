@@ -1,4 +1,4 @@
-"""`ecsuite baseline`: XferBench scores of reference sources."""
+"""`ecsuite score reference`: XferBench scores of reference sources."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ READS = {"human": ("text",), "paren_real": ("text",)}
 
 
 @has_study_options(cache=Path("runs/xferbench"))
-def baseline(
+def reference(
     ctx: typer.Context,
     name: Annotated[
         str, typer.Argument(help="paren_synth, paren_real, random, no_pretrain or human.", show_default=False)
