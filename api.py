@@ -49,7 +49,7 @@ def train(
         resume: Whether to continue an unfinished run in the folder.
         device: auto, cpu, cuda or mps.
         overrides: Values by `section.key`, such as `{"channel.vocab_size": 20}`.
-        log: Loggers of the figures: csv, tensorboard, wandb, or `./mine.py:MyLogger`.
+        log: Loggers of the figures: csv, tensorboard, wandb, trackio, mlflow, or `./mine.py:MyLogger`.
         trust_code: Whether the foreign parts of a config that a run wrote are imported.
         progress: Called as `progress(label, steps done, steps in total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.

@@ -76,7 +76,7 @@ def train_game(
         str | None, typer.Option(help="Metrics of the language at each evaluation, such as topsim,posdis.")
     ] = None,
     log: Annotated[
-        list[str] | None, typer.Option(help="csv, tensorboard, wandb or ./mine.py:MyLogger; can be repeated.")
+        list[str] | None, typer.Option(help="csv, tensorboard, wandb, trackio, mlflow or ./mine.py:MyLogger; can be repeated.")
     ] = None,
     keep: Annotated[
         str | None,

@@ -1,4 +1,4 @@
-"""Loggers: what takes the figures of a run's evaluations, such as a CSV file, TensorBoard, or Weights & Biases.
+"""Loggers: what takes the figures of a run's evaluations, such as a CSV file or TensorBoard.
 
 A logger of one's own is a class with these three methods: `--log ./mine.py:MyLogger,option=1`. Figures are named as in
 `log.jsonl`, sections by a dot: `train.loss`, `valid.accuracy`, `metrics.topsim`.
@@ -7,16 +7,16 @@ A logger of one's own is a class with these three methods: `--log ./mine.py:MyLo
 import csv
 import io
 import re
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.registry import LOGGERS
+from ecsuite.parts.config import dotted_values
 from ecsuite.parts.registry import KIND, option_types, read_part
 from ecsuite.runtime.errors import ConfigError, PartError, missing_extra
 
@@ -115,51 +115,6 @@ class TensorboardLogger:
         self.writer.close()
 
 
-class WandbLogger:
-    """Figures as a run of Weights & Biases; a resumed run goes on in the same one."""
-
-    @dataclass(frozen=True, kw_only=True, slots=True)
-    class Options:
-        """Options of Weights & Biases."""
-
-        project: str = "ecsuite"
-        """The project."""
-        mode: Literal["online", "offline"] = "online"
-        """offline: written to the folder `wandb` of the run folder, for `wandb sync`; needs no network."""
-
-    def __init__(self, options: Options) -> None:
-        try:
-            import wandb
-        except ImportError:
-            raise missing_extra("--log wandb needs the package wandb", "wandb") from None
-        self.options, self.wandb = options, wandb
-
-    def start(self, config: Mapping[str, Any], folder: Path, step: int) -> None:
-        """Begin a run, or go on with that of the folder."""
-        known = folder / "wandb" / "run-id"
-        identifier = known.read_text() if step and known.exists() else secrets.token_hex(4)
-        known.parent.mkdir(exist_ok=True)
-        known.write_text(identifier)
-        self.run = self.wandb.init(
-            project=self.options.project,
-            mode=self.options.mode,
-            name=folder.name,
-            dir=str(folder),
-            id=identifier,
-            resume="allow",
-            config=dict(config),
-            settings=self.wandb.Settings(silent=True, console="off"),
-        )
-
-    def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """Add the figures; the service ignores those of steps that it has already."""
-        self.run.log(dict(figures), step=step)
-
-    def close(self) -> None:
-        """End the run, and wait until it is written."""
-        self.run.finish()
-
-
 def make_loggers(texts: Iterable[str]) -> list[Logger]:
     """The loggers of lists such as `csv,wandb,mode=offline`; in a list, options follow the logger that they are of.
 
@@ -222,12 +177,5 @@ def started(
 
 def flat_figures(entry: Mapping[str, Any]) -> dict[str, float]:
     """The figures of an entry of the log but the step, those of sections by `section.name`."""
-    figures: dict[str, float] = {}
-    for name, value in entry.items():
-        if isinstance(value, Mapping):
-            figures |= {
-                f"{name}.{inner}": each for inner, each in value.items() if isinstance(each, int | float)
-            }
-        elif isinstance(value, int | float) and name != "step":
-            figures[name] = value
-    return figures
+    values = dotted_values(entry).items()
+    return {name: value for name, value in values if isinstance(value, int | float) and name != "step"}

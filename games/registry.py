@@ -234,9 +234,14 @@ LOGGERS = Registry(
             "event files for TensorBoard in the run folder",
         ),
         "wandb": (
-            "ecsuite.games.loggers:WandbLogger",
+            "ecsuite.games.tracking_services:WandbLogger",
             "a run of Weights & Biases; mode=offline needs no network",
         ),
+        "trackio": (
+            "ecsuite.games.tracking_services:TrackioLogger",
+            "a run of Trackio on this machine, drawn by `trackio show`",
+        ),
+        "mlflow": ("ecsuite.games.tracking_services:MlflowLogger", "a run of MLflow, with its settings"),
     },
     base="builtins:object",
     needs=("start", "log", "close"),

@@ -200,6 +200,17 @@ def read_presets(kind: type[Entry], package: str, file: str = "presets.yaml") ->
     return {name: msgspec.convert({"name": name, **values}, kind) for name, values in presets.items()}
 
 
+def dotted_values(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """The values of a tree by their dotted paths, such as `channel.kind`."""
+    values: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            values |= dotted_values(value, f"{path}{key}.")
+        else:
+            values[f"{path}{key}"] = value
+    return values
+
+
 def build(kind: Any, tree: Mapping[str, Any], source: str) -> Any:
     """Build the dataclass `kind` from a mapping, and check every key, type and bound; messages begin with its source.
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.files.checksums import require_unchanged_text
 from ecsuite.formats.strict_json import read_json
-from ecsuite.parts.config import decoded, parse_yaml
+from ecsuite.parts.config import decoded, dotted_values, parse_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.table import as_frame
 
@@ -122,7 +122,7 @@ class Source:
             DamagedError: If it was changed.
         """
         file = None if self.folder is None else self.folder / CONFIG
-        return flat(read_config(file)) if file is not None and file.is_file() else {}
+        return dotted_values(read_config(file)) if file is not None and file.is_file() else {}
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
@@ -231,17 +231,6 @@ def read_config(file: Path) -> dict[str, Any]:
         return {key: value for key, value in tree.items() if key not in PROVENANCE}
     except (OSError, ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
         raise ConfigError(f"{file.parent}: can't be read as a run folder: {error}") from None
-
-
-def flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """The values of a tree by their dotted paths."""
-    values: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            values |= flat(value, f"{path}{key}.")
-        else:
-            values[f"{path}{key}"] = value
-    return values
 
 
 def unit_text(unit: Mapping[str, Any]) -> str:

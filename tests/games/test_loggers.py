@@ -111,7 +111,76 @@ def test_loggers_are_closed_after_an_error(tmp_path, small, logged, monkeypatch)
     assert (tmp_path / "run" / "mine.txt").read_text().splitlines()[-1] == "close"
 
 
-@pytest.mark.parametrize("name", ["tensorboard", "wandb"])
+class Service:
+    """In the place of `trackio`: keeps what it is given; away after `limit` figures."""
+
+    def __init__(self):
+        self.names, self.sent, self.limit = [], [], 100
+
+    def init(self, name, config, **_):
+        if self.limit == 0:
+            raise ConnectionError("no answer\nfrom the server")
+        self.names.append(name)
+        return self
+
+    def log(self, figures, step):
+        if len(self.sent) == self.limit:
+            raise ConnectionError("no answer\nfrom the server")
+        self.sent.append(step)
+
+    def finish(self):
+        print("finished")
+
+
+@pytest.fixture
+def service(monkeypatch):
+    service = Service()
+    monkeypatch.setitem(sys.modules, "trackio", service)
+    return service
+
+
+def test_a_service_has_each_figure_once_after_a_stop(tmp_path, small, logged, kill, service, capsys):
+    experiment = small("training.checkpoint_every=8")
+    logged(experiment, "trackio", progress=kill(signal.SIGTERM, 17))
+    (tmp_path / "run" / "checkpoint-000016.safetensors").unlink(missing_ok=True)
+    logged(experiment, "trackio", resume=True)
+    assert service.sent == [4, 8, 12, 16, 20, 24]
+    assert service.names[0] == service.names[1] and service.names[0].startswith("run-")
+    assert "finished" not in capsys.readouterr().out  # which is of results
+
+
+def test_another_run_in_the_folder_is_another_of_the_service(tmp_path, small, logged, service):
+    logged(small("training.num_epochs=1"), "trackio")
+    (tmp_path / "run").rename(tmp_path / "first")
+    logged(small("training.num_epochs=1"), "trackio")
+    assert len(set(service.names)) == 2
+
+
+def test_a_service_that_is_away(tmp_path, small, logged, service, capsys):
+    service.limit = 2
+    logged(small(), "trackio")
+    assert service.sent == [4, 8]
+    line = "--log trackio: nothing is sent from step 12 on: no answer from the server"
+    assert capsys.readouterr().err.count(line) == 1
+    service.limit = 0
+    with pytest.raises(ConfigError, match=r"^--log trackio: no answer from the server$"):
+        make_loggers(["trackio"])[0].start({}, tmp_path, 0)
+
+
+def test_mlflow_has_the_settings_and_the_figures(tmp_path, small, logged, log_of):
+    mlflow = pytest.importorskip("mlflow")
+    database = f"sqlite:///{tmp_path}/all.db"
+    logged(small(), f"mlflow,tracking={database}")
+    client = mlflow.MlflowClient(database)
+    (run,) = client.search_runs([client.get_experiment_by_name("ecsuite").experiment_id])
+    assert run.info.status == "FINISHED" and run.data.params["channel.kind"] == "gumbel"
+    history = client.get_metric_history(run.info.run_id, "valid.loss")
+    assert [(each.step, each.value) for each in history] == [
+        (line["step"], line["valid"]["loss"]) for line in log_of(tmp_path / "run")
+    ]
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "wandb", "trackio", "mlflow"])
 def test_a_missing_package_is_named_with_its_command(name, monkeypatch):
     monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
