@@ -199,7 +199,37 @@ COMMANDS = {
             "serve study.yaml --port 8000",
             "report study.yaml --plot curves.png",
         ),
+        place=None,
     ),
+    "people try": Entry(
+        REPRODUCE,
+        "Play the game yourself.",
+        ("shufdet", "concat --dataset eng --protocol published"),
+        place="people:try_grammar",
+    ),
+    "people play": Entry(
+        REPRODUCE,
+        "Learn the language of trained agents.",
+        ("runs/disc_small", "runs/disc_small --role sender"),
+        place="people:play_run",
+    ),
+    "people serve": Entry(
+        REPRODUCE,
+        "Let people take part in a study.",
+        ("study.yaml --port 8000",),
+        place="people:serve_study",
+    ),
+    "people status": Entry(REPRODUCE, "How many have taken part.", ("study.yaml",), place="people:status"),
+    "people report": Entry(
+        REPRODUCE,
+        "Tables beside the paper's, and tests.",
+        ("study.yaml --plot curves.png",),
+        place="people:report",
+    ),
+    "people export": Entry(
+        REPRODUCE, "Answers as tables and corpora.", ("study.yaml --out data",), place="people:export"
+    ),
+    "people forget": Entry(REPRODUCE, "Delete what a participant gave.", ("TOKEN",), place="people:forget"),
     "data": Entry(
         DATA,
         "Download the data of XferBench, translation and XTREME once.",

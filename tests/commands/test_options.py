@@ -69,7 +69,7 @@ def test_the_largest_seed():
 
 
 SHARED = ("--workers", "--cache", "--seeds", "--seed", "--device", "--json")
-FILES = {"evaluate", "data", "people", "plot", "report"}
+FILES = {"evaluate", "data", "people export", "people play", "people serve", "plot", "report"}
 """Commands whose --out is neither JSON nor a folder in runs/."""
 
 

@@ -84,8 +84,11 @@ def test_other_settings_are_refused(ecsuite, folder):
 
 def test_mistakes_in_the_command(ecsuite):
     assert "did you mean 'status'" in refused(ecsuite, "statu", "x")
-    assert "expected one name, got 0: play the game" in refused(ecsuite, "try")
-    assert "--dataset: not read by serve" in refused(ecsuite, "serve", "x.yaml", "--dataset", "eng")
+    assert "expected a command: try, play, serve, " in refused(ecsuite)
+    assert "missing argument 'GRAMMAR'" in refused(ecsuite, "try")
+    assert "ecsuite people serve: no such option: --dataset" in refused(
+        ecsuite, "serve", "x.yaml", "--dataset", "eng"
+    )
     assert "did you mean 'shufdet'" in refused(ecsuite, "try", "shufdt", "--no-browser", "--port", "0")
 
 
