@@ -1,1 +1,1 @@
-"""Defects of published programs, measured: both ways on the same data; `docs/peers.md` has the table."""
+"""Defects of published programs, measured: both ways on the same data; `docs/evidence/peers.md` has the table."""

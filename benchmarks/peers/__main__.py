@@ -1,4 +1,4 @@
-"""Print what each defect of a published program changes, as the table of docs/peers.md.
+"""Print what each defect of a published program changes, as the table of docs/evidence/peers.md.
 
     python -m ecsuite.benchmarks.peers
     python -m ecsuite.benchmarks.peers cbm egg --programs ~/src --path ~/src/site     # runs the programs themselves

@@ -88,7 +88,10 @@ def compare(
 
 
 UNRELIABLE_INTERVALS = ("has", "ncnpmi")
-"""Scores whose 95 % intervals cover more often than they say (docs/error_rates.md): nothing is concluded from them."""
+"""Scores whose 95 % intervals cover more often than they say: nothing is concluded from them.
+
+See docs/evidence/how_many_messages.md.
+"""
 
 
 def _differences(pairs: Sequence[tuple[Result, Result]], metric: str, sizes: EqualSizes) -> list[Difference]:

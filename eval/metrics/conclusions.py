@@ -157,7 +157,7 @@ def place_of(score: Score) -> str:
     """Where an XferBench score lies between the reference scores of its preset; empty if there are none.
 
     The references are read once in an epoch. A corpus that is read more often is not placed, because repetition alone
-    moves a score past them (docs/mini_size.md).
+    moves a score past them (docs/evidence/mini.md).
     """
     passes, anchors = passes_of(score.signature), anchors_of(score)
     if score.value is None or not anchors:

@@ -1,4 +1,4 @@
-"""What an XferBench score can't tell: docs/mini.md and docs/mini_size.md have the figures."""
+"""What an XferBench score can't tell: docs/evidence/mini.md has the figures."""
 
 import re
 
@@ -7,7 +7,7 @@ _LIMITS = {
     "mini-3m": "mini-3m ranks games roughly (rho 0.7), by several seeds; surer: danish (GPU)",
 }
 """By preset. Spearman's correlation of `mini` with published scores is 0.91 over 17 sources, and -0.14 within games;
-that of `mini-3m` is 0.91 and 0.70 on held-out sources (docs/mini_configuration.md). The author of XferBench finds
+that of `mini-3m` is 0.91 and 0.70 on held-out sources (docs/evidence/mini.md). The author of XferBench finds
 R² = 0.99 between `danish` and all ten languages."""
 PASSES_RATIO = 1.02
 """How many times as often a model may read one corpus in an epoch as another, for their scores to be compared. Where

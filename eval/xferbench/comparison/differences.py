@@ -6,7 +6,7 @@ model: this is measured by the standard deviation over seeds. Intervals over lan
 languages share one pretrained model. A source is better or worse only if the difference exceeds both, if known, and if
 its p-value is below 5 % after Holm's correction for all differences that are shown. Where seed
 noise is not known, the difference is one of two models, and not of their sources: tables say so. There is no conclusion
-between corpora that models read unequally often, since repetition alone changes scores (docs/mini_size.md).
+between corpora that models read unequally often, since repetition alone changes scores (docs/evidence/mini.md).
 """
 
 from collections.abc import Sequence
