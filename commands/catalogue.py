@@ -232,8 +232,19 @@ COMMANDS = {
     "people forget": Entry(REPRODUCE, "Delete what a participant gave.", ("TOKEN",), place="people:forget"),
     "data": Entry(
         DATA,
-        "Download the data of XferBench, translation and XTREME once.",
+        "Download data of XferBench, translation, XTREME and ELCC; features.",
         ("wikipedia --languages da", "wmt14 --pairs 100000", "xtreme --tasks udpos,panx"),
+        place=None,
+    ),
+    "data wikipedia": Entry(
+        DATA, "Articles of XferBench's target languages.", ("--languages da",), place="data:wikipedia"
+    ),
+    "data wmt14": Entry(
+        DATA, "English-French sentence pairs for translate.", ("--pairs 100000",), place="data:wmt14"
+    ),
+    "data xtreme": Entry(DATA, "The nine tasks of xtreme.", ("--tasks udpos,panx",), place="data:xtreme"),
+    "data elcc": Entry(
+        DATA, "The Emergent Language Corpus Collection.", ("--systems rlupus",), place="data:elcc"
     ),
     "data features": Entry(
         DATA,

@@ -37,7 +37,7 @@ OF_COMMANDS: Mapping[str, Mapping[str, str | None]] = {
     },
     "translate": {"preset": "translation presets"},
     "grammar": {"name": "grammars"},
-    "data": {"tasks": "xtreme tasks"},
+    "data xtreme": {"tasks": "xtreme tasks"},
     "compare correlations": {"metric": None},
     "sweep": {"study": None},
 }
@@ -47,7 +47,6 @@ CHOICES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "score reference": {"name": ("paren_synth", "paren_real", "random", "no_pretrain", "human")},
     "convert": {"to": ("csv", "egg", "elcc", "hf")},
     "compare correlations": {"metric": ("chrf", "bleu")},
-    "data": {"what": ("wikipedia", "wmt14", "xtreme", "elcc")},
     "icy": {"role": ("sender", "receiver"), "precision": ("fp32", "bf16")},
     "preview": {"split": ("train", "valid", "test", "seen")},
     "translate": {"setting": ("full", "frozen", "reduced")},

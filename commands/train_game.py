@@ -76,7 +76,8 @@ def train_game(
         str | None, typer.Option(help="Metrics of the language at each evaluation, such as topsim,posdis.")
     ] = None,
     log: Annotated[
-        list[str] | None, typer.Option(help="csv, tensorboard, wandb, trackio, mlflow or ./mine.py:MyLogger; can be repeated.")
+        list[str] | None,
+        typer.Option(help="csv, tensorboard, wandb, trackio, mlflow, ./mine.py:MyLogger; can be repeated."),
     ] = None,
     keep: Annotated[
         str | None,

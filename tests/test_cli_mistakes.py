@@ -126,7 +126,7 @@ MISTAKES = {
     "score reference human": "human needs a text: give --text FILE",
     "compare nowhere.json": "nowhere.json: ",
     "compare table nowhere --as pdf": "ecsuite compare table: invalid value for '--as': 'pdf' is not one of 'text', ",
-    "data wikipedia --pairs 3": "--pairs: not read by wikipedia; read by wmt14",
+    "data wikipedia --pairs 3": "ecsuite data wikipedia: no such option: --pairs",
     "score good.jsonl --metrics elcc --out a_file/scores.json": "a_file",
 }
 

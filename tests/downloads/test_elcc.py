@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ecsuite.commands.data import data
+from ecsuite.commands import data
 from ecsuite.downloads import elcc
 from ecsuite.downloads.elcc import OFFLINE_ADVICE, REVISION, prepare_elcc
 from ecsuite.runtime.errors import ConfigError
@@ -155,7 +155,8 @@ def test_a_file_of_the_user_is_not_overwritten(hub, tmp_path):
 def command(monkeypatch, tmp_path):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
     app = typer.Typer()
-    app.command()(data)
+    app.command()(data.elcc)
+    app.command()(data.xtreme)
     return lambda *arguments: CliRunner().invoke(app, list(arguments))
 
 
