@@ -414,6 +414,102 @@ def list_parts(kind: str) -> dict[str, str]:
     return dict(KINDS[read_kind(kind)].names())
 
 
+def push(
+    source: "Run | str | Path",
+    address: str,
+    *,
+    license: str,  # noqa: A002, the word of the hub
+    about: str | Path | None = None,
+    private: bool = False,
+    agents: bool = True,
+    plan: bool = False,
+    note: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Send a run, a corpus or records to the Hugging Face hub, with a card, Croissant metadata and checksums.
+
+    The login is that of `hf auth login`, or the environment variable HF_TOKEN.
+
+    Args:
+        source: A run, a corpus (a folder or a file), the folder of a sweep or a collection, or a file of scores.
+        address: `hf:OWNER/NAME`, or `hf:OWNER/NAME@BRANCH`.
+        license: Such as `cc-by-4.0`, or the https address of another one.
+        about: YAML file with statements on the data: description, personal_information, biases, limitations, ...
+        private: Whether a new repository is private.
+        agents: Whether the weights of trained agents go along.
+        plan: Whether nothing is sent.
+        note: Called with each message; None: standard error.
+
+    Returns:
+        `address`, `bytes`, `files` (each with `name`, `bytes`, `sha256`), `left_out` (why, by name), and `commit` and
+        `page` of what was sent.
+
+    Raises:
+        ConfigError: If it can't be pushed, has what is secret or of this machine, or the hub refuses it.
+        DamagedError: If a file is not as its checksum says.
+    """
+    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.games.runs import Run
+    from ecsuite.hub import pushing
+    from ecsuite.hub.address import read_address
+    from ecsuite.hub.licences import read_licence
+    from ecsuite.hub.statements import read_statements
+
+    _require("source", source, (Run, str, Path), "a run or a path")
+    _require("address", address, (str,), "hf:OWNER/NAME")
+    place, terms = read_address(address), read_licence(license)
+    parcel = pushing.pack(
+        source.folder if isinstance(source, Run) else Path(source),
+        place,
+        licence=terms,
+        statements=read_statements(None if about is None else Path(about)),
+        with_agents=agents,
+    )
+    if plan:
+        return parcel.to_json()
+    with Reporter() as reporter:
+        commit = pushing.send(parcel, is_private=private, note=note or reporter.note)
+    return {**parcel.to_json(), "commit": commit, "page": pushing.page_of(place)}
+
+
+def pull(
+    address: str,
+    folder: str | Path | None = None,
+    *,
+    progress: Callable[[str, float, float], None] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Path:
+    """Download what `push` sent to the Hugging Face hub, verify every file, and run nothing of it.
+
+    Args:
+        address: `hf:OWNER/NAME`, or `hf:OWNER/NAME@REVISION` with a branch, a tag or a commit.
+        folder: A new folder; None: `NAME` in the current one.
+        progress: Called as `progress(label, bytes done, bytes in total)`; None: a progress bar on standard error.
+        note: Called with each message; None: standard error.
+
+    Returns:
+        The folder, which all functions take that take runs or corpora.
+
+    Raises:
+        ConfigError: If the folder is there, or the repository can't be read; what was downloaded is kept, and the same
+            call goes on.
+        DamagedError: If a file is not what was pushed.
+    """
+    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.hub import pulling
+    from ecsuite.hub.address import read_address
+
+    _require("address", address, (str,), "hf:OWNER/NAME")
+    _require("folder", folder, (str, Path, NoneType), "a folder")
+    place = read_address(address)
+    with Reporter() as reporter:
+        return pulling.pull(
+            place,
+            Path(place.name if folder is None else folder),
+            progress=progress or reporter.progress,
+            note=note or reporter.note,
+        ).folder
+
+
 def _scored(
     source: Any, metric: str | None, place: str, name: str | None, options: Mapping[str, Any]
 ) -> "list[Source]":

@@ -10,6 +10,7 @@ TRAIN = "Train"
 LANGUAGES = "Languages"
 MEASURE = "Measure"
 COMPARE = "Compare and report"
+SHARE = "Share"
 REPRODUCE = "Reproduce"
 DATA = "Data"
 OWN = "Your own parts"
@@ -185,6 +186,19 @@ COMMANDS = {
         COMPARE,
         "Take files of a run that you edited as they are.",
         ("runs/disc_small", "runs/*"),
+    ),
+    "push": Entry(
+        SHARE,
+        "Send a run, a corpus or records to the Hugging Face hub, with a card.",
+        (
+            "runs/disc_small hf:OWNER/NAME --license cc-by-4.0 --plan",
+            "runs/study hf:OWNER/NAME --license cc-by-4.0 --no-agents",
+        ),
+    ),
+    "pull": Entry(
+        SHARE,
+        "Get what was pushed, with every file verified.",
+        ("hf:OWNER/NAME", "hf:OWNER/NAME@1a2b3c4d other"),
     ),
     "cbm": Entry(
         REPRODUCE,

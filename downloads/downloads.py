@@ -280,7 +280,7 @@ def _open(source: Source) -> Iterator[Mapping[str, Any]]:
     load_dataset = _load_dataset()
     name = f"{source.dataset} {source.config}"
     try:
-        with _quiet("huggingface_hub"):
+        with quiet("huggingface_hub"):
             return iter(
                 load_dataset(
                     source.dataset, source.config, revision=source.revision, split="train", streaming=True
@@ -295,7 +295,7 @@ def _open(source: Source) -> Iterator[Mapping[str, Any]]:
 
 
 @contextmanager
-def _quiet(name: str) -> Iterator[None]:
+def quiet(name: str) -> Iterator[None]:
     """Suppress the warnings of a library, whose retries end in one error with the same content."""
     logger = logging.getLogger(name)
     level = logger.level

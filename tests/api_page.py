@@ -23,6 +23,8 @@ FUNCTIONS = (
     "sweep",
     "results",
     "report",
+    "push",
+    "pull",
     "list_parts",
     "read_corpus",
     "write_corpus",

@@ -98,7 +98,7 @@ FLOORS = [
     "eval.reports",
     "eval.studies",
     "eval.run_metrics",
-    "downloads",
+    "downloads hub",
     "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
     "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme people",
     "testing",

@@ -1,0 +1,79 @@
+"""`ecsuite push`: runs, corpora and records to the Hugging Face hub."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ecsuite.commands.options import OUTPUT, As, Json, Quiet
+from ecsuite.eval.reports.console import Reporter, print_json
+from ecsuite.runtime.memory import size_text
+from ecsuite.tables.cells import text
+from ecsuite.tables.forms import Form, publish
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
+
+if TYPE_CHECKING:
+    from ecsuite.hub.pushing import Parcel
+
+
+def push(
+    source: Annotated[
+        Path,
+        typer.Argument(help="A run, a corpus, the folder of a sweep or a collection, or a file of scores."),
+    ],
+    address: Annotated[str, typer.Argument(metavar="hf:OWNER/NAME[@BRANCH]", help="Where it goes.")],
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            "--license",
+            metavar="NAME",
+            help="Needed: cc-by-4.0, cc0-1.0, mit, …, or the https address of another one.",
+        ),
+    ] = None,
+    about: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="YAML with your own statements: description, personal_information, biases, limitations, …",
+        ),
+    ] = None,
+    private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
+    no_agents: Annotated[
+        bool, typer.Option("--no-agents", help="Leave the weights of trained agents out.")
+    ] = False,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", rich_help_panel=OUTPUT, help="Show what would be sent, and send nothing."),
+    ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    form: As = Form.TEXT,
+) -> None:
+    """Send a run, a corpus or records to the Hugging Face hub, with a card, Croissant metadata and checksums."""
+    from ecsuite.hub.address import read_address
+    from ecsuite.hub.licences import read_licence
+    from ecsuite.hub.pushing import pack, page_of, send
+    from ecsuite.hub.statements import read_statements
+
+    place, terms = read_address(address), read_licence(licence)
+    parcel = pack(source, place, licence=terms, statements=read_statements(about), with_agents=not no_agents)
+    if plan:
+        if as_json:
+            print_json(parcel.to_json())
+            return
+        publish([_table(parcel)], form, [f"{name}: left out, {why}" for name, why in parcel.left_out.items()])
+        print(f"{size_text(parcel.size)} in {len(parcel.files)} files for {place}; nothing was sent")
+        return
+    with Reporter(quiet=quiet) as reporter:
+        commit = send(parcel, is_private=private, note=reporter.note)
+    if as_json:
+        print_json({**parcel.to_json(), "commit": commit, "page": page_of(place)})
+        return
+    print(f"{size_text(parcel.size)} in {len(parcel.files)} files: {page_of(place)}, commit {commit}")
+    print(f"Others get it with: ecsuite pull hf:{place.repository}@{commit}")
+
+
+def _table(parcel: "Parcel") -> Table:
+    """A row a file."""
+    rows = [row_of(each.name, each.size, text(f"{each.sha256[:16]}…")) for each in parcel.files]
+    return Table(columns=(name_column("file"), number_column("bytes"), Column("SHA-256")), rows=rows)

@@ -1,0 +1,1 @@
+"""Runs, corpora and records on the Hugging Face hub: pushed with a card and Croissant metadata, pulled verified."""

@@ -1,0 +1,251 @@
+"""`pull`: a folder from the Hugging Face hub, verified file by file before it is there; runs nothing of it.
+
+Files are downloaded into a hidden folder beside the one that is asked for, and stay there if the connection is lost, so
+that the same command goes on. Each is compared with the hub's list of that commit and with the checksums that were
+pushed; when all agree, the folder is renamed in one step.
+"""
+
+import hashlib
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ecsuite.files.disk_space import require_space
+from ecsuite.files.locks import Lock
+from ecsuite.hub.address import KIND, Address
+from ecsuite.hub.client import asking, hub
+from ecsuite.hub.contents import CARD, CROISSANT
+from ecsuite.hub.croissant import sums_in
+from ecsuite.hub.names import require_safe_names
+from ecsuite.hub.pushing import ATTRIBUTES
+from ecsuite.jobs.graph import no_progress
+from ecsuite.runtime.errors import ConfigError, DamagedError, shown
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+CACHE = ".cache"
+"""The library's own folder in one that it downloads into."""
+MOST_FILES = 100_000
+"""Most files of a repository that are pulled."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listed:
+    """A file in the hub's list of a commit."""
+
+    name: str
+    """Its path."""
+    size: int
+    """Bytes."""
+    git: str
+    """Git's SHA-1 of a small file; of a large one that of its pointer."""
+    sha256: str | None
+    """Of a large file."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pulled:
+    """What was pulled."""
+
+    address: Address
+    """From where."""
+    commit: str
+    """The commit."""
+    folder: Path
+    """Where it is."""
+    files: tuple[str, ...]
+    """The names of its files."""
+
+    @property
+    def advice(self) -> str:
+        """The command that looks at it."""
+        records = ("config.yaml", "corpus.jsonl")
+        if any(name in self.files for name in records):
+            return f"ecsuite show {shlex.quote(str(self.folder))}"
+        if any(name.endswith(("sweep.json", "scores.json", "results.json", *records)) for name in self.files):
+            return f"ecsuite compare {shlex.quote(str(self.folder))}"
+        [file, *_] = sorted({*self.files} - {CARD, CROISSANT}) or [CARD]
+        return f"ecsuite score {shlex.quote(str(self.folder / file))}"
+
+    def to_json(self) -> dict[str, Any]:
+        """What was pulled, JSON-ready."""
+        return {
+            "address": str(self.address),
+            "commit": self.commit,
+            "folder": str(self.folder),
+            "files": list(self.files),
+        }
+
+
+def pull(
+    address: Address,
+    folder: Path,
+    *,
+    progress: Callable[[str, float, float], None] = no_progress,
+    note: Callable[[str], None] = lambda _: None,
+) -> Pulled:
+    """Download what `push` sent, verify it, and put it into a new folder.
+
+    Args:
+        address: Where it is.
+        folder: Where it goes; must not be there yet.
+        progress: Called with a label, the bytes that are done, and their number.
+        note: Called with messages to the user.
+
+    Raises:
+        ConfigError: If the folder is there, there is no such repository or revision, the login may not read it, the
+            connection fails, there is no room, a file has an unsafe name, or `push` did not write it.
+        DamagedError: If a file is missing, is one more, or differs from its checksum.
+    """
+    _require_new(folder)
+    api = hub()
+    with asking(address, "can't be pulled"):
+        commit = api.repo_info(address.repository, repo_type=KIND, revision=address.revision).sha
+        assert commit is not None
+        listed = _listed(api, address, commit)
+    where = f"{address} (commit {commit[:8]})"
+    require_safe_names(listed, where)
+    if CROISSANT not in listed:
+        raise ConfigError(f"{where}: has no {CROISSANT}: expected what `ecsuite push` wrote")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = folder.parent / f".{folder.name}.{commit[:12]}.part"
+    with _alone(part, note):
+        part.mkdir(exist_ok=True)
+        require_space(_missing(part, listed), part, "for what is downloaded")
+        try:
+            sums = _pull_files(address, commit, listed, part, where, progress)
+        except DamagedError:
+            shutil.rmtree(part)
+            raise
+        except BaseException:
+            if any(each.is_file() for each in part.iterdir()):
+                note(f"{address}: what was downloaded is kept in {part}: the same command goes on from there")
+            else:
+                shutil.rmtree(part)
+            raise
+        shutil.rmtree(part / CACHE, ignore_errors=True)
+        _require_new(folder)
+        part.rename(folder)
+    return Pulled(address=address, commit=commit, folder=folder, files=tuple(sorted({*sums, CROISSANT})))
+
+
+def _require_new(folder: Path) -> None:
+    if folder.exists() or folder.is_symlink():
+        raise ConfigError(f"{folder}: is there already: choose another folder, or move it away")
+
+
+@contextmanager
+def _alone(part: Path, note: Callable[[str], None]) -> Iterator[None]:
+    """Keep other processes from the same download meanwhile."""
+    lock = Lock(part.with_suffix(".lock"), note)
+    if not lock.acquire():
+        note(f"{part}: {lock.holder}, is downloading into it: waiting for its end")
+        lock.acquire(waits=True)
+    try:
+        yield
+    finally:
+        lock.release(removes=True)
+
+
+def _listed(api: "HfApi", address: Address, commit: str) -> dict[str, Listed]:
+    """The files of a commit by name, without the hub's own."""
+    from huggingface_hub.hf_api import RepoFile
+
+    found: dict[str, Listed] = {}
+    for entry in api.list_repo_tree(address.repository, recursive=True, repo_type=KIND, revision=commit):
+        if not isinstance(entry, RepoFile) or entry.path == ATTRIBUTES:
+            continue
+        sha256 = entry.lfs.sha256 if entry.lfs is not None else None
+        if entry.path in found:
+            raise ConfigError(f"{address}: lists {shown(entry.path)} twice: nothing of it was taken")
+        found[entry.path] = Listed(name=entry.path, size=entry.size, git=entry.blob_id, sha256=sha256)
+        if len(found) > MOST_FILES:
+            raise ConfigError(f"{address}: has more than {MOST_FILES:,} files: nothing of it was taken")
+    return found
+
+
+def _missing(part: Path, listed: Mapping[str, Listed]) -> int:
+    """Bytes that are not there yet."""
+    return sum(each.size for each in listed.values() if not (part / each.name).is_file())
+
+
+def _pull_files(
+    address: Address,
+    commit: str,
+    listed: Mapping[str, Listed],
+    part: Path,
+    where: str,
+    progress: Callable[[str, float, float], None],
+) -> dict[str, str]:
+    """Download and verify all files; returns their checksums.
+
+    Raises:
+        DamagedError: If what is on the hub is not what was pushed.
+    """
+    _fetch(address, commit, listed[CROISSANT], part)
+    sums = sums_in((part / CROISSANT).read_bytes(), where)
+    expected = {*sums, CROISSANT}
+    for names, what in ((expected - {*listed}, "is missing"), ({*listed} - expected, "was added")):
+        if names:
+            raise DamagedError(
+                f"{where}: {shown(min(names))} {what} since it was pushed: nothing of it was taken"
+            )
+    done, total = 0, sum(each.size for each in listed.values())
+    for name in sorted(sums):
+        progress(name, done, total)
+        sha256 = _fetch(address, commit, listed[name], part)
+        if sha256 != sums[name]:
+            raise DamagedError(
+                f"{where}: {name} is not what was pushed: its SHA-256 is {sha256[:12]}…, and {CROISSANT} has "
+                f"{sums[name][:12]}…: nothing of it was taken"
+            )
+        done += listed[name].size
+    progress("verified", total, total)
+    return sums
+
+
+def _fetch(address: Address, commit: str, entry: Listed, part: Path) -> str:
+    """Download a file, unless it is there, and compare it with the hub's list; returns its SHA-256.
+
+    Raises:
+        ConfigError: If it can't be downloaded, or other bytes came than the hub lists; these are removed.
+    """
+    from huggingface_hub import hf_hub_download
+
+    file = part / entry.name
+    for is_again in (False, True):
+        with asking(address, f"can't be pulled ({entry.name})"):
+            hf_hub_download(
+                address.repository,
+                entry.name,
+                repo_type=KIND,
+                revision=commit,
+                local_dir=part,
+                library_name="ecsuite",
+                force_download=is_again,
+            )
+        if file.is_symlink() or not file.resolve().is_relative_to(part.resolve()):
+            raise ConfigError(f"{address}: {entry.name} would lie outside of {part}: nothing of it was taken")
+        sha256, git, size = _sums(file)
+        if size == entry.size and (sha256 == entry.sha256 if entry.sha256 else git == entry.git):
+            return sha256
+    file.unlink()
+    raise ConfigError(
+        f"{address}: {entry.name} came damaged twice: expected the bytes that the hub lists: run the same command again"
+    )
+
+
+def _sums(file: Path) -> tuple[str, str, int]:
+    """SHA-256, git's SHA-1 and size of a file."""
+    size = file.stat().st_size
+    sha256, git = hashlib.sha256(), hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    with file.open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            sha256.update(piece)
+            git.update(piece)
+    return sha256.hexdigest(), git.hexdigest(), size

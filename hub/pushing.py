@@ -1,0 +1,169 @@
+"""`push`: a run, a corpus or records to the Hugging Face hub, with a card, Croissant metadata and checksums."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ecsuite.hub.address import KIND, Address
+from ecsuite.hub.card import TAGS, card, citation
+from ecsuite.hub.client import asking, hub, require_login
+from ecsuite.hub.contents import CARD, CROISSANT, Content, contents_of
+from ecsuite.hub.croissant import Described, croissant
+from ecsuite.hub.licences import Licence
+from ecsuite.hub.statements import DESCRIPTION, responsible, statements_of
+from ecsuite.hub.summary import summary_of
+from ecsuite.runtime.errors import ConfigError
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+MAIN = "main"
+"""The branch that a repository begins with."""
+ATTRIBUTES = ".gitattributes"
+"""The hub's own file in every repository."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parcel:
+    """What is to be pushed, complete: nothing was sent yet."""
+
+    address: Address
+    """Where it goes."""
+    files: tuple[Content, ...]
+    """All files, the card and the metadata last."""
+    left_out: dict[str, str]
+    """By the name of a file or folder, why it stays here."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return sum(file.size for file in self.files)
+
+    def to_json(self) -> dict[str, Any]:
+        """The parcel, JSON-ready."""
+        files = [{"name": each.name, "bytes": each.size, "sha256": each.sha256} for each in self.files]
+        return {"address": str(self.address), "files": files, "left_out": self.left_out, "bytes": self.size}
+
+
+def pack(
+    source: Path, address: Address, *, licence: Licence, statements: dict[str, str], with_agents: bool = True
+) -> Parcel:
+    """Read a source, check it, and write its card and metadata; sends nothing.
+
+    Args:
+        source: A run, a corpus (a folder or a file), the folder of a sweep or a collection, or a file of scores.
+        address: Where it goes.
+        licence: Its terms.
+        statements: What whoever pushes it says of it, see `read_statements`.
+        with_agents: Whether the weights of trained agents go along.
+
+    Raises:
+        ConfigError: If there is nothing at `source` that can be pushed, or a file has what should stay here.
+        DamagedError: If a file is not as its checksum says.
+    """
+    if not source.exists():
+        raise ConfigError(f"{source}: no such file or folder")
+    contents = contents_of(source, with_agents=with_agents)
+    summary = summary_of(source, contents)
+    said = statements_of(summary, statements)
+    description = statements.get(DESCRIPTION, f"{summary.what}.")
+    page = _of_bytes(CARD, source, card(address, summary, contents, licence, description, said))
+    described = Described(
+        name=address.name,
+        owner=address.owner,
+        url=page_of(address),
+        description=description,
+        licence=licence.url,
+        keywords=TAGS,
+        cite_as=citation(summary),
+        published=f"{datetime.now(UTC):%Y-%m-%d}",
+        responsible=responsible(summary, said),
+    )
+    listed = (*contents.files, page)
+    metadata = _of_bytes(CROISSANT, source, croissant(described, listed))
+    return Parcel(address=address, files=(*listed, metadata), left_out=dict(contents.left_out))
+
+
+def _of_bytes(name: str, source: Path, data: bytes) -> Content:
+    return Content(name=name, file=source, data=data, size=len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
+def send(parcel: Parcel, *, is_private: bool = False, note: Callable[[str], None] = lambda _: None) -> str:
+    """Make the repository if it is not there, and commit the files; those of an earlier push are replaced.
+
+    Args:
+        parcel: See `pack`.
+        is_private: Whether a new repository is private.
+        note: Called with messages to the user.
+
+    Returns:
+        The commit.
+
+    Raises:
+        ConfigError: If there is no login, the hub refuses it or can't be reached, the repository has files that no
+            push of ecsuite wrote, or a file was changed meanwhile.
+    """
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+    address = parcel.address
+    api = hub()
+    require_login()
+    branch = address.revision or MAIN
+    with asking(address, "can't be pushed to"):
+        api.create_repo(address.repository, repo_type=KIND, private=is_private or None, exist_ok=True)
+        if branch != MAIN:
+            api.create_branch(address.repository, branch=branch, repo_type=KIND, exist_ok=True)
+        parent, old = _before(api, address, branch)
+        operations: list[Any] = [
+            CommitOperationDelete(path_in_repo=name) for name in sorted(old - {f.name for f in parcel.files})
+        ]
+        operations += [
+            CommitOperationAdd(
+                path_in_repo=each.name, path_or_fileobj=each.file if each.data is None else each.data
+            )
+            for each in parcel.files
+        ]
+        note(f"{address}: sending {len(parcel.files)} files")
+        commit = api.create_commit(
+            address.repository,
+            operations,
+            commit_message=f"{'Replace' if old else 'Add'} {address.name}, by ecsuite push",
+            repo_type=KIND,
+            revision=branch,
+            parent_commit=parent,
+        )
+    changed = [each for each in parcel.files if each.data is None and not each.is_as_it_was]
+    if changed:
+        raise ConfigError(f"{changed[0].file}: was written to while it was sent: push it again")
+    return commit.oid
+
+
+def _before(api: "HfApi", address: Address, branch: str) -> tuple[str, set[str]]:
+    """The newest commit of a repository, and its files but the hub's own.
+
+    Raises:
+        ConfigError: If it has files of others.
+    """
+    from huggingface_hub.hf_api import RepoFile
+
+    commit = api.repo_info(address.repository, repo_type=KIND, revision=branch).sha
+    assert commit is not None
+    paths = [
+        each.path
+        for each in api.list_repo_tree(address.repository, recursive=True, repo_type=KIND, revision=commit)
+        if isinstance(each, RepoFile)
+    ]
+    old = {*paths} - {ATTRIBUTES}
+    if old and CROISSANT not in old:
+        raise ConfigError(
+            f"{address}: has files that `ecsuite push` did not write, such as {min(old)}: choose another name"
+        )
+    return commit, old
+
+
+def page_of(address: Address) -> str:
+    """The page of a repository."""
+    return f"{hub().endpoint}/datasets/{address.repository}"
