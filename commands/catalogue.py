@@ -10,7 +10,6 @@ TRAIN = "Train"
 LANGUAGES = "Languages"
 MEASURE = "Measure"
 COMPARE = "Compare and report"
-SHARE = "Share"
 REPRODUCE = "Reproduce"
 DATA = "Data"
 OWN = "Your own parts"
@@ -187,19 +186,6 @@ COMMANDS = {
         "Take files of a run that you edited as they are.",
         ("runs/disc_small", "runs/*"),
     ),
-    "push": Entry(
-        SHARE,
-        "Send a run, a corpus or records to the Hugging Face hub, with a card.",
-        (
-            "runs/disc_small hf:OWNER/NAME --license cc-by-4.0 --plan",
-            "runs/study hf:OWNER/NAME --license cc-by-4.0 --no-agents",
-        ),
-    ),
-    "pull": Entry(
-        SHARE,
-        "Get what was pushed, with every file verified.",
-        ("hf:OWNER/NAME", "hf:OWNER/NAME@1a2b3c4d other"),
-    ),
     "cbm": Entry(
         REPRODUCE,
         "The games and tables of the CBM paper, beside the published figures.",
@@ -265,6 +251,19 @@ COMMANDS = {
         "Write a file of feature vectors from your images, or synthetic ones.",
         ("birds.npz --images photos && ecsuite train-game mu_cub --features birds.npz", "synthetic.npz"),
         place="features:features",
+    ),
+    "push": Entry(
+        DATA,
+        "Send a run, a corpus or records to the Hugging Face hub, with a card.",
+        (
+            "runs/disc_small hf:OWNER/NAME --license cc-by-4.0 --plan",
+            "runs/study hf:OWNER/NAME --license cc-by-4.0 --no-agents",
+        ),
+    ),
+    "pull": Entry(
+        DATA,
+        "Get what was pushed, with every file verified.",
+        ("hf:OWNER/NAME", "hf:OWNER/NAME@1a2b3c4d other"),
     ),
     "list": Entry(
         OWN,

@@ -108,7 +108,9 @@ def _meaning(error: BaseException | None, address: "Address") -> str | None:
     module = type(error).__module__.partition(".")[0]
     if isinstance(error, OSError) or module in ("huggingface_hub", "httpx", "httpx2", "requests", "hf_xet"):
         return f"the connection to the hub failed ({type(error).__name__}): {AGAIN}"
-    if isinstance(error, RuntimeError | ValueError):  # how the library tells faults of uploads
+    if isinstance(
+        error, RuntimeError | ValueError | LookupError | TypeError
+    ):  # of faults in uploads and answers
         return f"the hub's answer was not understood ({type(error).__name__}): {AGAIN}"
     return None
 

@@ -118,7 +118,7 @@ def pull(
         part.mkdir(exist_ok=True)
         require_space(_missing(part, listed), part, "for what is downloaded")
         try:
-            sums = _pull_files(address, commit, listed, part, where, progress)
+            sums = _pull_files(api, address, commit, listed, part, where, progress)
         except DamagedError:
             shutil.rmtree(part)
             raise
@@ -175,6 +175,7 @@ def _missing(part: Path, listed: Mapping[str, Listed]) -> int:
 
 
 def _pull_files(
+    api: "HfApi",
     address: Address,
     commit: str,
     listed: Mapping[str, Listed],
@@ -187,7 +188,7 @@ def _pull_files(
     Raises:
         DamagedError: If what is on the hub is not what was pushed.
     """
-    _fetch(address, commit, listed[CROISSANT], part)
+    _fetch(api, address, commit, listed[CROISSANT], part)
     sums = sums_in((part / CROISSANT).read_bytes(), where)
     expected = {*sums, CROISSANT}
     for names, what in ((expected - {*listed}, "is missing"), ({*listed} - expected, "was added")):
@@ -198,7 +199,7 @@ def _pull_files(
     done, total = 0, sum(each.size for each in listed.values())
     for name in sorted(sums):
         progress(name, done, total)
-        sha256 = _fetch(address, commit, listed[name], part)
+        sha256 = _fetch(api, address, commit, listed[name], part)
         if sha256 != sums[name]:
             raise DamagedError(
                 f"{where}: {name} is not what was pushed: its SHA-256 is {sha256[:12]}…, and {CROISSANT} has "
@@ -209,24 +210,21 @@ def _pull_files(
     return sums
 
 
-def _fetch(address: Address, commit: str, entry: Listed, part: Path) -> str:
+def _fetch(api: "HfApi", address: Address, commit: str, entry: Listed, part: Path) -> str:
     """Download a file, unless it is there, and compare it with the hub's list; returns its SHA-256.
 
     Raises:
         ConfigError: If it can't be downloaded, or other bytes came than the hub lists; these are removed.
     """
-    from huggingface_hub import hf_hub_download
-
     file = part / entry.name
     for is_again in (False, True):
         with asking(address, f"can't be pulled ({entry.name})"):
-            hf_hub_download(
+            api.hf_hub_download(
                 address.repository,
                 entry.name,
                 repo_type=KIND,
                 revision=commit,
                 local_dir=part,
-                library_name="ecsuite",
                 force_download=is_again,
             )
         if file.is_symlink() or not file.resolve().is_relative_to(part.resolve()):

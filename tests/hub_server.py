@@ -18,7 +18,13 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 TOKEN = "hf_atokenoftests"
+READER = "hf_areadingtoken"
+"""A token that may read and not write."""
 USER = "someone"
+LICENCE = ("--license", "cc-by-4.0")
+"""Arguments of a push."""
+SMALL = Path(__file__).parent / "fixtures" / "small"
+"""Runs and corpora that tests push."""
 PAGE_SIZE = 5
 """Entries in a page of a list of files; the next page is in the header `Link`."""
 _KINDS = {"models": "model", "datasets": "dataset", "spaces": "space"}
@@ -29,15 +35,17 @@ class Repository:
     """Commits from the first to the last; each is all of its files."""
 
     commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    branches: dict[str, str] = field(default_factory=dict)
     is_private: bool = False
 
     @property
     def head(self) -> str:
-        return list(self.commits)[-1]
+        return self.branches["main"]
 
-    def add(self, files: Mapping[str, bytes], sha: str | None = None) -> str:
+    def add(self, files: Mapping[str, bytes], sha: str | None = None, branch: str = "main") -> str:
         sha = sha or hashlib.sha1(repr((len(self.commits), sorted(files.items()))).encode()).hexdigest()
         self.commits[sha] = dict(sorted(files.items()))
+        self.branches[branch] = sha
         return sha
 
 
@@ -119,6 +127,8 @@ def use_hub(monkeypatch, server: HubServer, home: Path, token: str | None = None
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "ENDPOINT", server.url)
+    template = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
@@ -202,11 +212,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def is_known(self) -> bool:
-        return self.headers.get("Authorization") == f"Bearer {TOKEN}"
+        return self.headers.get("Authorization") in (f"Bearer {TOKEN}", f"Bearer {READER}")
 
     def require_token(self):
         if not self.is_known:
             raise _Refused(401, "", "Invalid username or password.")
+        if self.headers["Authorization"] == f"Bearer {READER}" and self.command == "POST":
+            raise _Refused(403, "", "Forbidden: you must use a write token to write")
 
     def repository(self, kinds: str, name: str) -> Repository:
         found = self.server.repositories.get((_KINDS[kinds], name))
@@ -216,7 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def commit(self, kinds: str, name: str, revision: str) -> tuple[str, dict[str, bytes]]:
         repository = self.repository(kinds, name)
-        revision = repository.head if revision == "main" and repository.commits else revision
+        revision = repository.branches.get(revision, revision)
         if revision not in repository.commits:
             raise _Refused(404, "RevisionNotFound", f"Invalid rev id: {revision}")
         return revision, repository.commits[revision]
@@ -281,13 +293,23 @@ class _Handler(BaseHTTPRequestHandler):
         self.require_token()
         asked = json.loads(body)
         kind, name = asked.get("type") or "model", f"{asked.get('organization') or USER}/{asked['name']}"
+        prefix = "" if kind == "model" else f"{kind}s/"
+        answer = {"url": f"{self.server.url}/{prefix}{name}", "id": name, "name": name}
         if (kind, name) in self.server.repositories:
-            raise _Refused(409, "", "You already created this repository")
+            self.send_json({**answer, "error": "You already created this repository"}, status=409)
+            return
         is_private = asked.get("private") or asked.get("visibility") == "private"
         self.server.repositories[kind, name] = repository = Repository(is_private=bool(is_private))
         repository.add({".gitattributes": b""})
-        prefix = "" if kind == "model" else f"{kind}s/"
-        self.send_json({"url": f"{self.server.url}/{prefix}{name}", "id": name, "name": name})
+        self.send_json(answer)
+
+    def add_branch(self, kinds: str, name: str, branch: str, body: bytes):
+        self.require_token()
+        repository = self.repository(kinds, name)
+        if branch in repository.branches:
+            raise _Refused(409, "", "Reference already exists")
+        repository.branches[branch] = repository.head
+        self.send_json({})
 
     def validate_yaml(self, body: bytes):
         self.send_json({"errors": [], "warnings": []})
@@ -337,7 +359,9 @@ class _Handler(BaseHTTPRequestHandler):
             elif key == "deletedFolder":
                 below = f"{value['path'].rstrip('/')}/"
                 files = {path: content for path, content in files.items() if not path.startswith(below)}
-        sha = self.repository(kinds, name).add(files)
+        if any(path in self.server.faults for path in files):
+            raise _Refused(503, "", "told to fail")
+        sha = self.repository(kinds, name).add(files, branch=revision)
         self.send_json({"commitUrl": f"{self.server.url}/{name}/commit/{sha}", "commitOid": sha})
 
 
@@ -348,6 +372,7 @@ _ROUTES = [
     (r"(?:GET|HEAD) /(datasets/|spaces/)?([^/]+/[^/]+)/resolve/([^/]+)/(.+)", _Handler.resolve),
     (r"GET /api/whoami-v2", _Handler.whoami),
     (r"POST /api/repos/create", _Handler.create),
+    (rf"POST {_API}/branch/(.+)", _Handler.add_branch),
     (r"POST /api/validate-yaml", _Handler.validate_yaml),
     (rf"POST {_API}/preupload/([^/]+)", _Handler.preupload),
     (r"POST /(datasets/|spaces/)?([^/]+/[^/]+)\.git/info/lfs/objects/batch", _Handler.batch),

@@ -98,10 +98,10 @@ FLOORS = [
     "eval.reports",
     "eval.studies",
     "eval.run_metrics",
-    "downloads hub",
+    "downloads",
     "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
     "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme people",
-    "testing",
+    "hub testing",
     "commands",
     "api cli",
     "__main__",

@@ -1,0 +1,168 @@
+"""A run, a corpus, a file and a sweep go to the hub and come back; what is there is read like what never left."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from hub_server import LICENCE, READER, SMALL, TOKEN
+
+import ecsuite as ec
+
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # within huggingface_hub
+
+
+def test_a_run_comes_back_with_the_same_bytes_and_is_read_at_once(ecsuite, hub, run):
+    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
+    assert code == 0 and err == "hf:someone/run: sending 9 files\n"
+    commit = hub.repositories["dataset", "someone/run"].head
+    assert f"{hub.url}/datasets/someone/run, commit {commit}" in out
+    code, out, err = ecsuite("pull", f"hf:someone/run@{commit}", "got")
+    assert code == 0 and "9 files verified in got" in out and "Next: ecsuite show got" in out
+    for file in run.iterdir():
+        assert Path("got", file.name).read_bytes() == file.read_bytes()
+    assert sorted(file.name for file in Path().iterdir()) == ["got", "run"]
+    for command in ("score got --metrics topsim", "show got", "compare got run", "evaluate got --json"):
+        code, out, err = ecsuite(*command.split())
+        assert code == 0 and out, err
+
+
+def test_nothing_is_sent_by_a_plan_or_without_a_licence(ecsuite, hub, run):
+    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE, "--plan")
+    assert (code, err) == (0, "") and "nothing was sent" in out and "croissant.json" in out
+    planned = json.loads(ecsuite("push", run, "hf:someone/run", *LICENCE, "--plan", "--json")[1])
+    assert planned["bytes"] == sum(each["bytes"] for each in planned["files"])
+    for licence in ((), ("--license", "nonsense")):
+        code, out, err = ecsuite("push", run, "hf:someone/run", *licence)
+        assert (code, out, err.count("\n")) == (2, "", 1) and "cc-by-" in err
+    assert hub.asked == []
+
+
+def test_the_card_says_what_was_trained_and_what_came_out(pushed):
+    text = pushed["README.md"].decode()
+    _, front, page = text.split("---\n", 2)
+    front = yaml.safe_load(front)
+    assert front["license"] == "cc-by-4.0" and front["language_creators"] == ["machine-generated"]
+    assert {"language-creation", "croissant"} <= set(front["tags"])
+    scores = json.loads(Path("run/scores.json").read_text())["scores"]
+    for words in ("| game | game |", "| seeds | 1 |", "@software{ecsuite,", "## Scores", "adam: lr"):
+        assert words in page
+    for score in scores:
+        assert score["signature"].replace("|", "\\|") in page
+
+
+@pytest.mark.filterwarnings("ignore")  # of mlcroissant, which also leaves files open
+def test_croissant_is_valid_and_its_records_can_be_read(pushed):
+    mlcroissant = pytest.importorskip("mlcroissant")
+    folder = Path("there")
+    folder.mkdir()
+    for name, content in pushed.items():
+        (folder / name).write_bytes(content)
+    dataset = mlcroissant.Dataset(jsonld=folder / "croissant.json")
+    issues = dataset.metadata.ctx.issues
+    assert (issues.errors, issues.warnings) == (set(), set())
+    assert dataset.metadata.personal_sensitive_information and dataset.metadata.data_biases
+    first = next(iter(dataset.records("corpus")))
+    assert (
+        first["corpus/message"] + b"\n" == Path("run/corpus.jsonl").read_bytes().splitlines(keepends=True)[0]
+    )
+    listed = {each.id for each in dataset.metadata.file_objects}
+    assert listed == {*pushed} - {"croissant.json", ".gitattributes"}
+
+
+def test_a_corpus_in_a_file_and_that_of_a_grammar(ecsuite, hub, small_files):
+    Path("mine.csv").write_text("message,colour\n1 2,red\n2 1,blue\n1 1,red\n")
+    Path("about.yaml").write_text("description: Two colours.\npersonal_information: All agreed.\n")
+    code, _, err = ecsuite("push", "mine.csv", "hf:lab/mine", "--license", "mit", "--about", "about.yaml")
+    assert code == 0, err
+    files = hub.files("lab/mine")
+    assert (
+        b"Two colours. Made with" in files["README.md"]
+        and b"- **Personal information**: All agreed." in files["README.md"]
+    )
+    assert json.loads(files["croissant.json"])["rai:personalSensitiveInformation"] == ["All agreed."]
+    code, out, _ = ecsuite("pull", "hf:lab/mine")
+    assert code == 0 and "Next: ecsuite score mine/mine.csv" in out
+    assert (
+        ecsuite("push", "perm", "hf:lab/perm", "--license", "https://example.org/terms", "--private")[0] == 0
+    )
+    assert hub.repositories["dataset", "lab/perm"].is_private
+    card = hub.files("lab/perm")["README.md"].decode()
+    assert "license: other" in card and "| grammar | perm |" in card and "machine-generated" in card
+
+
+def test_a_sweep_has_means_and_its_failed_seeds(ecsuite, hub, tmp_path):
+    shutil.copytree(SMALL / "finished", tmp_path / "sweep" / "runs" / "one")
+    (tmp_path / "sweep" / "jobs").mkdir()
+    (tmp_path / "sweep" / "jobs" / "kept.json").write_text("{}")
+    run = {
+        "settings": {"channel.max_len": 3},
+        "training": {"stopped": "epochs", "measures": {"accuracy": 0.5}},
+        "scores": [],
+    }
+    runs = [
+        run | {"seed": 1, "folder": str(tmp_path / "sweep/runs/one")},
+        run | {"seed": 2, "folder": "sweep/runs/two", "failure": "no memory"},
+    ]
+    (tmp_path / "sweep" / "sweep.json").write_text(
+        json.dumps({"format": 1, "name": "study", "metrics": [], "runs": runs})
+    )
+    sent = ec.push("sweep", "hf:lab/study", license="cc0-1.0", agents=False, note=lambda _: None)
+    assert sent["left_out"].keys() == {"jobs/", "runs/one/checkpoint-000000016.safetensors"}
+    files = hub.files("lab/study")
+    assert json.loads(files["sweep.json"])["runs"][0]["folder"] == "sweep/runs/one"
+    assert (
+        b"1 of 2 runs ended as their settings say" in files["README.md"]
+        and b"no memory" in files["README.md"]
+    )
+    folder = ec.pull("hf:lab/study", progress=lambda *_: None, note=lambda _: None)
+    assert ecsuite("compare", "table", folder)[0] == 0
+
+
+def test_a_second_push_replaces_the_first_and_a_branch_stands_beside(ecsuite, hub, pushed, run):
+    (run / "scores.json").unlink()
+    first = hub.repositories["dataset", "someone/run"].head
+    assert ecsuite("push", run, "hf:someone/run@other", *LICENCE)[0] == 0
+    assert hub.repositories["dataset", "someone/run"].head == first
+    assert ecsuite("push", run, "hf:someone/run", *LICENCE)[0] == 0
+    assert "scores.json" not in hub.files("someone/run")
+    for revision, has_scores in ((f"@{first}", True), ("", False), ("@other", False)):
+        assert ecsuite("pull", f"hf:someone/run{revision}", f"got{revision[1:]}")[0] == 0
+        assert Path(f"got{revision[1:]}", "scores.json").exists() == has_scores
+
+
+def test_files_of_others_are_not_overwritten(ecsuite, hub, run):
+    hub.add("someone/run", {"data.csv": b"1"})
+    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
+    assert (code, out, err.count("\n")) == (2, "", 1) and "data.csv: choose another name" in err
+    assert hub.files("someone/run") == {"data.csv": b"1"}
+
+
+def test_who_may_not_is_told_in_a_line(ecsuite, hub, run, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", READER)
+    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
+    assert (code, out, err.count("\n")) == (2, "", 1) and "does not allow that to this login" in err
+    monkeypatch.setenv("HF_TOKEN", "hf_ofnobody")
+    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
+    assert (code, out, err.count("\n")) == (2, "", 1) and "hf auth login" in err and "ofnobody" not in err
+    monkeypatch.delenv("HF_TOKEN")
+    asked = len(hub.asked)
+    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
+    assert (code, out, err) == (
+        2,
+        "",
+        "no login on the Hugging Face hub: log in with `hf auth login`, or set HF_TOKEN\n",
+    )
+    assert len(hub.asked) == asked
+
+
+def test_the_token_is_in_no_file_and_no_output(ecsuite, hub, run, tmp_path):
+    outputs = [ecsuite("push", run, "hf:someone/run", *LICENCE), ecsuite("pull", "hf:someone/run", "got")]
+    hub.is_down = True
+    outputs += [ecsuite("push", run, "hf:someone/run", *LICENCE), ecsuite("pull", "hf:someone/run", "other")]
+    assert [code for code, _, _ in outputs] == [0, 0, 2, 2]
+    assert TOKEN not in repr(outputs)
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or TOKEN.encode() not in file.read_bytes()
+    assert TOKEN.encode() not in b"".join(hub.files("someone/run").values())
