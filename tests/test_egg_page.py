@@ -39,11 +39,7 @@ simple_autoenc summation template""".split()
 """The folders of egg/zoo of May 2025."""
 ZOO_ROWS = [
     row.strip("|").split("|")
-    for row in (DOCS / "zoo_egg.md")
-    .read_text()
-    .partition("## The folders of `egg.zoo`")[2]
-    .split("\n## ")[0]
-    .splitlines()
+    for row in PAGE.read_text().partition("## The folders of `egg.zoo`")[2].split("\n## ")[0].splitlines()
     if row.startswith("| `")
 ]
 ZOO_GAMES = [
