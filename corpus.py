@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.runtime.errors import CorpusError
-from ecsuite.runtime.printable import printable
+from ecsuite.runtime.printable import preformatted, printable
 
 SPEAKER = "speaker"
 """The column of a corpus that says who spoke."""
@@ -275,7 +274,7 @@ class Corpus:
 
     def _repr_html_(self) -> str:
         """The same in a notebook."""
-        return f"<pre>{escape(repr(self))}</pre>"
+        return preformatted(repr(self))
 
     def _named(self, row: NDArray[np.int32], symbols: NDArray[np.int32]) -> list[str]:
         """The symbols of a row as texts."""

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,7 @@ from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import World
 from ecsuite.runtime.devices import choose_device, unrounded_products
 from ecsuite.runtime.errors import ConfigError, DamagedError
+from ecsuite.runtime.printable import preformatted
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,7 +58,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """The same in a notebook."""
-        return f"<pre>{escape(repr(self))}</pre>"
+        return preformatted(repr(self))
 
     @cached_property
     def corpus(self) -> Corpus:

@@ -1,6 +1,7 @@
 """Texts of users, such as symbols and names of files, made safe to print: they can't steer a terminal or a browser."""
 
 import unicodedata
+from html import escape
 
 STEERING = ("Cc", "Cs", "Co", "Cn", "Zl", "Zp")
 """Categories of characters that are shown by their numbers: controls, halves of pairs, none, ends of lines."""
@@ -24,3 +25,8 @@ def printable(text: object) -> str:
 def _is_safe(character: str) -> bool:
     category = unicodedata.category(character)
     return category not in STEERING and (category != "Cf" or character in JOINERS)
+
+
+def preformatted(text: str) -> str:
+    """A text in a notebook, with its columns under each other whatever the style of the notebook."""
+    return f'<pre style="font-family: monospace; line-height: 1.3">{escape(text)}</pre>'

@@ -1,7 +1,8 @@
 """Metrics of a corpus with several speakers: each is scored alone, and a score is the mean over them."""
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,19 +35,23 @@ def by_speaker(metric: Metric) -> Metric:
     if any("speakers" in each.needs for each in traits_in(metric)):
         return metric
 
+    bounds = {each.name: each.bounds for each in traits_in(metric)}
+
     def scored(corpus: Corpus, options: Options) -> list[Score]:
         speakers = speakers_of(corpus)
         if len(speakers) < 2:
             return metric(corpus, options)
         each = [metric(corpus.where(SPEAKER, speaker), options) for speaker in speakers]
-        return [mean_score(speakers, scores) for scores in zip(*each, strict=True)]
+        return [mean_score(speakers, scores, bounds) for scores in zip(*each, strict=True)]
 
     vars(scored)["traits"] = traits_in(metric)
     return scored
 
 
-def mean_score(speakers: Sequence[Any], scores: Sequence[Score]) -> Score:
-    """One score of the scores of each speaker."""
+def mean_score(
+    speakers: Sequence[Any], scores: Sequence[Score], bounds: Mapping[str, tuple[float, float] | None]
+) -> Score:
+    """One score of the scores of each speaker; its interval ends where the score does, by name in `bounds`."""
     first = scores[0]
     values = [score.value for score in scores]
     defined = [score for score in scores if score.value is not None]
@@ -56,10 +61,11 @@ def mean_score(speakers: Sequence[Any], scores: Sequence[Score]) -> Score:
         return replace(first, signature=signature, chance=None, details=details)
     known = [float(score.value) for score in defined if score.value is not None]
     value, half_width = mean_and_half_width(known)
+    low, high = bounds.get(first.name.partition(",")[0]) or (-math.inf, math.inf)
     return replace(
         first,
         value=value,
-        ci95=None if half_width is None else (value - half_width, value + half_width),
+        ci95=None if half_width is None else (max(low, value - half_width), min(high, value + half_width)),
         chance=of_mean([score.chance for score in defined], known, standard_error(known), len(known) - 1),
         reason=None,
         signature=signature,

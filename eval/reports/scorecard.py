@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +34,7 @@ from ecsuite.eval.statistics.message_labels import message_labels_kept
 from ecsuite.files.format_numbers import with_format
 from ecsuite.parts.own_code import foreign_kinds
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import preformatted
 from ecsuite.tables.forms import Form
 from ecsuite.tables.table import Table, as_frame
 from ecsuite.tables.text import as_text
@@ -96,7 +96,7 @@ class Scorecard(Mapping[str, Score]):
 
     def _repr_html_(self) -> str:
         """The table in a notebook."""
-        return f"<pre>{escape(str(self))}</pre>"
+        return preformatted(str(self))
 
     def to_frame(self) -> Any:
         """A row a score, as a `pandas.DataFrame` with name, value, low and high (95 %), reason and signature.

@@ -52,3 +52,15 @@ def test_sizes_of_all_speakers_are_in_the_signature():
     equal = corpus.where("speaker", 2)
     halves = Corpus(equal.messages, meanings=equal.meanings, columns={"speaker": np.arange(300) % 2})
     assert "|n:150|" in scored("posdis", halves)[0].signature
+
+
+def test_the_interval_of_a_mean_ends_where_the_score_does():
+    """Of two speakers whose languages differ, Student's interval is several times as wide as the score's range."""
+    meanings = [(a, b) for a in range(4) for b in range(4)]
+    perfect, poor = [list(pair) for pair in meanings], [[a, 0] for a, _ in meanings]
+    corpus = Corpus(
+        [*perfect, *poor], meanings=np.array([*meanings, *meanings]), columns={"speaker": np.repeat([0, 1], 16)}
+    )
+    for name in ("topsim", "cbm"):
+        (score,) = scored(name, corpus)
+        assert score.ci95[1] == 1 and score.ci95[0] < score.value
