@@ -49,15 +49,6 @@ COMMANDS = {
             "paper/zoo_channel > mine.yaml && ecsuite sweep mine.yaml --plan",
         ),
     ),
-    "preview": Entry(
-        TRAIN,
-        "Look at rounds of a game before it is trained.",
-        (
-            "disc_small",
-            "shape_qt --plot sheet.png",
-            "thing_qt --set world.rule_length=2 --rounds 4",
-        ),
-    ),
     "evaluate": Entry(
         TRAIN,
         "Evaluate trained agents without training, also on other objects.",
@@ -93,8 +84,12 @@ COMMANDS = {
     ),
     "show": Entry(
         LANGUAGES,
-        "Look at a language: messages with their meanings, and the learning curve.",
-        ("runs/disc_small", "runs/disc_small --plot language.svg", "messages.jsonl"),
+        "Look at a language and its learning curve, or at rounds of a game.",
+        (
+            "runs/disc_small --plot language.svg",
+            "messages.jsonl",
+            "thing_qt --set world.rule_length=2 --rounds 4",
+        ),
     ),
     "convert": Entry(
         LANGUAGES,

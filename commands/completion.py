@@ -48,7 +48,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "convert": {"to": ("csv", "egg", "elcc", "hf")},
     "compare correlations": {"metric": ("chrf", "bleu")},
     "icy": {"role": ("sender", "receiver"), "precision": ("fp32", "bf16")},
-    "preview": {"split": ("train", "valid", "test", "seen")},
+    "show": {"rounds_from": ("train", "valid", "test", "seen")},
     "translate": {"setting": ("full", "frozen", "reduced")},
     "xtreme": {"backbone": ("decoder", "encoder")},
     "xtreme evaluate": {"languages": ("all", "available")},

@@ -1,4 +1,4 @@
-"""`ecsuite show`: look at a language."""
+"""`ecsuite show`: look at a language, or at rounds of a game."""
 
 import sys
 from pathlib import Path
@@ -6,30 +6,54 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import SET, As, Plot
-from ecsuite.commands.preview import ROUNDS, show_rounds
+from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options, roles_in
+from ecsuite.commands.options import As, Plot, Set
 from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 
+FLAGS = {"world.columns": "--column"}
+"""How users write a setting, for messages."""
+ROUNDS, SPLIT = 2, "train"
+"""Of a game, unless the user says others."""
+GAME = "Rounds of a game"
+
 
 @has_corpus_options()
 def show(
-    run: Annotated[str, typer.Argument(help="A run folder or a corpus; a game's name shows its rounds.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="A run folder or a corpus; or a game: its name, a YAML file, or with --rounds a table of objects.",
+            show_default=False,
+        ),
+    ],
     plot: Plot = None,
     form: As = Form.TEXT,
-    rounds: Annotated[int, typer.Option(help=ROUNDS, hidden=True)] = 2,
-    assign: Annotated[list[str] | None, typer.Option("--set", help=SET, hidden=True)] = None,
+    rounds: Annotated[
+        int | None, typer.Option(rich_help_panel=GAME, help=f"How many rounds; default {ROUNDS}.")
+    ] = None,
+    rounds_from: Annotated[
+        str | None,
+        typer.Option("--from", rich_help_panel=GAME, help=f"train, valid, test or seen; default {SPLIT}."),
+    ] = None,
+    assign: Set = None,
     *,
     read_with: CorpusOptions,
 ) -> None:
-    """Show a language: what is said of what, what the most used messages are about, and the learning curve."""
-    path = Path(run)
-    if path.suffix in (".yaml", ".yml") or not path.exists():
-        split = "train" if read_with.split == "auto" else read_with.split
-        show_rounds(run, plot, rounds, split, assign)
-        return
+    """Show a language, with the learning curve and what the most used messages are about; or rounds of a game."""
+    path = Path(what)
+    asks_for_rounds = any(each is not None for each in (rounds, rounds_from, assign))
+    if asks_for_rounds or path.suffix in (".yaml", ".yml") or not path.exists():
+        _show_rounds(
+            what, plot, ROUNDS if rounds is None else rounds, rounds_from or SPLIT, assign, read_with
+        )
+    else:
+        _show_language(path, plot, form, read_with)
+
+
+def _show_language(path: Path, plot: Path | None, form: Form, read_with: CorpusOptions) -> None:
+    """Print a language, and draw it."""
     if (path / "config.yaml").is_file() and not (path / "corpus.jsonl").is_file():
         raise ConfigError(
             f"{path}: no corpus yet: wait until the training ends, or continue it with `ecsuite train-game "
@@ -49,3 +73,32 @@ def show(
     if plot is not None:
         draw_language(language, title, lines, folder, plot)
         print(f"\nPicture: {plot}", file=sys.stdout if form is Form.TEXT else sys.stderr)
+
+
+def _show_rounds(
+    game: str,
+    plot: Path | None,
+    rounds: int,
+    split: str,
+    assign: list[str] | None,
+    read_with: CorpusOptions,
+) -> None:
+    """Print rounds of a game, and draw them; images are drawn into GAME.png if no other file is given."""
+    if plot is not None:
+        prepare_picture(plot)
+    from ecsuite.games.experiment import load_experiment
+
+    columns = roles_in(read_with.column) if read_with.column else None
+    experiment = load_experiment(game, assign or [], {"world.columns": columns}, flags_by_key=FLAGS)
+    from ecsuite.games.preview import make_preview  # torch is imported once the game is known to exist
+
+    preview = make_preview(experiment, num_rounds=rounds, split=split)
+    if plot is None and preview.has_images:
+        plot = Path(f"{experiment.name}.png")
+        prepare_picture(plot)
+    if plot is not None:
+        preview.draw(plot)
+    for line in preview.lines():
+        print(line)
+    if plot is not None:
+        print(f"\nPicture: {plot}")

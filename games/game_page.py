@@ -61,7 +61,7 @@ def _seen(experiment: Experiment) -> tuple[World | None, str, list[str]]:
         return None, f"Not known without its data: {error}.", []
     text = f"{objects_text(world)}. {_who_sees(world)}"
     if preview.has_images:
-        return world, f"{text} `ecsuite preview {experiment.name}` draws them.", []
+        return world, f"{text} `ecsuite show {experiment.name}` draws them.", []
     return world, text, preview.lines()[2:]
 
 

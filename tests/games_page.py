@@ -9,7 +9,7 @@ FILE = Path(__file__).parents[1] / "docs" / "reference" / "games.md"
 HEAD = """# Every game
 
 What is seen, said, asked and rewarded, and a round of training where it can be told in text. `ecsuite list game NAME`
-prints the same of one game, also of a YAML file of yours; `ecsuite preview NAME` shows more rounds, and draws images.
+prints the same of one game, also of a YAML file of yours; `ecsuite show NAME` shows more rounds, and draws images.
 The page is made from the source by `python tests/games_page.py`.
 """
 

@@ -81,16 +81,14 @@ def test_a_score_comes_with_pictures(ecsuite, tmp_path):
 
 
 def test_rounds_are_shown(ecsuite):
-    code, out, err = ecsuite(
-        "preview", "thing_qt", "--set", "world.rule_length=2", "--plot", "deep/sheet.svg"
-    )
+    code, out, err = ecsuite("show", "thing_qt", "--set", "world.rule_length=2", "--plot", "deep/sheet.svg")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[-1] == "Picture: deep/sheet.svg"
     assert lines[2].startswith("round 1: attribute") and lines[2].count(" and attribute") == 1
     assert Path("deep/sheet.svg").read_text().startswith("<?xml")
     small = [part for key in ("task.num_targets=2", "world.images_per_batch=9") for part in ("--set", key)]
-    code, out, err = ecsuite("preview", "shape_qt", *small)
+    code, out, err = ecsuite("show", "shape_qt", *small)
     assert (code, err) == (0, "") and out.endswith("\nPicture: shape_qt.png\n")
     assert Path("shape_qt.png").stat().st_size
 

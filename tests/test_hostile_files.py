@@ -69,7 +69,7 @@ COMMANDS = [
     "plot run --out curves.svg",
     "evaluate run",
     "show run",
-    "preview run",
+    "show run --rounds 2",
     "config run/config.yaml",
     "train-game run/config.yaml --out again",
     "train-game disc_tiny --out run",

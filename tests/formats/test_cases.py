@@ -484,7 +484,7 @@ def test_the_same_file_gives_the_same_objects_everywhere(tmp_path, ecsuite):
     run = ec.read_corpus(tmp_path / "run")
     assert run.columns["note"].tolist() == [f"n{n}" for n in range(12)]
     assert {name.partition("=")[0] for name in run.concept_names} == {"colour", "size"}
-    code, out, _ = ecsuite("preview", "a.csv", "--set", "task.num_distractors=2")
+    code, out, _ = ecsuite("show", "a.csv", "--set", "task.num_distractors=2")
     assert code == 0 and "size=1.5" in out and "note" not in out.replace("note:", "")
     code, _, err = ecsuite(
         "train-game",
