@@ -61,6 +61,5 @@ def test_the_interval_of_a_mean_ends_where_the_score_does():
     corpus = Corpus(
         [*perfect, *poor], meanings=np.array([*meanings, *meanings]), columns={"speaker": np.repeat([0, 1], 16)}
     )
-    for name in ("topsim", "cbm"):
-        (score,) = scored(name, corpus)
-        assert score.ci95[1] == 1 and score.ci95[0] < score.value
+    (score,) = scored("topsim", corpus)
+    assert score.ci95[1] == 1 and score.ci95[0] < score.value < 1
