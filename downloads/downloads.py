@@ -6,9 +6,7 @@ record is not downloaded again, so that an interrupted command resumes.
 
 import hashlib
 import json
-import logging
 import os
-import textwrap
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -19,16 +17,14 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from ecsuite.downloads.hugging_face import HUB, asking_hub, summary
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.locks import Lock
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, missing_extra
 
-HUB = "huggingface.co"
 SOURCES = "sources.json"
 """Name of the file that records the files of a folder."""
 ROWS_BETWEEN_REPORTS = 500
-MESSAGE_LENGTH = 240
-"""Maximum length of an error of the hub, which lists hundreds of configs if one is missing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -256,7 +252,7 @@ def _rows(source: Source) -> Generator[Mapping[str, Any], None, None]:
             except Exception as error:  # from the hub's client, its HTTP library or the file format
                 raise ConfigError(
                     f"{source.dataset} {source.config}: connection to {HUB} lost after {count:,} {source.unit}"
-                    f" ({_summary(error)}); run the same command again. {source.offline_advice}"
+                    f" ({summary(error)}); run the same command again. {source.offline_advice}"
                 ) from error
             count += 1
             yield row
@@ -270,42 +266,15 @@ def _load_dataset() -> Callable[..., Any]:
     try:
         from datasets import load_dataset
     except ImportError:
-        raise ConfigError(
-            "downloading needs the library `datasets` of Hugging Face: pip install 'ecsuite[data]'"
-        ) from None
+        raise missing_extra("downloading needs the library `datasets` of Hugging Face", "data") from None
     return load_dataset  # type: ignore[no-any-return]
 
 
 def _open(source: Source) -> Iterator[Mapping[str, Any]]:
     load_dataset = _load_dataset()
-    name = f"{source.dataset} {source.config}"
-    try:
-        with quiet("huggingface_hub"):
-            return iter(
-                load_dataset(
-                    source.dataset, source.config, revision=source.revision, split="train", streaming=True
-                )
+    with asking_hub(f"{source.dataset} {source.config}", source.offline_advice):
+        return iter(
+            load_dataset(
+                source.dataset, source.config, revision=source.revision, split="train", streaming=True
             )
-    except (ValueError, FileNotFoundError) as error:
-        raise ConfigError(f"{HUB} does not have {name}: {_summary(error)}") from error
-    except Exception as error:  # the type of a network error differs between versions of the library
-        raise ConfigError(
-            f"{name}: {HUB} cannot be reached ({_summary(error)}). {source.offline_advice}"
-        ) from error
-
-
-@contextmanager
-def quiet(name: str) -> Iterator[None]:
-    """Suppress the warnings of a library, whose retries end in one error with the same content."""
-    logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
-def _summary(error: Exception) -> str:
-    text = textwrap.shorten(str(error), MESSAGE_LENGTH, placeholder=" …")
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+        )

@@ -1,21 +1,18 @@
 """The Emergent Language Corpus Collection (ELCC; Boldt & Mortensen 2024, arXiv 2407.04158) from the Hugging Face hub.
 
 The files keep the layout of the collection: `systems/SYSTEM/data/VARIANT/corpus.jsonl` with `metadata.json`, and
-`systems/SYSTEM/` has `metadata.yml` and `system.json` about the system. The list of files is that of one revision of
-the data set, and is kept, so that a complete folder needs no network. Each file is compared with the checksum in the
-list: SHA-256 of large files, and of the others that of git (SHA-1 of a header and the content).
+`systems/SYSTEM/` has `metadata.yml` and `system.json` about the system. They are those of one revision, which
+`huggingface_hub` keeps in its cache, so that what is there needs no network. Each file is compared with the checksum
+by which the cache names it: SHA-256 of large files, and of the others that of git (SHA-1 of a header and the content).
 """
 
+import glob
 import hashlib
 import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from ecsuite.downloads import web
 from ecsuite.downloads.downloads import (
     SOURCES,
     add_records,
@@ -24,6 +21,7 @@ from ecsuite.downloads.downloads import (
     read_sources,
     require_recorded,
 )
+from ecsuite.downloads.hugging_face import asking_hub
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError, look_up
@@ -32,44 +30,19 @@ DATASET = "bboldt/elcc"
 REVISION = "2a6d02fc249a1f98520457b192d33e31d349cf3a"
 """The last commit that changed a corpus or its metadata."""
 PAGE = f"https://huggingface.co/datasets/{DATASET}"
-LISTING = f"https://huggingface.co/api/datasets/{DATASET}/tree/{REVISION}/systems?recursive=true"
-"""Address of the list of files."""
 FILES = f"{PAGE}/resolve/{REVISION}/"
 """What stands before the path of a file in its address."""
-KEPT_LISTING = "files.json"
-"""Name of the file with the list of files."""
 OFFLINE_ADVICE = (
     f"Without a network, copy `systems` of {PAGE} (commit {REVISION[:7]}) to this machine: `ecsuite score "
     "systems/*/data/*/corpus.jsonl`"
 )
 
-_NAME = r"(?!\.)[^/\\:]+"
-_WANTED = re.compile(
-    rf"systems/({_NAME})/(?:metadata\.yml|system\.json|data/{_NAME}/(?:corpus\.jsonl|metadata\.json))"
-)
-"""Path of a file of the collection; the group is the system."""
-
-
-class _Stored(msgspec.Struct):
-    """Where the content of a large file is."""
-
-    oid: str
-    """SHA-256 of the content, in hexadecimal."""
-
-
-class _Entry(msgspec.Struct):
-    """A line of the hub's list of files."""
-
-    type: str
-    """file or directory."""
-    path: str
-    """Path in the data set."""
-    oid: str = ""
-    """Checksum of git: for a large file, of its pointer."""
-    size: int = 0
-    """Bytes."""
-    lfs: _Stored | None = None
-    """Of a large file."""
+_ABOUT = "metadata.yml"
+"""The file that each system has."""
+_WANTED = (_ABOUT, "system.json", "data/*/corpus.jsonl", "data/*/metadata.json")
+"""Patterns of the files of a system."""
+_CHECKSUM = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
+_BYTES_AT_A_TIME = 1 << 20
 
 
 def prepare_elcc(
@@ -81,116 +54,129 @@ def prepare_elcc(
 ) -> list[str]:
     """Download the corpora of systems with their metadata.
 
-    Files that agree with `sources.json` in the folder are not downloaded again; an interrupted download is resumed.
+    Files that agree with `sources.json` in the folder are not taken again, and none is downloaded that is in the cache
+    of `huggingface_hub`; an interrupted download is resumed.
 
     Args:
         systems: Names such as rlupus; None: all.
         folder: Where the folder `systems` is written; created if missing.
-        progress: Called with a label, the files that are done (with fractions) and their number.
+        progress: Called with a system, the systems that are done and their number.
         note: Called with messages to the user, a line each.
 
     Returns:
         The files' paths in the folder, as in `sources.json`.
 
     Raises:
-        ConfigError: If there is no such system, the hub cannot be reached, or a file has another checksum than the
-            list. Finished files are kept.
+        ConfigError: If there is no such system, the hub cannot be reached for what is not in the cache, there is no
+            room, or a file has another checksum than the hub says. Finished files are kept.
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: expected a folder, got a file")
     folder.mkdir(parents=True, exist_ok=True)
     with only_download(folder, note):
-        by_system: dict[str, list[_Entry]] = {}
-        for entry in _listing(folder, note):
-            if entry.type == "file" and (match := _WANTED.fullmatch(entry.path)):
-                by_system.setdefault(match[1], []).append(entry)
-        if not by_system:
-            raise ConfigError(
-                f"{LISTING}: expected paths such as systems/NAME/data/NAME/corpus.jsonl, found none"
-            )
+        note(f"{DATASET}: revision {REVISION[:7]}")
+        snapshot = _snapshot([f"systems/*/{_ABOUT}"])
+        names = {path.parent.name: path for path in sorted(snapshot.glob(f"systems/*/{_ABOUT}"))}
+        if not names:
+            raise ConfigError(f"{PAGE}: expected paths such as systems/NAME/{_ABOUT}, found none")
         for name in systems or ():
-            look_up("system", name, by_system)
-        entries = [
-            each for name, files in by_system.items() if not systems or name in systems for each in files
-        ]
-        records, num_complete = read_sources(folder), 0
-        for index, entry in enumerate(entries):
-
-            def report_progress(share: float, path: str = entry.path, index: int = index) -> None:
-                progress(path, index + share, len(entries))
-
-            if _is_complete(folder, entry, records, note):
-                num_complete += 1
-            else:
-                _download(folder, entry, report_progress, note)
-            report_progress(1.0)
+            look_up("system", name, names)
+        chosen = [name for name in names if not systems or name in systems]
+        taken, num_complete = [], 0
+        for index, name in enumerate(chosen):
+            progress(name, index, len(chosen))
+            base = f"systems/{glob.escape(name)}"
+            snapshot = _snapshot([f"{base}/{pattern}" for pattern in _WANTED])
+            for path in _files(snapshot, base):
+                if _is_complete(folder, path, note):
+                    num_complete += 1
+                else:
+                    _take(snapshot, folder, path, note)
+                taken.append(path)
+        progress(DATASET, len(chosen), len(chosen))
         if num_complete:
-            note(f"{num_complete} of {len(entries)} files: already complete")
-    return [entry.path for entry in entries]
+            note(f"{num_complete} of {len(taken)} files: already complete")
+    return taken
 
 
-def _listing(folder: Path, note: Callable[[str], None]) -> list[_Entry]:
-    """The list of files, kept or from the hub."""
-    kept, record = folder / KEPT_LISTING, read_sources(folder).get(KEPT_LISTING, {})
-    require_recorded(folder, KEPT_LISTING)
-    if kept.is_file() and record.get("url") == LISTING and not is_damaged(kept, record):
-        return msgspec.json.decode(kept.read_bytes(), type=list[_Entry])
-    note(f"{DATASET}: reading the list of files")
-    try:
-        pages = web.read_pages(LISTING, what=f"{DATASET} at huggingface.co", offline_advice=OFFLINE_ADVICE)
-        found = [entry for page in pages for entry in msgspec.json.decode(page, type=list[_Entry])]
-    except msgspec.MsgspecError as error:
-        raise ConfigError(f"{LISTING}: expected a list of files, as the hub sends it: {error}") from None
-    content = msgspec.json.format(msgspec.json.encode(found), indent=1)
-    sha256 = hashlib.sha256(content).hexdigest()
-    add_records(folder, {KEPT_LISTING: {"url": LISTING, "bytes": len(content), "sha256": sha256}})
-    remove_abandoned(folder, KEPT_LISTING)
-    write_atomically(kept, content)
-    return found
+def _snapshot(patterns: list[str]) -> Path:
+    """The folder of the cache with the revision's files; those of the patterns are downloaded if they are missing."""
+    with asking_hub(DATASET, OFFLINE_ADVICE):
+        from huggingface_hub import snapshot_download
+
+        return Path(
+            snapshot_download(DATASET, repo_type="dataset", revision=REVISION, allow_patterns=patterns)
+        )
 
 
-def _is_complete(folder: Path, entry: _Entry, records: dict[str, Any], note: Callable[[str], None]) -> bool:
-    """Whether a file is that of the list and agrees with its record; otherwise a note says why not."""
-    path = folder / entry.path
-    require_recorded(folder, entry.path)
-    if not path.is_file():
+def _files(snapshot: Path, base: str) -> list[str]:
+    """Paths of the wanted files below a system's folder, in order."""
+    return sorted(
+        path.relative_to(snapshot).as_posix()
+        for pattern in _WANTED
+        for path in snapshot.glob(f"{base}/{pattern}")
+    )
+
+
+def _is_complete(folder: Path, path: str, note: Callable[[str], None]) -> bool:
+    """Whether a file is there, is of the revision and agrees with its record; otherwise a note says why not."""
+    require_recorded(folder, path)
+    if not (folder / path).is_file():
         return False
-    record = records[entry.path]
-    if record.get("url") != FILES + entry.path:
+    record = read_sources(folder)[path]
+    if record.get("url") != FILES + path:
         reason = "is of another revision"
-    elif is_damaged(path, record):
+    elif is_damaged(folder / path, record):
         reason = f"is damaged: its checksum differs from {SOURCES}"
     else:
         return True
-    note(f"{entry.path}: {reason}; downloading it again")
+    note(f"{path}: {reason}; taking it again")
     return False
 
 
-def _download(
-    folder: Path, entry: _Entry, report_progress: Callable[[float], None], note: Callable[[str], None]
-) -> None:
-    """Download a file, compare it with the list, and record it."""
-    path, url = folder / entry.path, FILES + entry.path
-    new = path.with_name(f".{path.name}.new")
-    note(f"{entry.path}: downloading from {url.split('/')[2] or 'this machine'}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    sha256 = None if entry.lfs is None else entry.lfs.oid
-    web.fetch(url, new, sha256=sha256, offline_advice=OFFLINE_ADVICE, progress=report_progress, note=note)
-    if sha256 is None:
-        content = new.read_bytes()
-        found = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-        if found != entry.oid:
-            new.unlink()
+def _take(snapshot: Path, folder: Path, path: str, note: Callable[[str], None]) -> None:
+    """Copy a file from the cache and record it; one that is damaged there is downloaded once more."""
+    kept = snapshot / path
+    checksum = kept.readlink().name if kept.is_symlink() else ""
+    if not _CHECKSUM.fullmatch(checksum):
+        raise ConfigError(
+            f"{kept}: expected a link to a file that is named by its checksum, which this file system does not have: "
+            "set HF_HOME to a folder of another"
+        )
+    if _checksum(kept, len(checksum)) != checksum:
+        note(f"{kept}: is damaged: its checksum is not its name; downloading it again")
+        with asking_hub(f"{path} of {DATASET}", OFFLINE_ADVICE):
+            from huggingface_hub import hf_hub_download
+
+            hf_hub_download(DATASET, path, repo_type="dataset", revision=REVISION, force_download=True)
+        if (found := _checksum(kept, len(checksum))) != checksum:
             raise ConfigError(
-                f"{url}: expected the checksum {entry.oid} of git, found {found}; the file has changed"
+                f"{FILES}{path}: expected the checksum {checksum}, found {found}; it was damaged on its way, or has "
+                "changed"
             )
-        sha256 = hashlib.sha256(content).hexdigest()
+    target = folder / path
+    new = target.with_name(f".{target.name}.new")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(target.parent, new.name)
+    with kept.open("rb") as file:
+        write_atomically(new, iter(lambda: file.read(_BYTES_AT_A_TIME), b""))
     record = {
         "dataset": DATASET,
         "revision": REVISION,
-        "url": url,
+        "url": FILES + path,
         "bytes": new.stat().st_size,
-        "sha256": sha256,
+        "sha256": _checksum(new, 64),
     }
-    add_records(folder, {entry.path: record})  # before the file, which is then known to be of this download
-    os.replace(new, path)
+    add_records(folder, {path: record})  # before the file, which is then known to be of this download
+    os.replace(new, target)
+
+
+def _checksum(path: Path, length: int) -> str:
+    """A file's SHA-256 of 64 digits, or git's checksum of 40."""
+    with path.open("rb") as file:
+        if length == 64:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+        while piece := file.read(_BYTES_AT_A_TIME):
+            digest.update(piece)
+        return digest.hexdigest()

@@ -7,7 +7,6 @@ server's ETag, date and size of the file. If one of them is another, the downloa
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -38,8 +37,6 @@ _SECONDS_WITHOUT_ANSWER = 60
 _BYTES_AT_A_TIME = 1 << 20
 _PARTIAL_CONTENT = 206
 _NOTHING_LEFT = 416
-_NEXT_PAGE = re.compile(r'<([^<>]+)>\s*;\s*rel="?next"?')
-_MOST_PAGES = 1000
 
 
 class _OnlyHttps(HTTPRedirectHandler):
@@ -126,43 +123,19 @@ def fetch(
     record.unlink(missing_ok=True)
 
 
-def read_pages(url: str, *, what: str, offline_advice: str) -> list[bytes]:
-    """The content of an address, and of the pages after it, which the header `Link` of each names (RFC 8288).
-
-    Args:
-        url: Address of the first page; must begin with https://.
-        what: Where that is, at the beginning of error messages.
-        offline_advice: Advice for users without a network, at the end of error messages.
-
-    Raises:
-        ConfigError: If an address is not https, or cannot be read.
-    """
-    pages: list[bytes] = []
-    following: str | None = url
-    with _reaching(what, offline_advice):
-        while following is not None:
-            with open_url(Request(following, headers={"User-Agent": "ecsuite"})) as response:
-                pages.append(response.read())
-                link = _NEXT_PAGE.search(response.headers.get("Link") or "")
-            following = link[1] if link is not None and len(pages) < _MOST_PAGES else None
-    return pages
-
-
 @contextmanager
-def _reaching(what: str, offline_advice: str) -> Iterator[None]:
+def _reaching(url: str, offline_advice: str) -> Iterator[None]:
     """Errors of the network and of the server are told in one line, with the advice."""
     try:
         yield
     except HTTPError as error:
         error.close()
         raise ConfigError(
-            f"{what}: the server answered {error.code} {error.reason}. {offline_advice}"
+            f"{url}: the server answered {error.code} {error.reason}. {offline_advice}"
         ) from error
     except (OSError, HTTPException, _Lost) as error:
         told = str(error) if isinstance(error, _Lost) else f"cannot be read ({error})"
-        raise ConfigError(
-            f"{what}: {told}; run the same command again to resume. {offline_advice}"
-        ) from error
+        raise ConfigError(f"{url}: {told}; run the same command again to resume. {offline_advice}") from error
 
 
 def _fetch_part(url: str, part: Path, record: Path, progress: Callable[[float], None]) -> str | None:

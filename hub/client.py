@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ecsuite.downloads.downloads import quiet
+from ecsuite.downloads.hugging_face import quiet
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
 if TYPE_CHECKING:
@@ -40,10 +40,8 @@ def hub() -> "HfApi":
     """
     try:
         from huggingface_hub import HfApi
-        from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
     except ImportError:
         raise missing_extra("the Hugging Face hub needs huggingface_hub", "hub") from None
-    disable_progress_bars()
     return HfApi(library_name="ecsuite")
 
 
@@ -71,7 +69,7 @@ def asking(address: "Address", what: str) -> Iterator[None]:
         ConfigError: For each of them.
     """
     try:
-        with quiet("huggingface_hub"):
+        with quiet():
             yield
     except ConfigError:
         raise

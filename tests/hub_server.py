@@ -10,11 +10,13 @@ import hashlib
 import json
 import re
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 TOKEN = "hf_atokenoftests"
@@ -132,6 +134,8 @@ def use_hub(monkeypatch, server: HubServer, home: Path, token: str | None = None
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
+    no_waits = SimpleNamespace(sleep=lambda seconds: None, time=time.time)
+    monkeypatch.setattr("huggingface_hub.utils._http.time", no_waits)  # between tries
     for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     if token is not None:

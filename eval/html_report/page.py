@@ -20,7 +20,7 @@ from ecsuite.eval.reports.citations import bibliography, names_in_run
 from ecsuite.eval.sweeps.means import means_of
 from ecsuite.files.atomic_files import prepare_output_file, write_atomically
 from ecsuite.formats.corpora import Reading
-from ecsuite.runtime.errors import ConfigError, missing_extra
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.version import __version__
 
 PACKAGE = "ecsuite.eval.html_report"
@@ -157,10 +157,8 @@ def _cited(sources: Sequence[Source]) -> Iterable[str]:
 
 def _environment() -> Any:
     """Jinja, which escapes all that it inserts."""
-    try:
-        import jinja2
-    except ImportError:
-        raise missing_extra("a report needs Jinja", "report") from None
+    import jinja2
+
     return jinja2.Environment(
         loader=jinja2.PackageLoader(PACKAGE),
         autoescape=True,

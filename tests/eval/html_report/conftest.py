@@ -9,8 +9,6 @@ import yaml
 
 from ecsuite.eval.html_report.page import write_report
 
-pytest.importorskip("jinja2")
-
 KINDS, SIZES, SEEDS = ("gumbel", "reinforce"), (5, 20, 80), (1, 2, 3)
 
 

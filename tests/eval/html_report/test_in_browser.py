@@ -7,7 +7,6 @@ from headless import CHROMIUM, chromium
 
 from ecsuite.eval.html_report.page import write_report
 
-pytest.importorskip("jinja2")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 HOSTILE = "<script>window.attacked = 1</script><img src=x onerror='window.attacked = 1'>"

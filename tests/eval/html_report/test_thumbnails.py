@@ -9,7 +9,6 @@ import pytest
 from ecsuite.eval.html_report import corpora, thumbnails
 from ecsuite.runtime.errors import ConfigError
 
-pytest.importorskip("jinja2")
 image = pytest.importorskip("PIL.Image")
 
 
