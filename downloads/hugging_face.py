@@ -71,8 +71,8 @@ def quiet() -> Iterator[None]:
         are_progress_bars_disabled,
         disable_progress_bars,
         enable_progress_bars,
-        logging,
     )
+    from huggingface_hub.utils import logging as verbosity
 
     level, shows = verbosity.get_verbosity(), not are_progress_bars_disabled()
     verbosity.set_verbosity(logging.ERROR)
