@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         score,
         sweep,
         train,
+        verify,
     )
     from ecsuite.corpus import Corpus, Ragged
     from ecsuite.formats import read_corpus, write_corpus
@@ -47,6 +48,7 @@ _PLACES = {
     "score": "api",
     "sweep": "api",
     "train": "api",
+    "verify": "api",
     "write_corpus": "formats",
 }
 """The module of each public name; imported when the name is used."""
@@ -69,6 +71,7 @@ __all__ = [
     "score",
     "sweep",
     "train",
+    "verify",
     "write_corpus",
 ]
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
     from ecsuite.eval.sweeps.result import Sweep
+    from ecsuite.eval.verification.result import Verification
     from ecsuite.games.runs import Run
     from ecsuite.games.sections import Experiment
 
@@ -397,6 +398,53 @@ def report(
         metrics=None if metrics is None else _names("metrics", metrics),
         title=title,
     ).path
+
+
+def verify(
+    source: "Run | str | Path",
+    *,
+    all: bool = False,
+    metrics: str | Iterable[str] = (),
+    targets: str | Path | None = None,
+    trust_code: bool = False,
+    device: str = "auto",
+    note: Callable[[str], None] | None = None,
+) -> "Verification":
+    """Compute again what a source claims, as `ecsuite verify` does: files, figures of its agents, scores.
+
+    Args:
+        source: A run, or the path of a run folder, a corpus, a file of scores, or a sweep.
+        all: Whether also scores are computed again that train models, which takes long.
+        metrics: Metrics of your own among the scores: `./mine.py:my_metric`.
+        targets: Folder of target texts for XferBench; None: those of the preset.
+        trust_code: Whether the foreign parts of runs are imported.
+        device: Where agents are asked; auto: where they were trained, if that is here.
+        note: Called with each message about files; None: standard error.
+
+    Returns:
+        A row a claim, see `rows`; `agrees` says whether all of them do.
+
+    Raises:
+        ConfigError: If there is nothing at the path, or it claims nothing.
+        UntrustedError: If a run names foreign parts that nobody else named.
+    """
+    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.verification.scores import Scoring
+    from ecsuite.eval.verification.verify import Asked, verify_all
+    from ecsuite.games.runs import Run
+
+    _require("source", source, (Run, str, Path), "a run or a path")
+    own = tuple(_names("metrics", metrics)) if metrics else ()
+    own_code.trust(own)
+    texts = None if targets is None else Path(targets)
+    with Reporter() as reporter:
+        asked = Asked(
+            scoring=Scoring(is_all=all, own=own, targets=texts, device=device),
+            device=device,
+            trust_code=trust_code,
+            note=note or reporter.note,
+        )
+        return verify_all([source.folder if isinstance(source, Run) else Path(source)], asked)
 
 
 def list_parts(kind: str) -> dict[str, str]:

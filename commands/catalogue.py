@@ -176,10 +176,10 @@ COMMANDS = {
         "BibTeX of what a run, a game, a study or a metric rests on.",
         ("runs/disc_small", "disc_small topsim posdis > references.bib"),
     ),
-    "accept": Entry(
+    "verify": Entry(
         COMPARE,
-        "Take files of a run that you edited as they are.",
-        ("runs/disc_small", "runs/*"),
+        "Compute again what a run, a corpus or a sweep claims, and say what differs.",
+        ("runs/disc_small", "runs/study --json", "runs/disc_small --accept"),
     ),
     "cbm": Entry(
         REPRODUCE,

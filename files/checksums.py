@@ -1,6 +1,7 @@
 """Checksums inside of the files that users may open: JSON objects by a key, YAML by its last line.
 
-Files that users write have none, and are read as they are. `ecsuite accept` writes those of files edited on purpose.
+Files that users write have none, and are read as they are. `ecsuite verify --accept` writes those of files edited on
+purpose.
 """
 
 import hashlib
@@ -60,8 +61,8 @@ def require_unchanged_text(content: bytes, file: Path) -> None:
 def changed(file: Path) -> DamagedError:
     """The error for a file that is not as it was written, with what accepts it."""
     return DamagedError(
-        f"{file}: damaged or edited since it was written: restore it, or take it as it is with ecsuite accept "
-        f"{shlex.quote(str(file.parent))}"
+        f"{file}: damaged or edited since it was written: restore it, or take it as it is with ecsuite verify "
+        f"{shlex.quote(str(file.parent))} --accept"
     )
 
 

@@ -91,7 +91,7 @@ def newest_weights(folder: Path, note: Callable[[str], None]) -> dict[str, Tenso
         DamagedError: If there are checkpoints and all are damaged.
     """
     found = _first_undamaged(folder, note, lambda tensors: None)
-    return None if found is None else _weights(found[0])
+    return None if found is None else weights_in(found[0])
 
 
 def _first_undamaged(
@@ -112,7 +112,7 @@ def _first_undamaged(
     return None
 
 
-def _weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def weights_in(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Those tensors of a checkpoint that are the model's."""
     return {name.removeprefix("model."): each for name, each in tensors.items() if name.startswith("model.")}
 
@@ -124,7 +124,7 @@ def _restore(
 ) -> None:
     """Load the tensors of a checkpoint into a play and its optimizer."""
     try:
-        restore(_weights(tensors))
+        restore(weights_in(tensors))
     except (RuntimeError, KeyError):
         raise DamagedError("its tensors do not fit this model") from None
     if optimizer is not None:

@@ -79,7 +79,7 @@ def test_a_column_may_hold_what_json_has(tmp_path, values):
 def test_a_changed_column_is_refused(tmp_path):
     write_corpus(make_corpus(split=SPLIT), tmp_path)
     (tmp_path / "split.jsonl").write_text('"train"\n' * 3)
-    with pytest.raises(DamagedError, match=r"split.jsonl: .*damaged or edited.*ecsuite accept"):
+    with pytest.raises(DamagedError, match=r"split.jsonl: .*damaged or edited.*ecsuite verify"):
         read_corpus(tmp_path)
     (tmp_path / "split.jsonl").unlink()
     with pytest.raises(CorpusError, match=r"cannot read .*split.jsonl: No such file"):

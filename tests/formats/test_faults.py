@@ -205,7 +205,7 @@ def change_metadata(directory: Path, **changes: object) -> str:
 def test_a_changed_file_is_named(directory, name):
     text = (directory / name).read_text().replace("1", "2")
     (directory / name).write_text(text)
-    with pytest.raises(DamagedError, match=f"{name}: damaged or edited .* ecsuite accept "):
+    with pytest.raises(DamagedError, match=f"{name}: damaged or edited .* ecsuite verify "):
         read_corpus(directory)
 
 

@@ -47,18 +47,20 @@ def edit_scores(folder):
 def test_an_edit_is_refused_until_accepted(ecsuite, whole, tmp_path, edit, name, line):
     shutil.copytree(whole, tmp_path / "run")
     assert ecsuite("score", "run", "--metrics", "elcc")[0] == 0
-    assert ecsuite("accept", "run") == (0, "run: nothing was edited\n", "")
+    assert ecsuite("verify", "run", "--accept") == (0, "run: nothing was edited\n", "")
     edit(tmp_path / "run")
     code, out, err = ecsuite(*line)
     assert (code, out) == (3, "")
-    assert err.startswith(f"run/{name}: damaged or edited ") and err.endswith(" with ecsuite accept run\n")
-    assert ecsuite("accept", "run") == (0, f"run: accepted {name}\n", "")
+    assert err.startswith(f"run/{name}: damaged or edited ") and err.endswith(
+        " with ecsuite verify run --accept\n"
+    )
+    assert ecsuite("verify", "run", "--accept") == (0, f"run: accepted {name}\n", "")
     assert ecsuite(*line)[0] == 0
     assert accept_edits(tmp_path / "run") == []
 
 
 def test_a_folder_without_checksums_is_refused(ecsuite):
-    code, out, err = ecsuite("accept", ".")
+    code, out, err = ecsuite("verify", ".", "--accept")
     assert (code, out) == (2, "") and err.startswith(".: expected a run folder, a corpus")
 
 
@@ -79,6 +81,6 @@ def test_what_cannot_be_read_is_not_accepted(ecsuite, whole, tmp_path, name, old
     file = tmp_path / "run" / name
     edited = file.read_text().replace(old, new, 1)
     file.write_text(edited)
-    code, out, err = ecsuite("accept", "run")
+    code, out, err = ecsuite("verify", "run", "--accept")
     assert (code, out) == (2, "") and err.startswith(f"run: nothing was accepted: {said}")
     assert file.read_text() == edited and ecsuite("score", "run")[0] in (2, 3)

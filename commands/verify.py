@@ -1,0 +1,71 @@
+"""`ecsuite verify`: hold what a run, a corpus or a sweep claims against what comes out here."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import As, Device, Json, Out, Quiet, Targets
+from ecsuite.tables.forms import Form
+
+
+def verify(
+    sources: Annotated[
+        list[Path], typer.Argument(help="Run folders, corpora, files of scores, or folders of sweeps.")
+    ],
+    every: Annotated[
+        bool, typer.Option("--all", help="Also compute scores again that train models, which takes long.")
+    ] = False,
+    accept: Annotated[
+        bool,
+        typer.Option(
+            "--accept", help="Take files that you edited as they are: their checksums are written anew."
+        ),
+    ] = False,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Metrics of your own among the scores: `./mine.py:my_metric`."),
+    ] = None,
+    targets: Targets = None,
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Import the foreign parts of the runs.")
+    ] = False,
+    device: Device = "auto",
+    quiet: Quiet = False,
+    out: Out = None,
+    as_json: Json = False,
+    form: As = Form.TEXT,
+) -> None:
+    """Check files, score again what is claimed, ask the agents again, and say line by line what agrees."""
+    if accept:
+        _accept(sources)
+        return
+    from ecsuite.eval.reports.console import Reporter
+    from ecsuite.eval.verification.scores import Scoring
+    from ecsuite.eval.verification.verify import Asked, verify_all
+    from ecsuite.parts.own_code import trust
+    from ecsuite.parts.registry import split_names
+
+    own = tuple(split_names(metrics)) if metrics else ()
+    trust(own)
+    with Reporter(quiet=quiet) as reporter:
+        asked = Asked(
+            scoring=Scoring(is_all=every, own=own, targets=targets, device=device),
+            device=device,
+            trust_code=trust_code,
+            note=reporter.note,
+            progress=reporter.progress,
+        )
+        found = verify_all(sources, asked)
+    found.report().publish(out=out, picture=None, as_json=as_json, form=form)
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)
+
+
+def _accept(folders: list[Path]) -> None:
+    from ecsuite.games.edited_files import accept_edits
+
+    for folder in folders:
+        taken = accept_edits(folder)
+        accepted = f"accepted {', '.join(taken)}" if taken else "nothing was edited"
+        print(f"{folder}: {accepted}")

@@ -1,0 +1,134 @@
+"""The agents of a run, asked again: figures of their last evaluation, and the corpus that they say."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.records.documents import is_number
+from ecsuite.eval.records.source import Record
+from ecsuite.eval.verification.circumstances import Circumstances
+from ecsuite.eval.verification.rows import Row, compared
+from ecsuite.files.tensor_files import read_tensors
+from ecsuite.games.checkpoints import weights_in
+from ecsuite.games.language_metrics import LanguageMetrics
+from ecsuite.games.plays.play import Play
+from ecsuite.games.registry import PLAYS
+from ecsuite.games.run_folder import METRICS
+from ecsuite.games.run_identity import with_data
+from ecsuite.games.sections import Experiment, with_training
+from ecsuite.runtime.devices import deterministic_kernels, fixed_threads, routed_products
+from ecsuite.runtime.errors import ConfigError, DamagedError
+
+CHANCE = "chance level of "
+"""Begins the name of a claimed chance level."""
+LANGUAGE = "metrics."
+"""Begins the name of a score that was measured at the end of the training."""
+
+
+def restored(folder: Path, experiment: Experiment, metadata: Mapping[str, Any], found: Circumstances) -> Play:
+    """The play of a run with the weights of which its figures are.
+
+    Raises:
+        ConfigError: If its data files, its parts or its weights are not there.
+        DamagedError: If the weights can't be read, or do not fit the config.
+    """
+    precise = with_data(with_training(experiment, precision=found.precision))
+    play: Play = PLAYS.make(precise.play, experiment=precise, device=found.device)
+    training = metadata["training"]
+    best = training.get("best_step")
+    names = (
+        [f"checkpoint-{training['step']:09d}"]
+        if best is None
+        else [f"best-{best:09d}", f"checkpoint-{best:09d}"]
+    )
+    files = [folder / f"{name}.safetensors" for name in names]
+    file = next((each for each in files if each.is_file()), None)
+    if file is None:
+        raise ConfigError(f"the agents can't be asked: {files[0].name} is not there")
+    tensors = read_tensors(file)[0]
+    try:
+        play.restore(weights_in(tensors) if file.name.startswith("checkpoint") else tensors)
+    except (RuntimeError, KeyError):
+        raise DamagedError(f"{file.name}: its tensors do not fit the config") from None
+    return play
+
+
+def agent_rows(
+    folder: Path,
+    experiment: Experiment,
+    metadata: Mapping[str, Any],
+    records: list[Record],
+    found: Circumstances,
+    corpus: Corpus | None,
+) -> Iterator[Row]:
+    """A row a figure of the last evaluation, and one of the corpus.
+
+    Args:
+        folder: The run folder.
+        experiment: Its config.
+        metadata: What it claims.
+        records: The claimed measures.
+        found: Where the agents are asked.
+        corpus: What they are said to have said; None: that can't be read.
+    """
+    with fixed_threads(found.num_threads):
+        play = restored(folder, experiment, metadata, found)
+        with (
+            torch.no_grad(),
+            routed_products(found.device, found.precision),
+            deterministic_kernels(found.device, is_asked=experiment.training.deterministic),
+        ):
+            measures = {("", name): value for name, value in play.evaluate().items()}
+            language = LanguageMetrics(experiment)(play).values
+            for rounds, others in play.other_evaluations().items():
+                measures |= {(rounds, name): value for name, value in others.items()}
+            chance = play.chance()
+            said = None if corpus is None else play.corpus(experiment.evaluation)
+    for record in records:
+        key = (str(record.unit.get("rounds", "")), record.score)
+        yield _row(record.name, record.value, measures.get(key), found)
+    for name, value in _mapping(metadata.get("chance")).items():
+        yield _row(f"{CHANCE}{name}", value, chance.get(name), found)
+    for name, value in _mapping(metadata.get(METRICS)).items():
+        yield _row(f"{LANGUAGE}{name}", value, language.get(name), found)
+    if corpus is not None and said is not None:
+        yield corpus_row(corpus, said, found)
+
+
+def corpus_row(claimed: Corpus, said: Corpus, found: Circumstances) -> Row:
+    """How many messages of a corpus the agents say again.
+
+    Args:
+        claimed: The corpus of the folder.
+        said: What the agents say here.
+        found: Where they were asked.
+    """
+    number = len(claimed.messages)
+    if len(said.messages) != number:
+        also = f"{len(said.messages):,} messages are said here"
+        return compared("corpus", "messages", number, len(said.messages), found.bound, also=also)
+    is_same = np.array([np.array_equal(claimed.messages[row], said.messages[row]) for row in range(number)])
+    also = "" if _means_the_same(claimed, said) else "their meanings differ"
+    same = int(is_same.sum())
+    return compared("corpus", "messages said again", number, same, found.bound, why=found.why, also=also)
+
+
+def _means_the_same(claimed: Corpus, said: Corpus) -> bool:
+    if claimed.meanings is None or said.meanings is None:
+        return (claimed.meanings is None) == (said.meanings is None)
+    return claimed.meanings.shape == said.meanings.shape and bool(
+        np.allclose(claimed.meanings, said.meanings)
+    )
+
+
+def _row(name: str, claimed: Any, here: Any, found: Circumstances) -> Row:
+    also = "" if here is None or is_number(here) else "it is no number here"
+    return compared("evaluation", name, claimed, here, found.bound, why=found.why, also=also)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,197 @@
+"""The scores of a language, computed again with the options that their signatures name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics import METRIC_OF, traits_of_metric
+from ecsuite.eval.metrics.score import Options, Score
+from ecsuite.eval.metrics.side_by_side import num_threads
+from ecsuite.eval.records.source import Record
+from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.eval.verification.rows import Bound, Row, Verdict, compared, differences
+from ecsuite.runtime.errors import ConfigError, DivergedError
+
+if TYPE_CHECKING:
+    from ecsuite.games.runs import Run
+
+SHARE = 1e-6
+"""By which a score of the same messages may differ: other processors and versions of numpy add in another order. Files
+of scores do not say where they were computed, so that equal bits are not asked for."""
+TRAINED_SHARE = 0.02
+"""The same of a score that trains models and has no interval."""
+SHOWN = 3
+"""Most names of differing details in a reason."""
+PARTS = ("ci95", "chance", "details")
+"""What is claimed of a score beside its value; its conclusion depends on which scores it stands with."""
+OWN = "no metric of ecsuite gives it: --metrics ./mine.py:my_metric names the file of one of your own"
+"""Why a score of a metric that is not ours is not computed."""
+USUAL = Options()
+"""What options are where a signature does not say."""
+VERSION = "v"
+"""The key of a metric's version in a signature."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scoring:
+    """How claimed scores are computed again."""
+
+    is_all: bool = False
+    """Whether also those that train models are."""
+    own: tuple[str, ...] = ()
+    """Metrics of a user's own that may have made them, `./mine.py:my_metric`."""
+    targets: Path | None = None
+    """The folder of target texts of XferBench; None: those of its preset."""
+    device: str = "auto"
+    """Of metrics that train."""
+
+
+def score_rows(
+    corpus: Corpus, records: Sequence[Record], scoring: Scoring, *, run: "Run | None", agents: Bound
+) -> Iterator[Row]:
+    """A row a claimed score.
+
+    Args:
+        corpus: The messages.
+        records: The claimed scores.
+        scoring: What is computed again.
+        run: The run whose messages they are, for metrics that ask agents; None: no run's.
+        agents: How far scores of agents may differ.
+    """
+    metrics = [metric_of(record) for record in records]
+    scores, failed = _all_computed(corpus, records, metrics, scoring, run)
+    for record, metric in zip(records, metrics, strict=True):
+        verdict: Verdict = "unverifiable"
+        if (score := _match(record, scores)) is not None:
+            yield _compared(record, score, agents)
+            continue
+        if metric is None:
+            reason = OWN
+        elif traits_of_metric(metric).trains and not scoring.is_all:
+            verdict, reason = "not verified", "trains models, which takes long: --all"
+        else:
+            reason = failed.get(metric, "no metric gives such a score here")
+        yield Row(
+            kind="score",
+            name=record.score,
+            verdict=verdict,
+            claimed=record.value,
+            reason=reason,
+            signature=record.signature,
+        )
+
+
+def _all_computed(
+    corpus: Corpus,
+    records: Sequence[Record],
+    metrics: Sequence[str | None],
+    scoring: Scoring,
+    run: "Run | None",
+) -> tuple[list[Score], dict[str, str]]:
+    """The scores of all metrics that are asked for, with the options of each; and why one could not be computed."""
+    asked: dict[Options, list[str]] = {}
+    for record, metric in zip(records, metrics, strict=True):
+        if metric is not None and (scoring.is_all or not traits_of_metric(metric).trains):
+            asked.setdefault(options_of(record, scoring), []).append(metric)
+    scores: list[Score] = []
+    failed: dict[str, str] = {}
+    for options, names in asked.items():
+        scores += _computed(corpus, list(dict.fromkeys(names)), options, run, failed)
+    scores += _computed(corpus, scoring.own, Options(), run, failed)
+    return scores, failed
+
+
+def metric_of(record: Record) -> str | None:
+    """The metric that gives a score, with its options; None of a metric that is none of ours."""
+    name, comma, options = record.score.partition(",")
+    known = METRIC_OF.get(name)
+    return None if known is None or record.signature is None else f"{known}{comma}{options}"
+
+
+def options_of(record: Record, scoring: Scoring) -> Options:
+    """The options with which a score was computed, from its signature and its chance level."""
+    fields, chance = signature_fields(record.signature), record.chance or {}
+    seeds = str(fields.get("seeds", fields.get("seed", chance.get("seed") or 0)))
+    first, *further = (int(each) if each.isdecimal() else 0 for each in seeds.split("-"))
+    return Options(
+        seed=first,
+        num_seeds=max(1, further[0] - first + 1) if further else 1,
+        preset=fields.get("preset", USUAL.preset),
+        protocol=fields.get("protocol", USUAL.protocol),
+        runner=USUAL.runner,
+        targets=scoring.targets,
+        device=scoring.device,
+    )
+
+
+def signature_fields(signature: str | None) -> Mapping[str, str]:
+    """The options in a signature by name."""
+    return dict(part.partition(":")[::2] for part in (signature or "").split("|")[1:])
+
+
+def _computed(
+    corpus: Corpus, names: Sequence[str], options: Options, run: "Run | None", failed: dict[str, str]
+) -> list[Score]:
+    """The scores of metrics; why one can't be computed is noted in `failed`."""
+    asking = [name for name in names if traits_of_metric(name).needs_agents]
+    others = [name for name in names if name not in asking]
+    scores = list(score_corpus(corpus, others, options, num_processes=num_threads()).scores) if others else []
+    for name in asking:
+        try:
+            scores += score_corpus(corpus, [name], options, run=run).scores
+        except (ConfigError, DivergedError) as error:
+            failed[name] = str(error)
+    return scores
+
+
+def _match(record: Record, scores: Sequence[Score]) -> Score | None:
+    """The score of the same name, best that with the same signature."""
+    named = [score for score in scores if score.name == record.score]
+    same = [score for score in named if score.signature == record.signature]
+    return next(iter([*same, *named]), None)
+
+
+def _compared(record: Record, score: Score, agents: Bound) -> Row:
+    """The row of a score that was computed here."""
+    traits = (
+        traits_of_metric(METRIC_OF[name]) if (name := score.name.partition(",")[0]) in METRIC_OF else None
+    )
+    bound = Bound(share=SHARE, least=1e-3)
+    if traits is not None and traits.needs_agents:
+        bound = agents if agents.share else bound
+    elif traits is not None and traits.trains:
+        bound = Bound(share=TRAINED_SHARE, interval=record.ci95)
+    here = score.to_json(is_kept=True)
+    parts = {name: getattr(record, name) for name in PARTS}
+    parts["ci95"] = None if record.ci95 is None else list(record.ci95)
+    others = [place for name in PARTS for place in differences(parts[name], here[name], bound, name)]
+    more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+    changed = _changes(record.signature, score.signature)
+    told = "; ".join(text for _, text in changed)
+    is_other = any(key != VERSION for key, _ in changed)  # then it is not the score that is claimed
+    also = [f"{', '.join(others[:SHOWN])}{more}: not as claimed"] if others else []
+    also += [f"other signature: {told}"] if is_other else []
+    return compared(
+        "score",
+        record.score,
+        record.value,
+        score.value,
+        bound,
+        why="" if is_other else told,
+        also="; ".join(also),
+        signature=record.signature,
+        has_signature=not changed,
+    )
+
+
+def _changes(claimed: str | None, here: str) -> list[tuple[str, str]]:
+    """What differs between two signatures: its key, and a text."""
+    before, now = signature_fields(claimed), signature_fields(here)
+    changes = []
+    for key in {**before, **now}:
+        if before.get(key) != now.get(key):
+            what = "metric version" if key == VERSION else key
+            changes.append((key, f"{what} {before.get(key, 'none')} there, {now.get(key, 'none')} here"))
+    return changes

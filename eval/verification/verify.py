@@ -1,0 +1,239 @@
+"""Verify a source: a run, a corpus, a file of scores, a sweep or a collection."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.records.reading import SWEEP, run_source, sources_at
+from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.verification.agents import agent_rows
+from ecsuite.eval.verification.circumstances import Circumstances, circumstances
+from ecsuite.eval.verification.files import (
+    CONFIG,
+    CORPUS,
+    METADATA,
+    NO_CHECKSUM,
+    SCORES,
+    file_rows,
+    is_damaged,
+)
+from ecsuite.eval.verification.result import Verification, Verified
+from ecsuite.eval.verification.rows import Bound, Kind, Row, compared
+from ecsuite.eval.verification.scores import Scoring, score_rows
+from ecsuite.formats import read_corpus
+from ecsuite.games.experiment import ignore
+from ecsuite.games.runs import Run, load_run
+from ecsuite.parts.own_code import UntrustedError
+from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
+
+SIZES = ("num_messages", "num_empty", "num_symbols", "num_distinct_symbols")
+"""What the metadata of a corpus claim of its messages."""
+TENSORS = ".safetensors"
+"""How the names of files of weights end."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What is verified, and how."""
+
+    scoring: Scoring = field(default_factory=Scoring)
+    """How scores are computed again."""
+    device: str = "auto"
+    """Where agents are asked: auto is where they were trained, if it is here."""
+    trust_code: bool = False
+    """Whether the foreign parts of runs are imported."""
+    note: Callable[[str], None] = ignore
+    """Called with each message about files."""
+    progress: Callable[[str, float, float], None] = lambda label, done, total: None
+    """Called as `progress(label, sources done, sources in total)`."""
+
+
+def verify_all(places: Sequence[Path], asked: Asked) -> Verification:
+    """Check the files of sources, score again what they claim, and ask their agents again.
+
+    Args:
+        places: Run folders, corpora, files of scores, and folders of sweeps or of several of these.
+        asked: What is verified, and how.
+
+    Raises:
+        ConfigError: If one is none of these, or claims nothing.
+        UntrustedError: If a run names foreign parts that are not trusted.
+    """
+    sources = [source for place in places for source in _verified(place, asked)]
+    return Verification(place=", ".join(map(str, places)), sources=tuple(sources))
+
+
+def _verified(place: Path, asked: Asked) -> list[Verified]:
+    """The sources at a place."""
+    if not place.exists():
+        raise ConfigError(f"{place}: no such run, corpus or file of scores")
+    folder = place if place.is_dir() else place.parent if place.name == CORPUS else None
+    if folder is not None and any((folder / name).is_file() for name in (CONFIG, METADATA)):
+        verified = [_of_folder(folder, [], asked)]
+    else:
+        verified = _of_several(place, asked)
+    if not any(row.kind != "file" or row.verdict == "damaged" for each in verified for row in each.rows):
+        if not any(each.failure for each in verified):
+            raise ConfigError(
+                f"{place}: claims nothing: expected a trained run, a corpus with its metadata, or scores"
+            )
+    return verified
+
+
+def _of_several(place: Path, asked: Asked) -> list[Verified]:
+    """The sources of a sweep, a collection, a file of scores, or a folder of these."""
+    verified = []
+    sweep = place if place.name == SWEEP else place / SWEEP
+    if sweep.is_file():
+        rows = [row for row in file_rows(sweep.parent) if row.name == SWEEP]
+        verified.append(Verified(name=SWEEP, rows=tuple(rows)))
+        if is_damaged(rows, SWEEP):
+            return verified
+    sources = sources_at(place)
+    for number, source in enumerate(sources):
+        asked.progress(source.name, number, len(sources))
+        is_folder = source.folder is not None and source.folder.is_dir()
+        if source.failure is not None:
+            verified.append(Verified(name=source.title, failure=source.failure, seed=source.seed))
+        elif source.is_run and is_folder and (source.folder / CONFIG).is_file():  # type: ignore[operator]
+            verified.append(_of_folder(source.folder, list(source.records), asked, source))  # type: ignore[arg-type]
+        else:
+            verified.append(_of_scores(source, asked))
+    return verified
+
+
+def _of_folder(folder: Path, claimed: list[Record], asked: Asked, source: Source | None = None) -> Verified:
+    """A run or corpus by its folder.
+
+    Args:
+        folder: The folder.
+        claimed: What the file of a sweep claims of it, beside what the folder does.
+        asked: What is verified.
+        source: The run of a sweep; None of a folder alone.
+    """
+    files = file_rows(folder)
+    name = folder.resolve().name if source is None else source.title
+    seed = None if source is None else source.seed
+    if is_damaged(files, CONFIG, METADATA, SCORES):
+        return Verified(name=name, seed=seed, rows=tuple(files))
+    own = run_source(folder)
+    records = _once([*own.records, *claimed])
+    scores = [record for record in records if not record.is_measure]
+    damaged = next(
+        (row.name for row in files if row.verdict == "damaged" and not row.name.endswith(TENSORS)), None
+    )
+    corpus = read_corpus(folder) if damaged is None and (folder / CORPUS).is_file() else None
+    rows, found, run = list(files), None, None
+    if (folder / CONFIG).is_file():
+        run, found = _opened(folder, own, asked)
+        measures = [record for record in records if record.is_measure]
+        rows += _asked_agents(run, own, measures, found, corpus)
+    if corpus is None:
+        reason = f"{damaged} is damaged" if damaged else f"{CORPUS} is not there"
+        rows += [_unverifiable("score", record, reason) for record in scores]
+    else:
+        rows += _size_rows(own.metadata, corpus)
+        rows += _scored(corpus, scores, asked, run, found)
+    return Verified(name=name, seed=seed, rows=tuple(rows), circumstances=found)
+
+
+def _opened(folder: Path, source: Source, asked: Asked) -> tuple[Run, Circumstances]:
+    """The run of a folder, and where its agents are asked."""
+    run = load_run(folder, trust_code=asked.trust_code, note=asked.note)
+    return run, circumstances(source.metadata, run.experiment.training.precision, asked.device)
+
+
+def _asked_agents(
+    run: Run, source: Source, records: list[Record], found: Circumstances, corpus: Corpus | None
+) -> Iterator[Row]:
+    """The rows of the agents; each claim is unverifiable where these can't be asked."""
+    if not records:
+        return
+    try:
+        yield from agent_rows(run.folder, run.experiment, source.metadata, records, found, corpus)
+    except UntrustedError:
+        raise
+    except (ConfigError, DamagedError, CorpusError) as error:
+        reason = str(error).removeprefix(f"{run.folder}: ")
+        yield from (_unverifiable("evaluation", record, reason) for record in records)
+
+
+def _unverifiable(kind: Kind, record: Record, reason: str) -> Row:
+    """The row of a claim that can't be computed again."""
+    return Row(
+        kind=kind,
+        name=record.name,
+        verdict="unverifiable",
+        claimed=record.value,
+        reason=reason,
+        signature=record.signature,
+    )
+
+
+def _size_rows(metadata: dict[str, Any], corpus: Corpus) -> Iterator[Row]:
+    """The sizes that the metadata of a corpus claim."""
+    content = corpus.content()
+    here = (
+        len(corpus.messages),
+        int((content.lengths == 0).sum()),
+        len(content.values),
+        len(content.distinct()),
+    )
+    for name, value in zip(SIZES, here, strict=True):
+        if name in metadata:
+            yield compared("corpus", name, metadata[name], value, Bound())
+
+
+def _scored(
+    corpus: Corpus, scores: list[Record], asked: Asked, run: Run | None, found: Circumstances | None
+) -> Iterator[Row]:
+    """The rows of the scores."""
+    if scores:
+        agents = Bound() if found is None else found.bound
+        yield from score_rows(corpus, scores, asked.scoring, run=run, agents=agents)
+
+
+def _of_scores(source: Source, asked: Asked) -> Verified:
+    """A file of scores, with the corpus that it names.
+
+    Raises:
+        ConfigError: If the corpus is not there.
+    """
+    file = source.file
+    place = next((each for each in _places(source) if each.exists()), None)
+    if place is None:
+        raise ConfigError(f"{file}: the corpus that it scores, {source.corpus}, is not there")
+    corpus = read_corpus(place)
+    digest = corpus.metadata.get("sha256")
+    is_other = bool(source.digest and digest) and source.digest != json.dumps(digest, sort_keys=True)
+    row = Row(
+        kind="file",
+        name=place.name,
+        verdict="differs" if is_other else "identical" if source.digest else "not verified",
+        reason="not the messages that were scored" if is_other else "" if source.digest else NO_CHECKSUM,
+    )
+    is_of_run = place.name == CORPUS and (place.parent / CONFIG).is_file()
+    run = load_run(place.parent, trust_code=asked.trust_code, note=asked.note) if is_of_run else None
+    rows = [row, *_scored(corpus, list(source.records), asked, run, None)]
+    return Verified(name=source.name, seed=source.seed, rows=tuple(rows))
+
+
+def _places(source: Source) -> Iterator[Path]:
+    """Where the corpus of a file of scores may be: as it says, from here or from the file; beside the file."""
+    if source.corpus is not None:
+        yield from (
+            source.corpus,
+            source.file.parent / source.corpus,
+            source.file.parent / source.corpus.name,
+        )
+    yield source.file.parent / CORPUS
+
+
+def _once(records: list[Record]) -> list[Record]:
+    """Claims that say the same, once; of a sweep those of the folder, which have more."""
+    return list(
+        {(each.name, each.signature, each.value, each.ci95): each for each in reversed(records)}.values()
+    )[::-1]
