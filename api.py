@@ -403,7 +403,7 @@ def report(
 def verify(
     source: "Run | str | Path",
     *,
-    all: bool = False,
+    trained: bool = False,
     metrics: str | Iterable[str] = (),
     targets: str | Path | None = None,
     trust_code: bool = False,
@@ -414,7 +414,7 @@ def verify(
 
     Args:
         source: A run, or the path of a run folder, a corpus, a file of scores, or a sweep.
-        all: Whether also scores are computed again that train models, which takes long.
+        trained: Whether also scores are computed again that train models, which takes long.
         metrics: Metrics of your own among the scores: `./mine.py:my_metric`.
         targets: Folder of target texts for XferBench; None: those of the preset.
         trust_code: Whether the foreign parts of runs are imported.
@@ -439,7 +439,7 @@ def verify(
     texts = None if targets is None else Path(targets)
     with Reporter() as reporter:
         asked = Asked(
-            scoring=Scoring(is_all=all, own=own, targets=texts, device=device),
+            scoring=Scoring(is_all=trained, own=own, targets=texts, device=device),
             device=device,
             trust_code=trust_code,
             note=note or reporter.note,
