@@ -105,14 +105,15 @@ def status(study: Place, as_json: Json = False, form: As = Form.TEXT) -> None:
     """How many have taken part in a study, by condition."""
     from ecsuite.people.opening import open_database, stored_study
     from ecsuite.people.records import read_records
-    from ecsuite.people.report import status_rows, status_table
+    from ecsuite.people.reports import make_status
 
     database = open_database(study)
-    stored, records, now = stored_study(database), read_records(database), time.time()
+    stored = stored_study(database)
+    table, rows = make_status(stored, database, read_records(database), time.time())
     if as_json:
-        print_json({"study": stored.name, "conditions": status_rows(stored, records, now)})
+        print_json({"study": stored.name, "conditions": rows})
     else:
-        publish([status_table(stored, records, now)], form)
+        publish([table], form)
 
 
 def export(
@@ -200,7 +201,7 @@ def _run(
     from ecsuite.people.serving import address, bound, serve
     from ecsuite.people.session import Sessions
 
-    sessions = Sessions(study, database, game_to_play(database, agents))
+    sessions = Sessions(study, database, game_to_play(study, database, agents))
     listening = bound(host, port)
     print(f"The page is at {address(listening)}   (Ctrl-C ends it)", flush=True)
     if study.run or not is_trial:

@@ -11,7 +11,7 @@ from ecsuite.people.agents_game import BLOCK, AgentsGame
 from ecsuite.people.database import Row
 from ecsuite.people.findings import Mean
 from ecsuite.people.game import HELD_OUT, TRAINING, Game, Shown
-from ecsuite.people.games import MakeGame, game_of_record
+from ecsuite.people.games import MakeGame
 from ecsuite.people.records import Record
 
 KINDS = {TRAINING: "unlocked", HELD_OUT: "held out"}
@@ -51,7 +51,7 @@ def learned(role: str, records: Sequence[Record], make_game: MakeGame) -> Learne
     """
     of_role = [record for record in records if record.row["grammar"] == role]
     finished = [record for record in of_role if record.has_finished]
-    games = [game for record in finished if isinstance(game := game_of_record(record, make_game), AgentsGame)]
+    games = [game for record in finished if isinstance(game := make_game(record.row), AgentsGame)]
     shares: dict[str, list[Mean]] = {kind: [] for kind in KINDS}
     agents: dict[str, list[float]] = {kind: [] for kind in KINDS}
     num_blocks = max((game.num_examples // BLOCK for game in games), default=0)

@@ -138,6 +138,10 @@ class AgentsGame:
         """Whether the object was understood."""
         return self.chosen(step, shown, typed) == shown.thing
 
+    def name_of(self, thing: int) -> str:
+        """An object in words."""
+        return self.language.names[thing]
+
     def right_answer(self, step: int, shown: Shown) -> str:
         """What the agents answer: the number of the object, or their sender's message."""
         if self.role == "receiver":

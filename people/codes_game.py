@@ -1,5 +1,6 @@
 """The game Secret Spy Codes: the steps of one participant, what each shows, and which answers are right."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,11 @@ class CodesGame:
     def schedule(self) -> Schedule:
         """Which objects come when."""
         return make_schedule(self.protocol, self.dataset, self.seed)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The objects in the order in which they are unlocked; those that never are come last."""
+        return self.schedule.order
 
     @property
     def objects(self) -> Dataset:
@@ -95,6 +101,10 @@ class CodesGame:
         more = shown.kind != ATTENTION and unlocked_after(self.protocol, self.example_of(step))
         return min(num_available + more, self.max_available)
 
+    def name_of(self, thing: int) -> str:
+        """An object in words."""
+        return self.objects.description(thing)
+
     def right_answer(self, step: int, shown: Shown) -> str:
         """What is right to type."""
         if shown.kind == ATTENTION:
@@ -116,7 +126,7 @@ class CodesGame:
         """What the page shows of a step: nothing that gives the answer away, nor whether it is held out."""
         if shown.kind == ATTENTION:
             return {"kind": "attention", "word": self.right_answer(step, shown)}
-        named = self.objects.description(shown.thing) if names_objects else None
+        named = self.name_of(shown.thing) if names_objects else None
         return {"kind": "code", "name": named}
 
     def panel(self, num_available: int, names_objects: bool) -> list[dict[str, Any]]:
@@ -124,7 +134,7 @@ class CodesGame:
         return [
             {
                 "code": self.codes.texts[thing],
-                "name": self.objects.description(thing) if names_objects else None,
+                "name": self.name_of(thing) if names_objects else None,
             }
             for thing in self.schedule.order[:num_available]
         ]
@@ -143,3 +153,8 @@ class CodesGame:
     def points(self, num_available: int) -> int:
         """Points of a right answer, by the unlocked objects when the example was shown (section K.2)."""
         return num_available - 1
+
+
+def codes_game(row: Mapping[str, Any]) -> CodesGame:
+    """The game of a participant, who is given as stored."""
+    return CodesGame(**{name: row[name] for name in ("grammar", "dataset", "protocol", "seed")})

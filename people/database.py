@@ -42,7 +42,11 @@ CREATE TABLE participants (
     score INTEGER NOT NULL DEFAULT 0,
     num_quiz_attempts INTEGER NOT NULL DEFAULT 0,
     names_objects INTEGER NOT NULL DEFAULT 0,
-    has_sound INTEGER NOT NULL DEFAULT 1
+    has_sound INTEGER NOT NULL DEFAULT 1,
+    chain INTEGER,
+    generation INTEGER,
+    teacher INTEGER,
+    taught TEXT
 );
 CREATE TABLE answers (
     participant INTEGER NOT NULL REFERENCES participants(id) ON DELETE CASCADE,
@@ -206,6 +210,16 @@ class Database:
             active_since,
         )
         return {(dataset, grammar): count for dataset, grammar, count in rows}
+
+    def rows_of_chains(self) -> list[Row]:
+        """The participants of chains, with when they ended the game (None: they have not) and failed checks."""
+        rows = self._run(
+            "SELECT participants.*, "
+            "CASE WHEN stage IN ('questions', 'finished') THEN MAX(answered_at) END AS ended_at, "
+            "COALESCE(SUM(answers.kind = 'attention' AND NOT is_right), 0) AS num_failed "
+            "FROM participants LEFT JOIN answers ON participant = id WHERE chain IS NOT NULL GROUP BY id"
+        )
+        return [dict(row) for row in rows]
 
     def next_id(self) -> int:
         """The number of the next participant."""

@@ -14,13 +14,16 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats import write_corpus
 from ecsuite.people.agents_export import AGENTS_TRIAL_WORDS, agents_trials, sender_corpus
 from ecsuite.people.agents_game import AgentsGame
+from ecsuite.people.chain_languages import generations, letter_ids, object_concepts
+from ecsuite.people.chains import Chain, read_chains
 from ecsuite.people.codes_game import CodesGame
 from ecsuite.people.database import Database
 from ecsuite.people.game import ATTENTION, HELD_OUT
-from ecsuite.people.games import MakeGame, game_of_record, game_to_read
-from ecsuite.people.objects import COLOURS, DATASETS, SHAPES
+from ecsuite.people.games import MakeGame, game_to_read
+from ecsuite.people.objects import COLOURS, DATASETS, SHAPES, letters_of
 from ecsuite.people.records import Record, as_numbers, read_records
-from ecsuite.people.study import Study
+from ecsuite.people.responses_table import RESPONSE_WORDS, response_rows
+from ecsuite.people.study import CODES, WITH_CHAINS, WITH_RUN, Study
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.csv_text import FORMULA
 
@@ -46,7 +49,10 @@ PARTICIPANT_WORDS = {
     "participant": "P001 and so on, in the order of beginning.",
     "dataset": "synth or eng; agents in a game with agents.",
     "grammar": "The language; in a game with agents, the role.",
-    "protocol": "balanced, published or agents.",
+    "chain": "The chain.",
+    "generation": "Generation in the chain, from 1.",
+    "counted": "Whether the participant counts: one from whom the last generation descends.",
+    "protocol": "balanced, published, agents or chain.",
     "seed": "Seed of the codes, of the order of objects and of the pictures.",
     "stage": "How far the participant came; finished: to the end.",
     "seconds": "From agreeing to the last page.",
@@ -68,8 +74,21 @@ PARTICIPANT_WORDS = {
     "worker": "ID of the platform as stored; only with --worker-ids.",
 }
 """The columns of `participants.csv`."""
-OF_CODES = ("passed_attention", "left_out_published", "left_out_preregistered", "strategy", "rule", "notes")
-"""Those that a game with agents has not."""
+OF_CHAINS, RULES_OF_CODES = ("chain", "generation", "counted"), ("left_out_published", "left_out_preregistered")
+LEFT_OUT = {
+    CODES: OF_CHAINS,
+    WITH_RUN: (*OF_CHAINS, *RULES_OF_CODES, "passed_attention", "strategy", "rule", "notes"),
+    WITH_CHAINS: (*RULES_OF_CODES, "accuracy_held_out"),
+}
+"""By kind of study, the columns of `participants.csv` that it has not."""
+ROWS = {
+    "responses": "a row a response, for mixed models",
+    "participants": "a row a participant",
+    "trials": "a row an answer, with all of its game",
+}
+"""By table, what a row of it is."""
+TRIALS = {CODES: TRIAL_WORDS, WITH_RUN: AGENTS_TRIAL_WORDS}
+"""By kind of study, the columns of `trials.csv`, where it has one."""
 
 
 def export(study: Study, database: Database, folder: Path, *, has_workers: bool) -> list[str]:
@@ -90,39 +109,53 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "data_dictionary.md").exists():
         raise ConfigError(f"{folder}: has other files: expected a new folder (--out)")
     records, make_game = read_records(database), game_to_read(study, database)
-    trials = [trial for record in records for trial in _trials(record, make_game)]
-    people = _participants(study, database, records, has_workers)
+    chains = read_chains(study, database, now=0.0)
+    if study.chains:
+        counted = {row["id"] for chain in chains for row in chain.counted.values()}
+    else:
+        counted = {record.row["id"] for record in records if record.has_finished}
+    people = _participants(study, database, records, counted, has_workers)
+    columns = [name for name in PARTICIPANT_WORDS if name not in LEFT_OUT[study.kind]]
+    tables = {
+        "responses": (response_rows(study, records, make_game, counted), RESPONSE_WORDS),
+        "participants": (people, {name: PARTICIPANT_WORDS[name] for name in columns if has_workers or name != "worker"}),
+    }
+    if words := TRIALS.get(study.kind):
+        tables["trials"] = [trial for record in records for trial in _trials(record, make_game)], words
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "trials.json", trials)
-    write_json(folder / "participants.json", people)
-    trial_words = AGENTS_TRIAL_WORDS if study.run else TRIAL_WORDS
-    left_out = OF_CODES if study.run else ()
-    columns = [
-        name for name in PARTICIPANT_WORDS if (has_workers or name != "worker") and name not in left_out
-    ]
-    write_atomically(folder / "trials.csv", as_csv(trials, list(trial_words)))
-    write_atomically(folder / "participants.csv", as_csv(people, columns))
-    write_atomically(folder / "data_dictionary.md", _dictionary(study, trial_words, columns).encode())
-    num_corpora = 0
-    for record in records:
-        game = game_of_record(record, make_game)
-        made = sender_corpus(record, game, study) if isinstance(game, AgentsGame) else None
-        corpus = made if study.run else participant_corpus(record, study)
-        if corpus is not None:
-            write_corpus(corpus, folder / "corpora" / record.name)
-            num_corpora += 1
-    first = next(iter(sorted(folder.glob("corpora/*"))), None)
-    scored = f" (ecsuite score {first})" if first else ""
+    for name, (rows, words) in tables.items():
+        write_json(folder / f"{name}.json", rows)
+        write_atomically(folder / f"{name}.csv", as_csv(rows, list(words)))
+    write_atomically(folder / "data_dictionary.md", _dictionary(study, tables).encode())
+    corpora = _corpora(study, database, records, chains, make_game)
+    for name, corpus in corpora.items():
+        write_corpus(corpus, folder / "corpora" / name)
+    scored = f" (ecsuite score {folder / 'corpora' / min(corpora)})" if corpora else ""
     return [
-        f"trials.csv, trials.json: {len(trials)} trials",
-        f"participants.csv, participants.json: {len(people)} participants",
-        f"corpora/: what {num_corpora} participants typed{scored}",
+        *(f"{name}.csv, {name}.json: {len(rows)} {name}" for name, (rows, _) in tables.items()),
+        f"corpora/: {len(corpora)} corpora of what participants typed{scored}",
         "data_dictionary.md: what the columns mean",
     ]
 
 
+def _corpora(
+    study: Study, database: Database, records: Sequence[Record], chains: Sequence[Chain], make_game: MakeGame
+) -> dict[str, Corpus]:
+    """By name, what each participant typed, or the language of each generation of the chains."""
+    if study.chains:
+        languages = [each for chain in chains for each in generations(study, database, chain)]
+        return {each.name: each.corpus(study) for each in languages}
+    corpora = {}
+    for record in records:
+        game = make_game(record.row)
+        made = sender_corpus(record, game, study) if isinstance(game, AgentsGame) else participant_corpus(record, study)
+        if made is not None:
+            corpora[record.name] = made
+    return corpora
+
+
 def _trials(record: Record, make_game: MakeGame) -> list[dict[str, Any]]:
-    start, game = record.row["started_at"], game_of_record(record, make_game)
+    start, game = record.row["started_at"], make_game(record.row)
     if isinstance(game, AgentsGame):
         return agents_trials(record, game)
     assert isinstance(game, CodesGame)
@@ -145,17 +178,23 @@ def _trials(record: Record, make_game: MakeGame) -> list[dict[str, Any]]:
 
 
 def _participants(
-    study: Study, database: Database, records: Sequence[Record], has_workers: bool
+    study: Study, database: Database, records: Sequence[Record], counted: set[int], has_workers: bool
 ) -> list[dict[str, Any]]:
     replies: dict[int, dict[str, str]] = {}
     for reply in database.table("replies"):
         replies.setdefault(reply["participant"], {})[reply["question"]] = reply["reply"]
     return [
         as_numbers(record, study)
+        | (_in_chain(record, counted) if study.chains else {})
         | replies.get(record.row["id"], {})
         | ({"worker": record.row["worker"]} if has_workers else {})
         for record in records
     ]
+
+
+def _in_chain(record: Record, counted: set[int]) -> dict[str, Any]:
+    row = record.row
+    return {"chain": record.chain, "generation": row["generation"], "counted": row["id"] in counted}
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
@@ -182,7 +221,7 @@ def participant_corpus(record: Record, study: Study) -> Corpus | None:
         `is_right` 1 for a right answer.
     """
     rows = [
-        (answer, [ord(letter) - ord("a") + 1 for letter in answer["typed"].lower() if "a" <= letter <= "z"])
+        (answer, letter_ids(letters_of(answer["typed"])))
         for answer in record.answers
         if answer["kind"] != ATTENTION
     ]
@@ -191,13 +230,10 @@ def participant_corpus(record: Record, study: Study) -> Corpus | None:
         return None
     objects = DATASETS[record.row["dataset"]]
     values = [objects.values(answer["thing"]) for answer, _ in rows]
-    names = [f"colour={colour}" for colour in COLOURS] + [f"shape={shape}" for shape in SHAPES]
-    concepts = [[colour, len(COLOURS) + shape] for colour, shape in values]
     return Corpus(
         Ragged.from_rows([message for _, message in rows]),
         meanings=np.array(values),
-        concepts=Ragged.from_rows(concepts),
-        concept_names=tuple(names),
+        **object_concepts(objects.name, [answer["thing"] for answer, _ in rows]),
         columns={
             "split": np.array(["held_out" if answer["kind"] == HELD_OUT else "train" for answer, _ in rows]),
             "is_right": np.array([answer["is_right"] for answer, _ in rows]),
@@ -214,7 +250,7 @@ def participant_corpus(record: Record, study: Study) -> Corpus | None:
     )
 
 
-def _dictionary(study: Study, trial_words: Mapping[str, str], columns: Sequence[str]) -> str:
+def _dictionary(study: Study, tables: Mapping[str, tuple[Sequence[Any], Mapping[str, str]]]) -> str:
     """The data dictionary as Markdown."""
     lines = [f"# Data of the study {study.name}", ""]
     if study.simulated:
@@ -224,10 +260,7 @@ def _dictionary(study: Study, trial_words: Mapping[str, str], columns: Sequence[
         "spreadsheet runs it; the JSON files have what was typed.",
         "",
     ]
-    for title, words, names in (
-        ("trials.csv, trials.json: a row an answer", trial_words, list(trial_words)),
-        ("participants.csv, participants.json: a row a participant", PARTICIPANT_WORDS, columns),
-    ):
-        lines += [f"## {title}", "", "| column | meaning |", "|---|---|"]
-        lines += [f"| `{name}` | {words[name]} |" for name in names] + [""]
+    for name, (_, words) in tables.items():
+        lines += [f"## {name}.csv, {name}.json: {ROWS[name]}", "", "| column | meaning |", "|---|---|"]
+        lines += [f"| `{column}` | {meaning} |" for column, meaning in words.items()] + [""]
     return "\n".join(lines)

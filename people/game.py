@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-TRAINING, HELD_OUT, ATTENTION = "training", "held_out", "attention"
-"""Kinds of steps."""
+TRAINING, HELD_OUT, ATTENTION, TEST = "training", "held_out", "attention", "test"
+"""Kinds of steps; of the answers to a test, participants are not told whether they are right."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -12,7 +12,7 @@ class Shown:
     """What a step shows."""
 
     kind: str
-    """`training`, `held_out` or `attention`."""
+    """`training`, `held_out`, `attention` or `test`."""
     thing: int
     """The object; -1 in the attention check."""
 
@@ -51,6 +51,9 @@ class Game(Protocol):
 
     def available_after(self, step: int, shown: Shown, num_available: int) -> int:
         """Unlocked objects after a step."""
+
+    def name_of(self, thing: int) -> str:
+        """An object in words."""
 
     def right_answer(self, step: int, shown: Shown) -> str:
         """What is right to answer."""

@@ -1,7 +1,7 @@
 """The game that the participants of a study play: codes of a grammar, or the language of trained agents."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from ecsuite.people.agents_game import AgentsGame
 from ecsuite.people.agents_language import AgentsLanguage, Objects, read_language
 from ecsuite.people.attribute_pictures import draw
-from ecsuite.people.codes_game import CodesGame
+from ecsuite.people.chain_game import chain_game
+from ecsuite.people.codes_game import codes_game
 from ecsuite.people.database import Database
 from ecsuite.people.game import Game
 from ecsuite.people.pictures import as_png
-from ecsuite.people.records import Record
 from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 LANGUAGE = "language"
 """The setting of a database that has the agents' language."""
 
-MakeGame = Callable[..., Game]
-"""Makes the game of a dataset, a grammar (or role), a protocol and a seed."""
+MakeGame = Callable[[Mapping[str, Any]], Game]
+"""Makes the game of a participant, who is given as stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,14 +63,14 @@ def load_agents(study: Study) -> Agents | None:
     return Agents(run=run, language=language, objects=objects)
 
 
-def game_to_play(database: Database, agents: Agents | None) -> MakeGame:
+def game_to_play(study: Study, database: Database, agents: Agents | None) -> MakeGame:
     """The game of a study that goes on; the agents' language is stored when they are first met.
 
     Raises:
         ConfigError: If answers were given about other weights.
     """
     if agents is None:
-        return CodesGame
+        return game_to_read(study, database)
     language, stored = agents.language, database.setting(LANGUAGE, "")
     if stored and AgentsLanguage.from_json(json.loads(stored)).signature != language.signature:
         raise ConfigError(
@@ -85,7 +85,9 @@ def game_to_play(database: Database, agents: Agents | None) -> MakeGame:
 
 def game_to_read(study: Study, database: Database) -> MakeGame:
     """The game of a study whose answers are only read; agents hear nothing new in it."""
-    return partial(_agents_game, stored_language(database)) if study.run else CodesGame
+    if study.run:
+        return partial(_agents_game, stored_language(database))
+    return partial(chain_game, study) if study.chains else codes_game
 
 
 def stored_language(database: Database) -> AgentsLanguage:
@@ -100,18 +102,8 @@ def stored_language(database: Database) -> AgentsLanguage:
     return AgentsLanguage.from_json(json.loads(stored))
 
 
-def game_of_record(record: Record, make_game: MakeGame) -> Game:
-    """The game that a participant played."""
-    row = record.row
-    return make_game(
-        grammar=row["grammar"], dataset=row["dataset"], protocol=row["protocol"], seed=row["seed"]
-    )
-
-
-def _agents_game(
-    language: AgentsLanguage, *, grammar: str, dataset: str, protocol: str, seed: int, **live: Any
-) -> AgentsGame:
-    return AgentsGame(language=language, role=grammar, seed=seed, **live)
+def _agents_game(language: AgentsLanguage, row: Mapping[str, Any], **live: Any) -> AgentsGame:
+    return AgentsGame(language=language, role=row["grammar"], seed=row["seed"], **live)
 
 
 def _pictures(language: AgentsLanguage, objects: Objects) -> Callable[[int], bytes] | None:

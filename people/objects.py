@@ -61,6 +61,11 @@ DATASETS = {
 """By name: three colours and shapes with two-letter words over four letters; five with English abbreviations."""
 
 
+def letters_of(typed: str) -> str:
+    """The letters of what was typed, in lower case; what is no letter from a to z is left out."""
+    return "".join(letter for letter in typed.lower() if "a" <= letter <= "z")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Codes:
     """The codes of all objects of a dataset in one language."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from ecsuite.grammars.words import stream
 from ecsuite.people.objects import DATASETS
+from ecsuite.people.questions import CHAIN_QUIZ, QUIZ, Question
 from ecsuite.runtime.errors import look_up
 
 NUM_EXAMPLES = 50
@@ -30,27 +31,34 @@ class Protocol:
 
     line: str
     """What it is, for people."""
-    has_checks: bool
-    """Whether there are a quiz before the game, an attention check in it, and questions after it."""
+    quiz: Mapping[str, Question]
+    """The quiz before the game; empty: there is none, and neither are attention checks and questions after the game."""
     tells_codes: bool
     """Whether a wrong answer to an unlocked object is followed by its code; that of a held-out object is never told."""
 
 
 AGENTS = "agents"
 """The protocol of games with trained agents."""
+CHAIN = "chain"
+"""The protocol of chains of participants."""
 PROTOCOLS = {
     "balanced": Protocol(
         line="held-out objects whose parts were shown, in random order; a quiz, an attention check, questions",
-        has_checks=True,
+        quiz=QUIZ,
         tells_codes=True,
     ),
     "published": Protocol(
         line="as the paper's program: held-out objects are the next locked ones",
-        has_checks=False,
+        quiz={},
         tells_codes=False,
     ),
     AGENTS: Protocol(
-        line="with trained agents: four in ten objects are held out", has_checks=False, tells_codes=True
+        line="with trained agents: four in ten objects are held out", quiz={}, tells_codes=True
+    ),
+    CHAIN: Protocol(
+        line="each learns what the one before typed: some codes are taught, all objects are tested",
+        quiz=CHAIN_QUIZ,
+        tells_codes=True,
     ),
 }
 

@@ -33,6 +33,20 @@ QUIZ = {
     ),
 }
 """By name."""
+CHAIN_QUIZ = {
+    "what_matters": QUIZ["what_matters"],
+    "where_codes": Question(
+        text="Where can you look up codes at the beginning?",
+        choices=("under Training", "nowhere", "in the debriefing"),
+        right="under Training",
+    ),
+    "test": Question(
+        text="What will you do in the test?",
+        choices=("choose pictures", "type a code for every picture, also for new ones", "type only codes I have seen"),
+        right="type a code for every picture, also for new ones",
+    ),
+}
+"""Of chains, by name."""
 QUESTIONS = {
     "strategy": Question(text="How did you work out codes that were not under Training?"),
     "rule": Question(text="If you found a rule in the codes, what is it?"),

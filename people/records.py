@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ecsuite.grammars.icy import canonical
+from ecsuite.people.chains import chain_name
 from ecsuite.people.database import Database, Row
 from ecsuite.people.game import ATTENTION, HELD_OUT, TRAINING
 from ecsuite.people.protocols import AGENTS
@@ -33,14 +34,15 @@ class Record:
         return name if self.row["dataset"] == AGENTS else canonical(name)
 
     @property
+    def chain(self) -> str | None:
+        """The name of the chain, None where there is none."""
+        row = self.row
+        return None if row["chain"] is None else chain_name(row["dataset"], row["grammar"], row["chain"])
+
+    @property
     def has_finished(self) -> bool:
         """Whether the last page was reached."""
         return bool(self.row["stage"] == FINISHED)
-
-    def has_place(self, study: Study, now: float) -> bool:
-        """Whether somebody who has not finished was seen lately; `now` is in seconds since 1970."""
-        has_begun = self.row["shown_at"] is not None
-        return bool(self.row["last_seen"] >= now - study.place_seconds(has_begun))
 
     @property
     def minutes(self) -> float | None:

@@ -151,7 +151,7 @@ def status_rows(study: Study, records: Sequence[Record], now: float) -> list[dic
     for dataset, grammar in study.conditions:
         of = [each for each in records if (each.row["dataset"], each.row["grammar"]) == (dataset, grammar)]
         finished = sum(each.has_finished for each in of)
-        at_work = sum(not each.has_finished and each.has_place(study, now) for each in of)
+        at_work = sum(not each.has_finished and study.keeps_place(each.row, now) for each in of)
         counts = {"finished": finished, "at_work": at_work, "stopped": len(of) - finished - at_work}
         missing = max(0, study.participants - finished)
         rows.append({"dataset": dataset, "grammar": grammar, **counts, "missing": missing})

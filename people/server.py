@@ -19,10 +19,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ecsuite.people.database import Row, hashed
-from ecsuite.people.game import ATTENTION, Shown
+from ecsuite.people.game import ATTENTION, TEST, Shown
 from ecsuite.people.limits import Limiter
+from ecsuite.people.objects import letters_of
 from ecsuite.people.responses import ERRORS, BadRequestError, WithHeaders
 from ecsuite.people.session import GAME, MAX_TYPED, RefusedError, Sessions
+from ecsuite.people.study import WITH_CHAINS, WITH_RUN
 from ecsuite.people.views import view
 
 MAX_BODY = 16_384
@@ -43,6 +45,8 @@ STATIC = {
     "jspsych.js": "text/javascript",
 }
 """The files of the page, and their types."""
+TITLES = {WITH_RUN: "A language that agents invented", WITH_CHAINS: "An unknown language"}
+"""By kind of study, the title of the page."""
 Action = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
@@ -60,7 +64,7 @@ class People:
         pages = resources.files("ecsuite.people").joinpath("pages")
         page = pages.joinpath("index.html").read_text("utf-8")
         self._page = page.replace(
-            "{title}", "A language that agents invented" if sessions.study.run else "Secret Spy Codes"
+            "{title}", TITLES.get(sessions.study.kind, "Secret Spy Codes")
         ).encode()
         self._static = {
             name: pages.joinpath(*(["jspsych"] if name == "jspsych.js" else []), name).read_bytes()
@@ -70,6 +74,7 @@ class People:
         self._starts, self._requests = Limiter(per_minute, per_minute / 60), Limiter(240, 40)
         self.actions: dict[str, Action] = {
             "begin": self._begin,
+            "wait": self._wait,
             "go_on": self._go_on,
             "choose": self._choose,
             "quiz": self._quiz,
@@ -159,6 +164,10 @@ class People:
         self.sessions.begin(token, worker)
         return {}
 
+    def _wait(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
+        self.sessions.wait(token, _text(sent, "worker", MAX_WORKER))
+        return {}
+
     def _skip(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
         self.sessions.skip(token)
         return {}
@@ -178,11 +187,13 @@ class People:
         typed = _text(sent, "typed", MAX_TYPED).strip()
         if not typed or not typed.isprintable():
             raise BadRequestError("Type a code first.")
+        if self.sessions.required(token)["kind"] == TEST and not letters_of(typed):
+            raise BadRequestError("Type letters from a to z.")
         row = self.sessions.answer(token, _number(sent, "step"), typed, _milliseconds(sent))
         game = self.sessions.game_of(self.sessions.required(token))
         told = game.told(row["step"], Shown(kind=row["kind"], thing=row["thing"]), row["typed"])
         return {
-            "is_right": bool(row["is_right"]),
+            "is_right": None if row["kind"] == TEST else bool(row["is_right"]),
             "points": row["points"],
             "kept": row["typed"],
             "told": told,

@@ -8,14 +8,17 @@ after a reload, counts once.
 import hmac
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from ecsuite.grammars.words import stream
-from ecsuite.people.codes_game import CodesGame
+from ecsuite.people.chains import Chains
+from ecsuite.people.codes_game import codes_game
 from ecsuite.people.database import Database, Row, hashed
-from ecsuite.people.game import ATTENTION, Game, Shown
+from ecsuite.people.game import ATTENTION, TEST, Game, Shown
 from ecsuite.people.protocols import PROTOCOLS
-from ecsuite.people.questions import QUESTIONS, QUIZ
+from ecsuite.people.questions import QUESTIONS
 from ecsuite.people.study import Study
+from ecsuite.people.waiting import Queue
 
 INSTRUCTIONS, QUIZ_STAGE, GAME, QUESTIONS_STAGE, FINISHED = (
     "instructions",
@@ -27,6 +30,8 @@ INSTRUCTIONS, QUIZ_STAGE, GAME, QUESTIONS_STAGE, FINISHED = (
 """Stages in their order; the page of consent comes before, when nothing is stored."""
 CASES: Mapping[str, Callable[[str], str]] = {"none": str, "prolific": str.lower, "mturk": str.upper}
 """By platform, how it writes its IDs."""
+FULL = "This study has all the participants that it needs. Thank you for your interest."
+"""What later visitors are told."""
 MAX_TYPED = 64
 """Most characters of an answer."""
 MAX_REPLY = 2000
@@ -43,7 +48,7 @@ class Sessions:
     Args:
         study: The study.
         database: Its answers.
-        make_game: Makes the game of a dataset, a grammar, a protocol and a seed.
+        make_game: Makes the game of a participant.
         clock: Seconds since 1970; tests give another one.
     """
 
@@ -51,17 +56,13 @@ class Sessions:
         self,
         study: Study,
         database: Database,
-        make_game: Callable[..., Game] = CodesGame,
+        make_game: Callable[[Mapping[str, Any]], Game] = codes_game,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.study, self.database, self.clock = study, database, clock
-        self._make_game, self._secret = make_game, bytes.fromhex(database.setting("secret"))
-
-    def game_of(self, row: Row) -> Game:
-        """The game of a participant."""
-        return self._make_game(
-            grammar=row["grammar"], dataset=row["dataset"], protocol=row["protocol"], seed=row["seed"]
-        )
+        self.game_of, self._secret = make_game, bytes.fromhex(database.setting("secret"))
+        self._chains = Chains(study, database) if study.chains else None
+        self.queue = Queue(60.0 * study.wait_minutes, clock)
 
     def csrf(self, token: str) -> str:
         """What a page must send with every action: another site can't know it."""
@@ -82,8 +83,11 @@ class Sessions:
             return worker
         return hmac.new(self._secret, b"worker" + worker.encode(), "sha256").hexdigest()
 
-    def begin(self, token: str, worker: str = "") -> Row:
+    def begin(self, token: str, worker: str = "") -> Row | None:
         """Start a participant, in a condition of which the fewest have finished or are at work.
+
+        Returns:
+            None where no place of a chain is free: the visitor waits.
 
         Raises:
             RefusedError: If the study is full, the ID is none, or someone with this ID has begun the game.
@@ -100,38 +104,52 @@ class Sessions:
                 self.database.update(row["id"], {"token_hash": hashed(token), "last_seen": self.clock()})
                 return self.required(token)
             now, number = self.clock(), self.database.next_id()
-            dataset, grammar = self._condition(now, number)
-            seed = int(stream(self.study.seed, f"participant{number}").integers(2**31))
-            game = self._make_game(
-                grammar=grammar, dataset=dataset, protocol=self.study.played_protocol, seed=seed
-            )
+            if (place := self._place(token, now, number)) is None:
+                return None
             values = {
+                **place,
                 "id": number,
                 "token_hash": hashed(token),
                 "worker": stored,
-                "dataset": dataset,
-                "grammar": grammar,
                 "protocol": self.study.played_protocol,
-                "seed": seed,
+                "seed": int(stream(self.study.seed, f"participant{number}").integers(2**31)),
                 "stage": INSTRUCTIONS,
                 "started_at": now,
                 "last_seen": now,
-                "num_available": game.first_available,
             }
-            self.database.insert("participants", values)
+            self.database.insert(
+                "participants", {**values, "num_available": self.game_of(values).first_available}
+            )
         return self.required(token)
 
-    def _condition(self, now: float, number: int) -> tuple[str, str]:
+    def wait(self, token: str, worker: str = "") -> None:
+        """Say that a visitor still waits, who begins if there is a place."""
+        if self.queue.is_waiting(token):
+            self.begin(token, worker)
+
+    def _place(self, token: str, now: float, number: int) -> dict[str, Any] | None:
+        """The condition of the next participant as columns; None if the visitor has to wait."""
+        if self._chains is None:
+            return self._condition(now, number)
+        if (free := self._chains.free(now)) is None:
+            self.queue.leave(token)
+            raise RefusedError(FULL)
+        self.queue.join(token)
+        if len(self.queue.before(token)) >= len(free):
+            return None
+        self.queue.leave(token)
+        return free[0]
+
+    def _condition(self, now: float, number: int) -> dict[str, Any]:
         since = [now - self.study.place_seconds(has_begun) for has_begun in (True, False)]
         counts = self.database.condition_counts(*since)
         conditions = self.study.conditions
         fewest = min(counts.get(condition, 0) for condition in conditions)
         if fewest >= self.study.participants:
-            raise RefusedError(
-                "This study has all the participants that it needs. Thank you for your interest."
-            )
+            raise RefusedError(FULL)
         open_ones = [each for each in conditions if counts.get(each, 0) == fewest]
-        return open_ones[int(stream(self.study.seed, f"condition{number}").integers(len(open_ones)))]
+        chosen = open_ones[int(stream(self.study.seed, f"condition{number}").integers(len(open_ones)))]
+        return dict(zip(("dataset", "grammar"), chosen, strict=True))
 
     def required(self, token: str) -> Row:
         """The participant of a token.
@@ -145,7 +163,8 @@ class Sessions:
 
     def skip(self, token: str) -> None:
         """Begin at the first picture, without the instructions and the quiz."""
-        self.begin(token)
+        if self.begin(token) is None:
+            return
         with self.database.transaction():
             row = self.required(token)
             if row["stage"] in (INSTRUCTIONS, QUIZ_STAGE):
@@ -157,7 +176,7 @@ class Sessions:
             row = self.required(token)
             self.database.update(row["id"], {**settings, "last_seen": self.clock()})
             if row["stage"] == stage == INSTRUCTIONS:
-                if PROTOCOLS[row["protocol"]].has_checks:
+                if PROTOCOLS[row["protocol"]].quiz:
                     self.database.update(row["id"], {"stage": QUIZ_STAGE})
                 else:
                     self._show(row, GAME)
@@ -173,7 +192,8 @@ class Sessions:
             row = self.required(token)
             if row["stage"] != QUIZ_STAGE or attempt != row["num_quiz_attempts"]:
                 return bool(row["stage"] != QUIZ_STAGE)
-            is_right = all(replies.get(name) == question.right for name, question in QUIZ.items())
+            quiz = PROTOCOLS[row["protocol"]].quiz
+            is_right = all(replies.get(name) == question.right for name, question in quiz.items())
             self.database.update(row["id"], {"num_quiz_attempts": attempt + 1, "last_seen": self.clock()})
             if is_right:
                 self._show(row, GAME)
@@ -210,7 +230,7 @@ class Sessions:
                 raise RefusedError("This example can't be answered now.")
             game, shown = self.game_of(row), Shown(kind=row["kind"], thing=row["thing"])
             is_right = game.is_right(step, shown, typed)
-            points = game.points(row["shown_available"]) if is_right and shown.kind != ATTENTION else 0
+            points = game.points(row["shown_available"]) if is_right and shown.kind not in (ATTENTION, TEST) else 0
             now = self.clock()
             entry = {
                 "participant": row["id"],
@@ -234,7 +254,7 @@ class Sessions:
                 self._change(row, after, "unlocked")
             if step + 1 < game.num_steps:
                 self._show(row, GAME, step + 1, after)
-            elif PROTOCOLS[row["protocol"]].has_checks:
+            elif PROTOCOLS[row["protocol"]].quiz:
                 self.database.update(row["id"], {"stage": QUESTIONS_STAGE})
             else:
                 self.database.update(row["id"], {"stage": FINISHED, "finished_at": now})

@@ -1,5 +1,6 @@
 """A study: which languages, how many people, which protocol and texts. Frozen, checked when it is read."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -7,15 +8,13 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from ecsuite.grammars.icy import canonical
-from ecsuite.parts.config import Count, Seed, build, decoded, read_yaml
-from ecsuite.people.objects import make_codes
-from ecsuite.people.protocols import AGENTS
-from ecsuite.people.texts import AGENTS_TEXTS, DEFAULT_TEXTS
+from ecsuite.parts.config import Count, Levels, Natural, Seed, build, decoded, read_yaml, refuse_unread, unread
+from ecsuite.people.objects import DATASETS, make_codes
+from ecsuite.people.protocols import AGENTS, CHAIN
+from ecsuite.people.texts import TEXTS, shipped_texts
 from ecsuite.runtime.errors import ConfigError
 
 Rate = Annotated[float, Meta(ge=0, le=1)]
-TEXTS = ("consent", "instructions", "debriefing")
-"""Settings that name Markdown files."""
 ANY_NUMBER = 1_000_000
 """Participants of a study that ends when it is ended."""
 CAN_CHANGE = (
@@ -27,8 +26,20 @@ CAN_CHANGE = (
     "return_url",
     "begin_minutes",
     "starts_per_minute",
+    "chains",
+    "generations",
+    "wait_minutes",
+    "waited_code",
 )
 """Settings that may change while a study runs: no answer depends on them."""
+CODES, WITH_RUN, WITH_CHAINS = "a study of codes", "a study with run", "a study with chains"
+READS = {
+    CODES: ("grammars", "datasets", "participants", "protocol", "min_score", "min_accuracy"),
+    WITH_RUN: ("roles", "participants"),
+    WITH_CHAINS: ("grammars", "datasets", "generations", "seen", "passes", "drops_homonyms", "wait_minutes", "waited",
+                  "waited_code"),
+}  # fmt: skip
+"""By kind of study, the settings that it reads beside those of all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +60,18 @@ class Study:
     """Run folder of trained agents whose language is learned, in place of `grammars`, `datasets` and `protocol`."""
     roles: tuple[Literal["receiver", "sender"], ...] = ("receiver",)
     """Roles that participants take in the game with the agents of `run`; each takes one."""
+    chains: Natural = 0
+    """Chains of participants for each grammar in each dataset, the language of the first; 0: there are no chains."""
+    generations: Count = 10
+    """Participants of a chain, each of whom learns what the one before typed."""
+    seen: Levels = 5
+    """Objects whose codes a participant of a chain is taught; all objects are tested."""
+    passes: Count = 3
+    """How often each of these is asked before the test; the codes can be looked up in the first pass."""
+    drops_homonyms: bool = False
+    """Whether of objects with the same code one alone is taught."""
+    wait_minutes: Count = 10
+    """How long a visitor waits for a place of a chain that becomes free."""
     seed: Seed = 0
     """Seed of the assignment and of every participant's game."""
     consent: str = ""
@@ -57,14 +80,18 @@ class Study:
     """Markdown file of the instructions; empty: the shipped text."""
     debriefing: str = ""
     """Markdown file of the last page; empty: the shipped text."""
+    waited: str = ""
+    """Markdown file of the page of those who waited in vain; empty: the shipped text."""
     platform: Literal["none", "prolific", "mturk"] = "none"
     """Where participants come from: it decides under which name links carry their ID."""
     worker_ids: Literal["hashed", "plain", "none"] = "hashed"
     """How IDs of the platform are stored."""
     completion_code: str = ""
     """Code that participants enter at the platform."""
+    waited_code: str = ""
+    """Code of those who waited in vain."""
     return_url: str = ""
-    """Where the last page leads, such as Prolific's address with the code."""
+    """Where the last page leads, such as Prolific's address; in it, `{code}` is the code of that page."""
     min_score: float = 50.0
     """The paper's rule: participants with a lower score are left out."""
     min_accuracy: Rate = 0.5
@@ -94,14 +121,13 @@ class Study:
         for kind, names in listed.items():
             if len(set(names)) < len(names):
                 raise ConfigError(f"{kind}: expected each once, got {', '.join(names)}")
-        if self.run:
-            defaults = {each.name: each.default for each in fields(self)}
-            for key in ("grammars", "datasets", "protocol"):
-                if getattr(self, key) != defaults[key]:
-                    raise ConfigError(f"{key}: not read where participants play with the agents of a run")
-        elif self.roles != ("receiver",):
-            raise ConfigError("roles: expected together with run, the folder of trained agents")
+        if self.run and self.chains:
+            raise ConfigError("expected at most one of run and chains")
+        changed = {each.name: each.name for each in fields(self) if getattr(self, each.name) != each.default}
+        refuse_unread(self.kind, [self.kind], changed, READS)
         for dataset in self.datasets:
+            if self.chains and self.seen > DATASETS[dataset].num_objects:
+                raise ConfigError(f"seen: expected at most the {DATASETS[dataset].num_objects} objects of {dataset}")
             for grammar in self.grammars:
                 make_codes(dataset, grammar, 0)
         if self.return_url and not self.return_url.startswith(("https://", "http://")):
@@ -116,6 +142,11 @@ class Study:
             raise ConfigError(f"name: expected the name of a folder, got {self.name!r}")
 
     @property
+    def kind(self) -> str:
+        """One of `READS`."""
+        return WITH_RUN if self.run else WITH_CHAINS if self.chains else CODES
+
+    @property
     def conditions(self) -> list[tuple[str, str]]:
         """All pairs of a dataset and a grammar; of a game with agents, `agents` and the roles."""
         if self.run:
@@ -125,7 +156,7 @@ class Study:
     @property
     def played_protocol(self) -> str:
         """The protocol of the game: one of `PROTOCOLS`."""
-        return AGENTS if self.run else self.protocol
+        return AGENTS if self.run else CHAIN if self.chains else self.protocol
 
     def place_seconds(self, has_begun: bool) -> float:
         """How long without an action a participant keeps the place.
@@ -134,6 +165,10 @@ class Study:
             has_begun: Whether the game has begun.
         """
         return 60.0 * (self.idle_minutes if has_begun else self.begin_minutes)
+
+    def keeps_place(self, row: Mapping[str, Any], now: float) -> bool:
+        """Whether a participant, who is given as stored, was seen lately; `now` is in seconds since 1970."""
+        return bool(row["last_seen"] >= now - self.place_seconds(row["shown_at"] is not None))
 
     def as_json(self) -> dict[str, Any]:
         """The settings, with the texts themselves."""
@@ -166,8 +201,8 @@ def read_study(file: Path) -> Study:
 
 def with_texts(study: Study) -> Study:
     """The study with the shipped texts where it has none of its own."""
-    shipped = AGENTS_TEXTS if study.run else DEFAULT_TEXTS
-    texts: dict[str, Any] = {key: getattr(study, key) or shipped[key] for key in TEXTS}
+    shipped, without = shipped_texts(study.played_protocol), unread(TEXTS, [study.kind], READS)
+    texts: dict[str, Any] = {key: getattr(study, key) or shipped[key] for key in TEXTS if key not in without}
     return replace(study, **texts)
 
 

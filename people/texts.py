@@ -4,16 +4,18 @@ from importlib import resources
 
 from ecsuite.runtime.errors import missing_extra
 
+TEXTS = ("consent", "instructions", "debriefing", "waited")
+"""Settings that name Markdown files."""
 
-def _shipped(prefix: str) -> dict[str, str]:
-    """The texts whose files begin with a prefix, by setting of a study."""
+
+def shipped_texts(protocol: str) -> dict[str, str]:
+    """The texts of a protocol's game, by setting of a study: `chain_consent.md`, or `consent.md` where that is not."""
     folder = resources.files("ecsuite.people").joinpath("pages")
-    keys = ("consent", "instructions", "debriefing")
-    return {key: folder.joinpath(f"{prefix}{key}.md").read_text("utf-8") for key in keys}
-
-
-DEFAULT_TEXTS, AGENTS_TEXTS = _shipped(""), _shipped("agents_")
-"""Of the game Secret Spy Codes, and of the game with trained agents."""
+    texts = {}
+    for key in TEXTS:
+        own = folder.joinpath(f"{protocol}_{key}.md")
+        texts[key] = (own if own.is_file() else folder.joinpath(f"{key}.md")).read_text("utf-8")
+    return texts
 
 
 def as_html(markdown: str) -> str:

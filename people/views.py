@@ -1,16 +1,21 @@
 """What the page is told: the stage, its texts, and of the game only what the participant may see."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ecsuite.people.agents_findings import result_table
 from ecsuite.people.database import Row
 from ecsuite.people.game import Shown
-from ecsuite.people.questions import QUESTIONS, QUIZ, Question
+from ecsuite.people.protocols import PROTOCOLS
+from ecsuite.people.questions import QUESTIONS, Question
 from ecsuite.people.session import FINISHED, GAME, INSTRUCTIONS, QUESTIONS_STAGE, QUIZ_STAGE, Sessions
+from ecsuite.people.study import Study
 from ecsuite.people.texts import as_html
 
-CONSENT = "consent"
-"""The stage of somebody who has not begun."""
+CONSENT, WAITING, WAITED = "consent", "waiting", "waited"
+"""The stages of somebody who has not begun: at first, while no place is free, and after waiting in vain."""
+NO_PLACE = "Others are playing, and you will learn what one of them types. A place may become free soon."
+"""Why somebody waits for a place of a chain."""
 
 
 def view(sessions: Sessions, token: str, is_trial: bool) -> dict[str, Any]:
@@ -23,6 +28,8 @@ def view(sessions: Sessions, token: str, is_trial: bool) -> dict[str, Any]:
     """
     study, row = sessions.study, sessions.database.participant(token)
     state: dict[str, Any] = {"csrf": sessions.csrf(token), "is_trial": is_trial, "platform": study.platform}
+    if row is None and (seconds := sessions.queue.seconds(token)) is not None:
+        return state | _waiting(study, seconds, is_over=not sessions.queue.is_waiting(token))
     if row is None:
         return {**state, "stage": CONSENT, "html": as_html(study.consent)}
     state |= {
@@ -32,7 +39,7 @@ def view(sessions: Sessions, token: str, is_trial: bool) -> dict[str, Any]:
     if row["stage"] == INSTRUCTIONS:
         state["html"] = as_html(study.instructions)
     elif row["stage"] == QUIZ_STAGE:
-        state |= {"attempt": row["num_quiz_attempts"], "questions": _questions(QUIZ)}
+        state |= {"attempt": row["num_quiz_attempts"], "questions": _questions(PROTOCOLS[row["protocol"]].quiz)}
     elif row["stage"] == GAME:
         state["game"] = _game(sessions, row)
     elif row["stage"] == QUESTIONS_STAGE:
@@ -44,10 +51,22 @@ def view(sessions: Sessions, token: str, is_trial: bool) -> dict[str, Any]:
             "score": row["score"],
             "table": result_table(sessions.game_of(row), sessions.database.answers(row["id"])),
             "token": token,
-            "completion_code": study.completion_code,
-            "return_url": study.return_url,
+            **_way_back(study, study.completion_code),
         }
     return state
+
+
+def _waiting(study: Study, seconds: float, *, is_over: bool) -> dict[str, Any]:
+    """The page of somebody who has waited so long, and whether it is over."""
+    if is_over:
+        return {"stage": WAITED, "html": as_html(study.waited), **_way_back(study, study.waited_code)}
+    return {"stage": WAITING, "reason": NO_PLACE, "seconds": round(seconds), "minutes": study.wait_minutes}
+
+
+def _way_back(study: Study, code: str) -> dict[str, Any]:
+    """The code of a last page, and the address of the platform."""
+    url = study.return_url
+    return {"completion_code": code, "return_url": url.replace("{code}", code) if code or "{code}" not in url else ""}
 
 
 def _game(sessions: Sessions, row: Row) -> dict[str, Any]:
@@ -68,7 +87,7 @@ def _game(sessions: Sessions, row: Row) -> dict[str, Any]:
     }
 
 
-def _questions(questions: dict[str, Question]) -> list[dict[str, Any]]:
+def _questions(questions: Mapping[str, Question]) -> list[dict[str, Any]]:
     """Questions without what is right."""
     return [
         {"name": name, "text": question.text, "choices": list(question.choices)}

@@ -86,6 +86,41 @@ function form(fields, label, submit) {
   return made;
 }
 
+function worker(platform) {  // the ID in the link of the platform
+  const query = new URLSearchParams(window.location.search);
+  const names = { prolific: "PROLIFIC_PID", mturk: "workerId" };
+  const isPreview = query.get("assignmentId") === "ASSIGNMENT_ID_NOT_AVAILABLE";
+  return (isPreview ? "ASSIGNMENT_ID_NOT_AVAILABLE" : query.get(names[platform] || "") || "").slice(0, 200);
+}
+
+function beginButton(label, state, next) {
+  const begin = button(label, async () => {
+    begin.disabled = true;
+    const found = await Server.act("begin", { worker: worker(state.platform) });
+    next(found.error ? found : found.state);
+  });
+  return begin;
+}
+
+/** Ask every so many milliseconds how things stand, as long as the screen is shown; go on once `isSame` says so. */
+function poll(display, wait, state, next, isSame) {
+  const ask = async () => {
+    if (!display.isConnected) return;
+    const found = await Server.act("wait", { worker: worker(state.platform) });
+    if (!display.isConnected) return;
+    if (found.error) next(found.status === 409 ? { error: found.error } : found.state);
+    else if (isSame(found.state)) setTimeout(ask, wait);
+    else next(found.state);
+  };
+  display.addEventListener("shown", () => setTimeout(ask, wait));
+}
+
+function wayBack(state) {
+  const code = element("p", {}, "Your completion code: ", element("strong", { id: "completion" }, state.completion_code));
+  const link = element("p", {}, element("a", { href: state.return_url, rel: "noreferrer" }, "Return to the platform"));
+  return element("div", {}, state.completion_code ? code : null, state.return_url ? link : null);
+}
+
 const SCREENS = {
   error(display, state) {
     display.append(heading("This page can't go on"), element("p", {}, state.error),
@@ -93,15 +128,7 @@ const SCREENS = {
   },
 
   consent(display, state, next) {
-    const query = new URLSearchParams(window.location.search);
-    const names = { prolific: "PROLIFIC_PID", mturk: "workerId" };
-    const isPreview = query.get("assignmentId") === "ASSIGNMENT_ID_NOT_AVAILABLE";
-    const worker = isPreview ? "ASSIGNMENT_ID_NOT_AVAILABLE" : query.get(names[state.platform] || "") || "";
-    const agree = button("I agree: begin", async () => {
-      agree.disabled = true;
-      const found = await Server.act("begin", { worker: worker.slice(0, 200) });
-      next(found.error ? found : found.state);
-    });
+    const agree = beginButton("I agree: begin", state, next);
     const skip = state.is_trial
       ? button("Straight to the first picture", async () => next((await Server.act("skip", {})).state)) : null;
     const decline = button("I do not agree", () => next({ ...state, stage: "declined" }), { class: "quiet" });
@@ -114,6 +141,21 @@ const SCREENS = {
 
   withdrawn(display) {
     display.append(heading("You have withdrawn"), element("p", {}, "Everything that you gave is deleted. You can close this page."));
+  },
+
+  waiting(display, state, next) {
+    const told = element("p", { id: "waited" });
+    const tell = ({ seconds, minutes }) => {
+      told.textContent = `You have waited ${Math.floor(seconds / 60)} of at most ${minutes} minutes.`;
+    };
+    tell(state);
+    display.append(heading("Please wait"), element("p", {}, state.reason), told,
+      element("p", {}, "This page goes on by itself. Keep it open."));
+    poll(display, 2000, state, next, (found) => found.stage === state.stage && (tell(found) || true));
+  },
+
+  waited(display, state, next) {
+    display.append(markdown(state.html), wayBack(state), element("p", { class: "buttons" }, beginButton("Wait again", state, next)));
   },
 
   instructions(display, state, next) {
@@ -143,13 +185,7 @@ const SCREENS = {
 
   finished(display, state, next) {
     display.append(markdown(state.html), element("p", { class: "big" }, `Your score: ${state.score} points`), resultTable(state.table));
-    if (state.completion_code) {
-      display.append(element("p", {}, "Your completion code: ", element("strong", { id: "completion" }, state.completion_code)));
-    }
-    if (state.return_url) {
-      display.append(element("p", {}, element("a", { href: state.return_url, rel: "noreferrer" }, "Return to the platform")));
-    }
-    display.append(element("p", {}, "Keep this token if you may want your data deleted later: ",
+    display.append(wayBack(state), element("p", {}, "Keep this token if you may want your data deleted later: ",
       element("code", { id: "token" }, state.token)));
     const again = state.is_trial ? button("Play again", () => { window.location.assign("?again"); }) : null;
     display.append(element("p", { class: "buttons" }, again, withdrawButton(next)));
@@ -220,8 +256,10 @@ function drawGame(display, state, next) {
     const gained = `Right! ${found.points} ${found.points === 1 ? "point" : "points"} more.`;
     const text = isElsewhere ? "This example was answered in another window."
       : game.view.kind === "attention" ? "Thank you."
-        : found.is_right ? gained : `Wrong. ${found.told}`.trim();
-    lastResult = { text, kind: isElsewhere || game.view.kind === "attention" ? "" : found.is_right ? "right" : "wrong" };
+        : found.is_right === null ? "Stored."
+          : found.is_right ? gained : `Wrong. ${found.told}`.trim();
+    const isJudged = !isElsewhere && game.view.kind !== "attention" && found.is_right !== null;
+    lastResult = { text, kind: isJudged ? found.is_right ? "right" : "wrong" : "" };
     if (state.settings.has_sound && lastResult.kind) sound(found.is_right);
     return next(found.state);
   };
@@ -230,14 +268,15 @@ function drawGame(display, state, next) {
     element("li", {}, shownObject(game, "panel", place, name), element("span", { class: "code" }, code)));
   const test = element("section", {}, ...(game.view.kind === "choice" ? choices(game, send) : typing(game, send)));
   const change = (difference) => again("panel", { before: game.num_available, after: game.num_available + difference });
+  const canChange = game.max_available > game.min_available;
   const training = element("section", {}, element("ul", { class: "cards", "aria-label": "Unlocked objects and their codes" }, ...cards),
-    element("p", { class: "buttons" },
+    element("p", { class: "buttons", hidden: !canChange },
       button("Add an object", () => { reopen = true; change(1); }, { disabled: game.num_available >= game.max_available }),
       button("Remove an object", () => { reopen = true; change(-1); }, { disabled: game.num_available <= game.min_available })));
 
   display.addEventListener("shown", () => { begun = performance.now(); });
   const pages = [{ label: "Test", page: test }, { label: `Training (${game.panel.length})`, page: training }];
-  const bar = tabs(pages, () => Server.act("look", { step: game.step }));
+  const bar = game.panel.length ? tabs(pages, () => Server.act("look", { step: game.step })) : null;
   const result = element("p", { class: `result ${lastResult ? lastResult.kind : ""}` }, lastResult ? lastResult.text : "");
   Server.say(lastResult ? lastResult.text : "");
   display.append(
@@ -246,7 +285,7 @@ function drawGame(display, state, next) {
       element("span", { "aria-hidden": "true" }, `Example ${game.example} of ${game.num_examples}`),
       element("span", { id: "score" }, `${game.score} ${game.score === 1 ? "point" : "points"}`)),
     element("progress", { value: game.example - 1, max: game.num_examples, "aria-label": "Examples done" }),
-    result, bar, test, training,
+    result, ...(bar ? [bar, test, training] : [test]),
     settingsBox(state.settings, (changed) => again("choose", changed)),
     element("p", {}, withdrawButton(next)));
   if (reopen) {
@@ -261,10 +300,12 @@ function typing(game, send) {
   const labels = {
     attention: `To show that you are reading, type the word “${word}”`,
     code: "Secret code of this object",
+    test: "Test: which code do you give this object? Nothing is told right or wrong now.",
     message: `What would the agents say of this object? (${rule})`,
   };
   const input = element("input", { id: "typed", type: "text", name: "typed", autocomplete: "off", autocapitalize: "none",
-    autocorrect: "off", spellcheck: "false", maxlength: Math.min(max_length || 64, 64), required: true, "data-focus": true });
+    autocorrect: "off", spellcheck: "false",
+    pattern: kind === "test" ? ".*[A-Za-z].*" : null, title: kind === "test" ? "letters from a to z" : null, maxlength: Math.min(max_length || 64, 64), required: true, "data-focus": true });
   return [kind === "attention" ? null : shownObject(game, "step", game.step, name),
     form([element("p", {}, element("label", { for: "typed" }, labels[kind]), input)], "Answer", ({ typed }) => {
       if (typed.trim()) return send(typed.trim());

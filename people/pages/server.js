@@ -43,7 +43,7 @@ const Server = {
     });
     if (found.error && action !== "begin") {  // elsewhere the page went on: show where
       this.tell(found.status === 409 ? "" : found.error);
-      return { error: found.error, state: await this.state() };
+      return { ...found, state: await this.state() };
     }
     return found;
   },

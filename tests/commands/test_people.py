@@ -5,11 +5,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from simulated_participants import Memorizer, play
 
 from ecsuite.people.opening import make_database
 from ecsuite.people.session import Sessions
 from ecsuite.people.study import read_study
+from ecsuite.people.simulated import Memorizer, play
 
 STUDY = "grammars: [concat]\ndatasets: [synth]\nparticipants: 2\n"
 

@@ -44,7 +44,7 @@ def played(run, tmp_path):
         study = with_texts(Study(**values))
         agents = load_agents(study)
         database = make_database(study, tmp_path / "study")
-        made.append(Sessions(study, database, game_to_play(database, agents)))
+        made.append(Sessions(study, database, game_to_play(study, database, agents)))
         return made[-1]
 
     yield make
@@ -187,7 +187,7 @@ def test_the_export_has_every_round_and_what_senders_said(played, tmp_path, ecsu
     sessions = played(roles=("sender",))
     play(sessions, "token", as_agents)
     written = export(sessions.study, sessions.database, tmp_path / "data", has_workers=False)
-    assert "1 participants typed" in written[2]
+    assert "1 corpora" in written[3]
     with open(tmp_path / "data" / "trials.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 50 and list(rows[0]) == list(AGENTS_TRIAL_WORDS)
@@ -214,7 +214,7 @@ def test_a_study_goes_on_with_the_same_weights_only(played, run, tmp_path):
     [
         ({"run": "x", "grammars": ("rot",)}, "grammars: not read"),
         ({"run": "x", "protocol": "published"}, "protocol: not read"),
-        ({"roles": ("sender",)}, "roles: expected together with run"),
+        ({"roles": ("sender",)}, "roles: not read by a study of codes; read by a study with run"),
         ({"run": "x", "roles": ()}, "at least one of grammars, one of datasets and one of roles"),
         ({"run": "x", "roles": ("sender", "sender")}, "roles: expected each once"),
     ],

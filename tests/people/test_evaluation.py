@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import pytest
-from simulated_participants import Composer, Memorizer, RandomTypist, play
 
 from ecsuite.people.export import PARTICIPANT_WORDS, TRIAL_WORDS, as_csv, export, participant_corpus
 from ecsuite.people.findings import find, permutation_p
@@ -14,6 +13,7 @@ from ecsuite.people.published import PUBLISHED
 from ecsuite.people.records import read_records
 from ecsuite.people.report import SIMULATED, report_tables, status_rows
 from ecsuite.tables.table import Column, Table, row_of
+from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play
 
 WORKER = "A1B2C3WORKER"
 

@@ -6,11 +6,11 @@ import re
 import pytest
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
-from simulated_participants import Memorizer, play
 from starlette.testclient import TestClient
 
 from ecsuite.people.responses import HEADERS
 from ecsuite.people.server import MAX_BODY, People
+from ecsuite.people.simulated import Memorizer, play
 
 
 @pytest.fixture

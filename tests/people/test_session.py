@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated_participants import Composer, Memorizer, RandomTypist, play
 
 from ecsuite.people.opening import make_database
 from ecsuite.people.questions import QUIZ
@@ -12,6 +11,7 @@ from ecsuite.people.records import read_records
 from ecsuite.people.report import status_rows
 from ecsuite.people.session import RefusedError
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play
 
 
 def held_out(sessions, row):

@@ -1,0 +1,68 @@
+"""The long table of a study's answers, for mixed models: a row a response, with the same columns in every study."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ecsuite.people.game import Shown
+from ecsuite.people.games import MakeGame
+from ecsuite.people.records import Record
+from ecsuite.people.study import Study
+
+RESPONSE_WORDS = {
+    "participant": "The participant, P001 and so on: the unit of random effects.",
+    "counted": "1 if the participant counts: of chains, one from whom the last generation descends; else who finished.",
+    "condition": "Dataset and grammar, or the role in a game with agents.",
+    "chain": "The chain; empty where there are none.",
+    "generation": "Generation in the chain, from 1.",
+    "trial": "Number of the response among the participant's, from 1.",
+    "phase": "training, held_out, test (of chains) or attention (a check).",
+    "item": "The object in words; empty in an attention check.",
+    "response": "What was answered.",
+    "target": "What was right; in the test of a chain, what the one before typed.",
+    "correct": "1 if the response is the target, or was understood; else 0.",
+    "rt": "Milliseconds from the picture to the answer, as the page measured them; empty if it did not.",
+}
+"""The columns of `responses.csv` and the keys of `responses.json`."""
+
+
+def response_rows(
+    study: Study, records: Sequence[Record], make_game: MakeGame, counted: Collection[int]
+) -> list[dict[str, Any]]:
+    """All responses, JSON-ready.
+
+    Args:
+        study: The study.
+        records: All participants.
+        make_game: Makes a participant's game.
+        counted: Numbers of the participants who count.
+    """
+    return [row for record in records for row in _rows(study, record, make_game, counted)]
+
+
+def _rows(
+    study: Study, record: Record, make_game: MakeGame, counted: Collection[int]
+) -> list[dict[str, Any]]:
+    row, game = record.row, make_game(record.row)
+    shared = {
+        "participant": record.name,
+        "counted": int(row["id"] in counted),
+        "condition": record.grammar if study.run else f"{row['dataset']}_{record.grammar}",
+        "chain": record.chain,
+        "generation": row["generation"],
+    }
+    rows = []
+    for answer in record.answers:
+        shown = Shown(kind=answer["kind"], thing=answer["thing"])
+        rows.append(
+            {
+                **shared,
+                "trial": answer["step"] + 1,
+                "phase": shown.kind,
+                "item": game.name_of(shown.thing) if shown.thing >= 0 else None,
+                "response": answer["typed"],
+                "target": game.right_answer(answer["step"], shown),
+                "correct": answer["is_right"],
+                "rt": answer["response_ms"],
+            }
+        )
+    return rows

@@ -1,0 +1,91 @@
+"""Simulated participants: what each knows of the codes, and playing a whole game. For tests, and for trying a study."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ecsuite.people.chain_game import ChainGame
+from ecsuite.people.codes_game import CodesGame
+from ecsuite.people.database import Row
+from ecsuite.people.game import ATTENTION, Shown
+from ecsuite.people.protocols import PROTOCOLS
+from ecsuite.people.session import FINISHED, GAME, INSTRUCTIONS, QUESTIONS_STAGE, QUIZ_STAGE, Sessions
+
+Seen = Mapping[int, str]
+"""The codes that were seen, by object."""
+REPLIES = {"strategy": "I looked at the letters.", "notes": "no"}
+"""To the questions after the game."""
+
+
+class Memorizer:
+    """Knows the codes that the panel has shown, and types one of them for any other object."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def answer(self, game: CodesGame | ChainGame, row: Row, seen: Seen) -> str:
+        """What it types."""
+        return seen.get(row["thing"]) or (seen[self.rng.choice(list(seen))] if seen else "a")
+
+
+class Composer(Memorizer):
+    """Knows also that a code is the word of the colour and that of the shape."""
+
+    def answer(self, game: CodesGame | ChainGame, row: Row, seen: Seen) -> str:
+        """What it types; a code of two halves for an object that it has not seen."""
+        if row["thing"] in seen:
+            return seen[row["thing"]]
+        colour, shape = game.objects.values(row["thing"])
+        first = [code[: len(code) // 2] for thing, code in seen.items() if game.objects.values(thing)[0] == colour]
+        last = [code[len(code) // 2 :] for thing, code in seen.items() if game.objects.values(thing)[1] == shape]
+        return first[0] + last[0] if first and last else super().answer(game, row, seen)
+
+
+class RandomTypist(Memorizer):
+    """Types random letters."""
+
+    def answer(self, game: CodesGame | ChainGame, row: Row, seen: Seen) -> str:
+        """What it types."""
+        geometry = game.objects.geometry
+        numbers = self.rng.integers(geometry.vocab_size, size=geometry.message_length)
+        return "".join(chr(ord("a") + int(number)) for number in numbers)
+
+
+def play(
+    sessions: Sessions, token: str, participant: Memorizer, worker: str = "", steps: int | None = None
+) -> Row:
+    """Play from wherever the participant is, to the end or so many steps; returns the participant's row.
+
+    Args:
+        sessions: Of a study of codes, or with chains.
+        token: The participant's; there must be a place.
+        participant: Who types.
+        worker: ID of the platform.
+        steps: None: to the end.
+    """
+    begun = sessions.begin(token, worker)
+    assert begun is not None
+    if begun["stage"] == INSTRUCTIONS:
+        sessions.go_on(token, INSTRUCTIONS, {"has_sound": False, "names_objects": False})
+    row = sessions.required(token)
+    if row["stage"] == QUIZ_STAGE:
+        quiz = PROTOCOLS[row["protocol"]].quiz
+        sessions.take_quiz(token, 0, {name: question.right for name, question in quiz.items()})
+        row = sessions.required(token)
+    game: Any = sessions.game_of(row)
+    seen: dict[int, str] = {}
+    done = 0
+    while row["stage"] == GAME and done != steps:
+        codes = (card["code"] for card in game.panel(row["num_available"], False))
+        seen |= zip(game.order[: row["num_available"]], codes, strict=True)
+        shown = Shown(kind=row["kind"], thing=row["thing"])
+        is_check = shown.kind == ATTENTION
+        typed = game.right_answer(row["step"], shown) if is_check else participant.answer(game, row, seen)
+        sessions.answer(token, row["step"], typed, 1000.0)
+        row, done = sessions.required(token), done + 1
+    if row["stage"] == QUESTIONS_STAGE:
+        sessions.reply(token, REPLIES)
+        row = sessions.required(token)
+    assert steps is not None or row["stage"] == FINISHED
+    return row

@@ -1,0 +1,235 @@
+"""Chains of participants: who learns from whom, whose place is given again, and what is measured of the languages."""
+
+import csv
+import json
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra `people` is not installed")
+from starlette.testclient import TestClient
+
+from ecsuite.people.chains import read_chains
+from ecsuite.people.export import export
+from ecsuite.people.games import game_to_play
+from ecsuite.people.opening import make_database
+from ecsuite.people.records import read_records
+from ecsuite.people.reports import make_report, make_status
+from ecsuite.people.server import People
+from ecsuite.people.session import RefusedError, Sessions
+from ecsuite.people.simulated import Composer, Memorizer, play
+from ecsuite.people.study import Study, with_texts
+from ecsuite.runtime.errors import ConfigError
+
+CHAIN = {"grammars": ("hol",), "datasets": ("synth",), "chains": 1, "generations": 3, "simulated": True}
+MINUTE = 60.0
+
+
+class Clock:
+    now = 1e9
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def chains(tmp_path):
+    """Makes the sessions of a study with one chain of three generations, and its clock."""
+    made = []
+
+    def make(**settings):
+        study = with_texts(Study(name="study", **{**CHAIN, **settings}))
+        database = make_database(study, tmp_path / "study")
+        database._connection.execute("PRAGMA synchronous = OFF")  # a test needs no waiting for the disk
+        made.append(Sessions(study, database, game_to_play(study, database, None), clock=Clock()))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.database.close()
+
+
+def places(sessions):
+    return [(row["chain"], row["generation"], row["teacher"]) for row in sessions.database.participants()]
+
+
+def fail(sessions, token):
+    """Play to the end as somebody who does not read."""
+    row = play(sessions, token, Memorizer(), steps=0)
+    while row["stage"] == "game":
+        sessions.answer(token, row["step"], "zz")
+        row = sessions.required(token)
+
+
+def test_who_remembers_all_hands_the_language_on_unchanged(chains):
+    """Known answer: no error in any generation, and the topsim of the first language in all."""
+    study = chains(seen=9, generations=5)
+    for number in range(5):
+        play(study, f"token{number}", Memorizer())
+    assert places(study) == [(1, 1, None), (1, 2, 1), (1, 3, 2), (1, 4, 3), (1, 5, 4)]
+    rows = make_report(study.study, study.database, read_records(study.database)).data["generations"]
+    assert [row["error"] for row in rows] == [None, 0, 0, 0, 0, 0]
+    assert len({row["topsim"] for row in rows}) == 1 and rows[0]["topsim"] is not None
+    with pytest.raises(RefusedError, match="all the participants"):
+        study.begin("late")
+
+
+def test_structure_grows_where_learners_compose(chains):
+    """Known answer: who makes new codes of the halves of others leaves a language of two halves."""
+    study = chains(datasets=("eng",), generations=4, seen=12, passes=1, drops_homonyms=True)
+    for number in range(4):
+        play(study, f"token{number}", Composer(number))
+    rows = make_report(study.study, study.database, read_records(study.database)).data["generations"]
+    assert rows[-1]["topsim"] > 0.7 > 0.2 > rows[0]["topsim"]
+    assert rows[-1]["error"] < rows[1]["error"] / 2
+
+
+def test_each_learns_what_the_one_before_typed_and_all_objects_are_tested(chains):
+    study = chains(seen=4, passes=2)
+    first = play(study, "one", Composer())
+    second = play(study, "two", Composer())
+    typed = {each["thing"]: each["typed"] for each in study.database.answers(first["id"]) if each["kind"] == "test"}
+    assert sorted(typed) == list(range(9))
+    assert json.loads(second["taught"]) == [typed[thing] for thing in range(9)]
+    kinds = [each["kind"] for each in study.database.answers(second["id"])]
+    assert [kinds.count(kind) for kind in ("training", "attention", "test")] == [8, 2, 9]
+    game = study.game_of(second)
+    assert {each["thing"] for each in study.database.answers(second["id"]) if each["kind"] == "training"} == {
+        *game.order
+    }
+
+
+def test_codes_can_be_looked_up_in_the_first_pass_alone(chains):
+    study = chains(seen=4)
+    row = play(study, "token", Memorizer(), steps=3)
+    assert len(study.game_of(row).panel(row["num_available"], False)) == 4
+    row = play(study, "token", Memorizer(), steps=1)
+    assert study.game_of(row).panel(row["num_available"], False) == []
+    study.change_panel("token", 0, 1)
+    assert study.required("token")["num_available"] == 0
+
+
+def test_of_objects_with_the_same_code_one_is_taught(chains):
+    game = chains().game_of({"dataset": "synth", "taught": json.dumps(["a", "b", "a"] * 3), "seed": 1})
+    assert len(game.order) == 5
+    distinct = replace(game, drops_homonyms=True)
+    assert sorted(distinct.language[thing] for thing in distinct.order) == ["a", "b"]
+
+
+def test_the_place_of_who_leaves_or_does_not_read_is_given_again(chains):
+    study = chains(idle_minutes=10)
+    play(study, "leaves", Memorizer(), steps=5)
+    assert study.begin("waits") is None
+    study.clock.now += 11 * MINUTE
+    fail(study, "fails")
+    play(study, "counts", Memorizer())
+    play(study, "next", Memorizer())
+    assert places(study) == [(1, 1, None), (1, 1, None), (1, 1, None), (1, 2, 3)]
+    play(study, "leaves", Memorizer())  # comes back, and may finish
+    (chain,) = read_chains(study.study, study.database, study.clock())
+    assert {number: row["id"] for number, row in chain.counted.items()} == {1: 3, 2: 4}
+
+
+def test_who_withdraws_leaves_the_place_unless_somebody_has_learned_there(chains):
+    study = chains()
+    play(study, "one", Memorizer())
+    study.withdraw("one")
+    play(study, "other", Memorizer())
+    play(study, "two", Memorizer())
+    study.withdraw("other")
+    play(study, "three", Memorizer())
+    assert places(study) == [(1, 2, 1), (1, 3, 2)]
+
+
+def test_who_waits_longest_gets_the_place_and_nobody_who_has_gone(chains):
+    study = chains(wait_minutes=10)
+    play(study, "one", Memorizer(), steps=2)
+    for token in ("gone", "first", "second"):
+        assert study.begin(token) is None
+    study.clock.now += 20
+    study.wait("first"), study.wait("second")
+    play(study, "one", Memorizer())
+    study.wait("second")
+    assert study.database.participant("second") is None
+    study.wait("first")
+    assert study.required("first")["generation"] == 2
+
+
+def test_chains_grow_evenly(chains):
+    study = chains(chains=3, generations=2)
+    for number in range(6):
+        play(study, f"token{number}", Memorizer())
+    assert [place[:2] for place in places(study)] == [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (3, 2)]
+    table, rows = make_status(study.study, study.database, [], study.clock())
+    assert [row["finished"] for row in rows] == [2, 2, 2] and "chains of 2 generations" in table.title
+
+
+def test_a_visitor_waits_on_a_page_and_is_told_when_it_was_in_vain(chains):
+    study = chains(wait_minutes=2, waited_code="WAIT", return_url="https://x.example/?cc={code}")
+    study.begin("somebody")
+    client = TestClient(People(study).app())
+    client.get("/")
+    headers = {"X-CSRF-Token": client.get("/api/state").json()["csrf"]}
+    stages = []
+    for action, seconds in (("begin", 0), ("wait", 100), ("wait", 30), ("begin", 0)):
+        study.clock.now += seconds
+        state = client.post(f"/api/{action}", json={}, headers=headers).json()["state"]
+        stages.append((state["stage"], state.get("seconds"), state.get("return_url")))
+    assert stages == [
+        ("waiting", 0, None),
+        ("waiting", 100, None),
+        ("waited", None, "https://x.example/?cc=WAIT"),
+        ("waiting", 0, None),
+    ]
+
+
+def test_nothing_is_told_of_answers_to_the_test(chains):
+    study = chains(seen=2, passes=1)
+    client = TestClient(People(study).app())
+    client.get("/")
+    headers = {"X-CSRF-Token": client.get("/api/state").json()["csrf"]}
+    token = client.cookies.get(People(study).cookie)
+    row = play(study, token, Memorizer(), steps=3)
+    assert row["kind"] == "test"
+    refused = client.post("/api/answer", json={"step": 3, "typed": "12"}, headers=headers)
+    assert refused.status_code == 400 and "letters" in refused.json()["error"]
+    code = study.game_of(row).language[row["thing"]]
+    told = client.post("/api/answer", json={"step": 3, "typed": code}, headers=headers).json()
+    assert (told["is_right"], told["points"], told["told"]) == (None, 0, "")
+    assert told["state"]["game"]["panel"] == []
+
+
+def test_the_export_has_a_row_a_response_and_a_corpus_a_generation(chains, tmp_path, ecsuite):
+    study = chains(generations=2)
+    play(study, "one", Composer())
+    fail(study, "fails")
+    play(study, "two", Composer())
+    export(study.study, study.database, tmp_path / "data", has_workers=False)
+    with open(tmp_path / "data" / "responses.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 3 * (5 * 3 + 9 + 2)
+    assert {(row["participant"], row["chain"], row["generation"], row["counted"]) for row in rows} == {
+        ("P001", "synth_hol_1", "1", "1"),
+        ("P002", "synth_hol_1", "2", "0"),
+        ("P003", "synth_hol_1", "2", "1"),
+    }
+    assert all(row["correct"] == str(int(row["response"] == row["target"])) for row in rows)
+    names = sorted(path.name for path in (tmp_path / "data" / "corpora").iterdir())
+    assert names == ["synth_hol_1_g00", "synth_hol_1_g01", "synth_hol_1_g02"]
+    code, printed, err = ecsuite("score", tmp_path / "data/corpora/synth_hol_1_g02", "--metrics", "topsim", "--json")
+    report = make_report(study.study, study.database, read_records(study.database)).data["generations"]
+    assert code == 0 and json.loads(printed)["scores"][0]["value"] == pytest.approx(report[2]["topsim"]), err
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"participants": 3}, "participants: not read by a study with chains"),
+        ({"run": "x"}, "at most one of run and chains"),
+        ({"chains": 0}, "generations: not read by a study of codes; read by a study with chains"),
+        ({"seen": 10}, "seen: expected at most the 9 objects of synth"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        Study(name="x", **{**CHAIN, **settings})
