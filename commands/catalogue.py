@@ -214,6 +214,9 @@ COMMANDS = {
         ("study.yaml --port 8000",),
         place="people:serve_study",
     ),
+    "people simulate": Entry(
+        REPRODUCE, "Let programs take part in a study.", ("study.yaml",), place="people:simulate"
+    ),
     "people status": Entry(REPRODUCE, "How many have taken part.", ("study.yaml",), place="people:status"),
     "people report": Entry(
         REPRODUCE,

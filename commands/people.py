@@ -10,6 +10,7 @@ from ecsuite.commands.options import OUTPUT, As, Json, Out, Plot, Seed
 from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.eval.reports.console import print_json
 from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form, publish
 
 if TYPE_CHECKING:
@@ -99,6 +100,31 @@ def serve_study(
     agents = load_agents(study)
     database = make_database(study, out or RUNS / study.name)
     _run(study, database, port, host, no_browser, is_trial=False, agents=agents)
+
+
+def simulate(
+    file: Annotated[Path, typer.Argument(help="A study file (docs/people.md).", show_default=False)],
+    out: Answers = None,
+) -> None:
+    """Let programs take part in a study, to see its tables and corpora before people do."""
+    from dataclasses import replace
+
+    from ecsuite.people.games import game_to_play
+    from ecsuite.people.opening import RUNS, make_database
+    from ecsuite.people.session import Sessions
+    from ecsuite.people.simulated import simulate as take_part
+    from ecsuite.people.study import read_study
+
+    study = read_study(file)
+    if study.run:
+        raise ConfigError(
+            f"{file}: programs play no games with the agents of a run: expected codes or chains"
+        )
+    study = replace(study, name=f"{study.name}_simulated", simulated=True)
+    database = make_database(study, out or RUNS / study.name)
+    number = take_part(Sessions(study, database, game_to_play(study, database, None)))
+    print(f"{number} simulated participants in {database.file}; ecsuite people report {database.file.parent}")
+    database.close()
 
 
 def status(study: Place, as_json: Json = False, form: As = Form.TEXT) -> None:

@@ -1,7 +1,7 @@
 """The game of a participant in a chain: some codes of a language are taught, then all objects are tested.
 
-Kirby, Cornish & Smith (2008, https://doi.org/10.1073/pnas.0707835105): each participant is taught a part of the language
-that the one before typed in the test, who did not know that anybody would learn it.
+Kirby, Cornish & Smith (2008, https://doi.org/10.1073/pnas.0707835105): each participant is taught a part of the
+language that the one before typed in the test.
 """
 
 import json
@@ -56,7 +56,9 @@ class ChainGame:
     @cached_property
     def steps(self) -> tuple[Shown, ...]:
         """All steps: passes over the taught objects, all objects, and an attention check in the middle of each part."""
-        passes = [stream(self.seed, f"pass{number}").permutation(self.order) for number in range(self.num_passes)]
+        passes = [
+            stream(self.seed, f"pass{number}").permutation(self.order) for number in range(self.num_passes)
+        ]
         taught = [Shown(kind=TRAINING, thing=int(thing)) for those in passes for thing in those]
         order = stream(self.seed, "test").permutation(self.objects.num_objects)
         tested = [Shown(kind=TEST, thing=int(thing)) for thing in order]

@@ -28,7 +28,11 @@ def chains_table(study: Study, rows: Sequence[Measured]) -> Table:
     order = {condition: place for place, condition in enumerate(study.conditions)}
     lines = []
     for dataset, grammar, generation in sorted(places, key=lambda each: (order[each[:2]], each[2])):
-        those = [row for row in rows if (row.dataset, row.grammar, row.generation) == (dataset, grammar, generation)]
+        those = [
+            row
+            for row in rows
+            if (row.dataset, row.grammar, row.generation) == (dataset, grammar, generation)
+        ]
         cells = [mean_cell(_mean(those, name), digits) for name, (_, digits) in MEASURES.items()]
         lines.append(row_of(dataset, grammar, generation, len(those), *cells))
     notes = [

@@ -54,7 +54,9 @@ def read_chains(study: Study, database: Database, now: float) -> list[Chain]:
     for dataset, grammar in study.conditions:
         for number in range(1, study.chains + 1):
             those = rows.get((dataset, grammar, number), [])
-            counted = _lineage([row for row in those if row["ended_at"] is not None and not row["num_failed"]])
+            counted = _lineage(
+                [row for row in those if row["ended_at"] is not None and not row["num_failed"]]
+            )
             following = max(counted, default=0) + 1
             at_work = sum(
                 row["generation"] == following and row["ended_at"] is None and study.keeps_place(row, now)
@@ -108,7 +110,9 @@ class Chains:
         going_on = [chain for chain in chains if chain.next_generation <= self.study.generations]
         if not going_on:
             return None
-        free = sorted((chain for chain in going_on if not chain.at_work), key=lambda chain: chain.next_generation)
+        free = sorted(
+            (chain for chain in going_on if not chain.at_work), key=lambda chain: chain.next_generation
+        )
         return [self._place(chain) for chain in free]
 
     def _place(self, chain: Chain) -> dict[str, Any]:

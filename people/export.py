@@ -74,7 +74,10 @@ PARTICIPANT_WORDS = {
     "worker": "ID of the platform as stored; only with --worker-ids.",
 }
 """The columns of `participants.csv`."""
-OF_CHAINS, RULES_OF_CODES = ("chain", "generation", "counted"), ("left_out_published", "left_out_preregistered")
+OF_CHAINS, RULES_OF_CODES = (
+    ("chain", "generation", "counted"),
+    ("left_out_published", "left_out_preregistered"),
+)
 LEFT_OUT = {
     CODES: OF_CHAINS,
     WITH_RUN: (*OF_CHAINS, *RULES_OF_CODES, "passed_attention", "strategy", "rule", "notes"),
@@ -118,7 +121,10 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
     columns = [name for name in PARTICIPANT_WORDS if name not in LEFT_OUT[study.kind]]
     tables = {
         "responses": (response_rows(study, records, make_game, counted), RESPONSE_WORDS),
-        "participants": (people, {name: PARTICIPANT_WORDS[name] for name in columns if has_workers or name != "worker"}),
+        "participants": (
+            people,
+            {name: PARTICIPANT_WORDS[name] for name in columns if has_workers or name != "worker"},
+        ),
     }
     if words := TRIALS.get(study.kind):
         tables["trials"] = [trial for record in records for trial in _trials(record, make_game)], words
@@ -148,7 +154,11 @@ def _corpora(
     corpora = {}
     for record in records:
         game = make_game(record.row)
-        made = sender_corpus(record, game, study) if isinstance(game, AgentsGame) else participant_corpus(record, study)
+        made = (
+            sender_corpus(record, game, study)
+            if isinstance(game, AgentsGame)
+            else participant_corpus(record, study)
+        )
         if made is not None:
             corpora[record.name] = made
     return corpora

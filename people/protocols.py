@@ -52,9 +52,7 @@ PROTOCOLS = {
         quiz={},
         tells_codes=False,
     ),
-    AGENTS: Protocol(
-        line="with trained agents: four in ten objects are held out", quiz={}, tells_codes=True
-    ),
+    AGENTS: Protocol(line="with trained agents: four in ten objects are held out", quiz={}, tells_codes=True),
     CHAIN: Protocol(
         line="each learns what the one before typed: some codes are taught, all objects are tested",
         quiz=CHAIN_QUIZ,

@@ -42,7 +42,11 @@ CHAIN_QUIZ = {
     ),
     "test": Question(
         text="What will you do in the test?",
-        choices=("choose pictures", "type a code for every picture, also for new ones", "type only codes I have seen"),
+        choices=(
+            "choose pictures",
+            "type a code for every picture, also for new ones",
+            "type only codes I have seen",
+        ),
         right="type a code for every picture, also for new ones",
     ),
 }

@@ -42,9 +42,7 @@ def make_report(study: Study, database: Database, records: Sequence[Record]) -> 
         )
     if study.chains:
         chains = read_chains(study, database, now=0.0)
-        rows = [
-            row for chain in chains for row in measured(study, list(generations(study, database, chain)))
-        ]
+        rows = [row for chain in chains for row in measured(study, list(generations(study, database, chain)))]
         return Report(
             tables=[chains_table(study, rows)],
             notes=(),

@@ -63,9 +63,7 @@ class People:
         self.cookie = "people_" + hashed(sessions.database.setting("secret"))[:8]
         pages = resources.files("ecsuite.people").joinpath("pages")
         page = pages.joinpath("index.html").read_text("utf-8")
-        self._page = page.replace(
-            "{title}", TITLES.get(sessions.study.kind, "Secret Spy Codes")
-        ).encode()
+        self._page = page.replace("{title}", TITLES.get(sessions.study.kind, "Secret Spy Codes")).encode()
         self._static = {
             name: pages.joinpath(*(["jspsych"] if name == "jspsych.js" else []), name).read_bytes()
             for name in STATIC

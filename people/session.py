@@ -230,7 +230,9 @@ class Sessions:
                 raise RefusedError("This example can't be answered now.")
             game, shown = self.game_of(row), Shown(kind=row["kind"], thing=row["thing"])
             is_right = game.is_right(step, shown, typed)
-            points = game.points(row["shown_available"]) if is_right and shown.kind not in (ATTENTION, TEST) else 0
+            points = (
+                game.points(row["shown_available"]) if is_right and shown.kind not in (ATTENTION, TEST) else 0
+            )
             now = self.clock()
             entry = {
                 "participant": row["id"],

@@ -1,6 +1,8 @@
 """Simulated participants: what each knows of the codes, and playing a whole game. For tests, and for trying a study."""
 
+import secrets
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,15 @@ from ecsuite.people.codes_game import CodesGame
 from ecsuite.people.database import Row
 from ecsuite.people.game import ATTENTION, Shown
 from ecsuite.people.protocols import PROTOCOLS
-from ecsuite.people.session import FINISHED, GAME, INSTRUCTIONS, QUESTIONS_STAGE, QUIZ_STAGE, Sessions
+from ecsuite.people.session import (
+    FINISHED,
+    GAME,
+    INSTRUCTIONS,
+    QUESTIONS_STAGE,
+    QUIZ_STAGE,
+    RefusedError,
+    Sessions,
+)
 
 Seen = Mapping[int, str]
 """The codes that were seen, by object."""
@@ -37,8 +47,12 @@ class Composer(Memorizer):
         if row["thing"] in seen:
             return seen[row["thing"]]
         colour, shape = game.objects.values(row["thing"])
-        first = [code[: len(code) // 2] for thing, code in seen.items() if game.objects.values(thing)[0] == colour]
-        last = [code[len(code) // 2 :] for thing, code in seen.items() if game.objects.values(thing)[1] == shape]
+        first = [
+            code[: len(code) // 2] for thing, code in seen.items() if game.objects.values(thing)[0] == colour
+        ]
+        last = [
+            code[len(code) // 2 :] for thing, code in seen.items() if game.objects.values(thing)[1] == shape
+        ]
         return first[0] + last[0] if first and last else super().answer(game, row, seen)
 
 
@@ -50,6 +64,23 @@ class RandomTypist(Memorizer):
         geometry = game.objects.geometry
         numbers = self.rng.integers(geometry.vocab_size, size=geometry.message_length)
         return "".join(chr(ord("a") + int(number)) for number in numbers)
+
+
+def simulate(sessions: Sessions) -> int:
+    """Let programs that compose codes take part, one after the other, until nobody more is wanted.
+
+    Args:
+        sessions: Of a study of codes, or with chains.
+
+    Returns:
+        How many took part.
+    """
+    for number in count():
+        try:
+            play(sessions, secrets.token_urlsafe(24), Composer(number), worker=f"simulated{number}")
+        except RefusedError:
+            return number
+    raise AssertionError
 
 
 def play(

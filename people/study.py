@@ -8,7 +8,17 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from ecsuite.grammars.icy import canonical
-from ecsuite.parts.config import Count, Levels, Natural, Seed, build, decoded, read_yaml, refuse_unread, unread
+from ecsuite.parts.config import (
+    Count,
+    Levels,
+    Natural,
+    Seed,
+    build,
+    decoded,
+    read_yaml,
+    refuse_unread,
+    unread,
+)
 from ecsuite.people.objects import DATASETS, make_codes
 from ecsuite.people.protocols import AGENTS, CHAIN
 from ecsuite.people.texts import TEXTS, shipped_texts
@@ -81,7 +91,7 @@ class Study:
     debriefing: str = ""
     """Markdown file of the last page; empty: the shipped text."""
     waited: str = ""
-    """Markdown file of the page of those who waited in vain; empty: the shipped text."""
+    """Markdown file of the page of those who waited too long; empty: the shipped text."""
     platform: Literal["none", "prolific", "mturk"] = "none"
     """Where participants come from: it decides under which name links carry their ID."""
     worker_ids: Literal["hashed", "plain", "none"] = "hashed"
@@ -89,7 +99,7 @@ class Study:
     completion_code: str = ""
     """Code that participants enter at the platform."""
     waited_code: str = ""
-    """Code of those who waited in vain."""
+    """Code of those who waited too long."""
     return_url: str = ""
     """Where the last page leads, such as Prolific's address; in it, `{code}` is the code of that page."""
     min_score: float = 50.0
@@ -127,7 +137,9 @@ class Study:
         refuse_unread(self.kind, [self.kind], changed, READS)
         for dataset in self.datasets:
             if self.chains and self.seen > DATASETS[dataset].num_objects:
-                raise ConfigError(f"seen: expected at most the {DATASETS[dataset].num_objects} objects of {dataset}")
+                raise ConfigError(
+                    f"seen: expected at most the {DATASETS[dataset].num_objects} objects of {dataset}"
+                )
             for grammar in self.grammars:
                 make_codes(dataset, grammar, 0)
         if self.return_url and not self.return_url.startswith(("https://", "http://")):

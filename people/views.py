@@ -13,7 +13,7 @@ from ecsuite.people.study import Study
 from ecsuite.people.texts import as_html
 
 CONSENT, WAITING, WAITED = "consent", "waiting", "waited"
-"""The stages of somebody who has not begun: at first, while no place is free, and after waiting in vain."""
+"""The stages of somebody who has not begun: at first, while no place is free, and after waiting too long."""
 NO_PLACE = "Others are playing, and you will learn what one of them types. A place may become free soon."
 """Why somebody waits for a place of a chain."""
 
@@ -39,7 +39,10 @@ def view(sessions: Sessions, token: str, is_trial: bool) -> dict[str, Any]:
     if row["stage"] == INSTRUCTIONS:
         state["html"] = as_html(study.instructions)
     elif row["stage"] == QUIZ_STAGE:
-        state |= {"attempt": row["num_quiz_attempts"], "questions": _questions(PROTOCOLS[row["protocol"]].quiz)}
+        state |= {
+            "attempt": row["num_quiz_attempts"],
+            "questions": _questions(PROTOCOLS[row["protocol"]].quiz),
+        }
     elif row["stage"] == GAME:
         state["game"] = _game(sessions, row)
     elif row["stage"] == QUESTIONS_STAGE:
@@ -66,7 +69,10 @@ def _waiting(study: Study, seconds: float, *, is_over: bool) -> dict[str, Any]:
 def _way_back(study: Study, code: str) -> dict[str, Any]:
     """The code of a last page, and the address of the platform."""
     url = study.return_url
-    return {"completion_code": code, "return_url": url.replace("{code}", code) if code or "{code}" not in url else ""}
+    return {
+        "completion_code": code,
+        "return_url": url.replace("{code}", code) if code or "{code}" not in url else "",
+    }
 
 
 def _game(sessions: Sessions, row: Row) -> dict[str, Any]:

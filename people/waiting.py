@@ -1,6 +1,6 @@
 """Visitors who wait: in which order they came, who is still there, and whose time is over.
 
-Nothing of it is stored: somebody who waits has given nothing yet, and after a restart of the server begins to wait anew.
+Nothing of it is stored: somebody who waits has given nothing yet. After a restart of the server they wait anew.
 """
 
 from collections.abc import Callable
@@ -33,11 +33,9 @@ class Queue:
         self._waiting: dict[str, Waiting] = {}
 
     def join(self, key: str) -> None:
-        """Say that somebody waits; who has waited in vain begins to wait anew."""
+        """Say that somebody waits; who has waited too long begins to wait anew."""
         now = self._clock()
-        self._waiting = {
-            name: each for name, each in self._waiting.items() if each.seen >= now - FORGOTTEN
-        }
+        self._waiting = {name: each for name, each in self._waiting.items() if each.seen >= now - FORGOTTEN}
         if not self.is_waiting(key):
             self.leave(key)
         self._waiting.setdefault(key, Waiting(since=now, seen=now)).seen = now
@@ -51,7 +49,7 @@ class Queue:
         return self._clock() - self._waiting[key].since if key in self._waiting else None
 
     def is_waiting(self, key: str) -> bool:
-        """Whether somebody waits, and not in vain yet."""
+        """Whether somebody waits, and not too long yet."""
         return key in self._waiting and self._clock() - self._waiting[key].since < self._limit
 
     def _is_there(self, key: str) -> bool:

@@ -28,7 +28,7 @@ PARTS = {
     "egg_basic_games.py:Sender": (),
     "egg_basic_games.py:Receiver": (),
 }
-PROGRAMS = ("image_game.py",)
+PROGRAMS = ("image_game.py", "responses.py")
 """Examples that are run with Python, and have no part."""
 TINY = (
     "training.num_examples=64",

@@ -300,7 +300,7 @@ function typing(game, send) {
   const labels = {
     attention: `To show that you are reading, type the word “${word}”`,
     code: "Secret code of this object",
-    test: "Test: which code do you give this object? Nothing is told right or wrong now.",
+    test: "Test: which code do you give this object? You are not told whether it is right.",
     message: `What would the agents say of this object? (${rule})`,
   };
   const input = element("input", { id: "typed", type: "text", name: "typed", autocomplete: "off", autocapitalize: "none",

@@ -8,8 +8,8 @@ import pytest
 
 from ecsuite.people.opening import make_database
 from ecsuite.people.session import Sessions
-from ecsuite.people.study import read_study
 from ecsuite.people.simulated import Memorizer, play
+from ecsuite.people.study import read_study
 
 STUDY = "grammars: [concat]\ndatasets: [synth]\nparticipants: 2\n"
 

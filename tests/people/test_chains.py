@@ -2,19 +2,23 @@
 
 import csv
 import json
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
+import pandas
 import pytest
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
 from ecsuite.people.chains import read_chains
-from ecsuite.people.export import export
+from ecsuite.people.export import as_csv, export
 from ecsuite.people.games import game_to_play
 from ecsuite.people.opening import make_database
 from ecsuite.people.records import read_records
 from ecsuite.people.reports import make_report, make_status
+from ecsuite.people.responses_table import RESPONSE_WORDS
 from ecsuite.people.server import People
 from ecsuite.people.session import RefusedError, Sessions
 from ecsuite.people.simulated import Composer, Memorizer, play
@@ -22,7 +26,7 @@ from ecsuite.people.study import Study, with_texts
 from ecsuite.runtime.errors import ConfigError
 
 CHAIN = {"grammars": ("hol",), "datasets": ("synth",), "chains": 1, "generations": 3, "simulated": True}
-MINUTE = 60.0
+MINUTE, ROOT = 60.0, Path(__file__).parents[2]
 
 
 class Clock:
@@ -88,7 +92,9 @@ def test_each_learns_what_the_one_before_typed_and_all_objects_are_tested(chains
     study = chains(seen=4, passes=2)
     first = play(study, "one", Composer())
     second = play(study, "two", Composer())
-    typed = {each["thing"]: each["typed"] for each in study.database.answers(first["id"]) if each["kind"] == "test"}
+    typed = {
+        each["thing"]: each["typed"] for each in study.database.answers(first["id"]) if each["kind"] == "test"
+    }
     assert sorted(typed) == list(range(9))
     assert json.loads(second["taught"]) == [typed[thing] for thing in range(9)]
     kinds = [each["kind"] for each in study.database.answers(second["id"])]
@@ -164,7 +170,7 @@ def test_chains_grow_evenly(chains):
     assert [row["finished"] for row in rows] == [2, 2, 2] and "chains of 2 generations" in table.title
 
 
-def test_a_visitor_waits_on_a_page_and_is_told_when_it_was_in_vain(chains):
+def test_a_visitor_waits_on_a_page_and_is_told_when_it_was_too_long(chains):
     study = chains(wait_minutes=2, waited_code="WAIT", return_url="https://x.example/?cc={code}")
     study.begin("somebody")
     client = TestClient(People(study).app())
@@ -214,11 +220,39 @@ def test_the_export_has_a_row_a_response_and_a_corpus_a_generation(chains, tmp_p
         ("P003", "synth_hol_1", "2", "1"),
     }
     assert all(row["correct"] == str(int(row["response"] == row["target"])) for row in rows)
+    table = pandas.read_csv(tmp_path / "data" / "responses.csv", keep_default_na=False, na_values=[""])
+    assert (
+        list(table.columns) == list(RESPONSE_WORDS) and (table.dtypes[["correct", "generation"]] == int).all()
+    )
+    assert table.rt.mean() == 1000 and not table.response.isna().any()
     names = sorted(path.name for path in (tmp_path / "data" / "corpora").iterdir())
     assert names == ["synth_hol_1_g00", "synth_hol_1_g01", "synth_hol_1_g02"]
-    code, printed, err = ecsuite("score", tmp_path / "data/corpora/synth_hol_1_g02", "--metrics", "topsim", "--json")
+    code, printed, err = ecsuite(
+        "score", tmp_path / "data/corpora/synth_hol_1_g02", "--metrics", "topsim", "--json"
+    )
     report = make_report(study.study, study.database, read_records(study.database)).data["generations"]
     assert code == 0 and json.loads(printed)["scores"][0]["value"] == pytest.approx(report[2]["topsim"]), err
+
+
+def test_the_example_reads_what_is_exported_and_tests_the_trend(tmp_path, capsys):
+    """Known answer: three chains that all get better, one of whose codes pandas would take for a missing value."""
+    rows = [
+        {
+            "chain": chain,
+            "generation": g,
+            "phase": "test",
+            "counted": 1,
+            "response": "nan",
+            "correct": int(item < g),
+        }
+        for chain in "abc"
+        for g in (1, 2, 3)
+        for item in range(4)
+    ]
+    (tmp_path / "responses.csv").write_bytes(as_csv(rows, list(RESPONSE_WORDS)))
+    runpy.run_path(str(ROOT / "examples" / "responses.py"))["main"](str(tmp_path / "responses.csv"))
+    printed = capsys.readouterr().out
+    assert "0.25  0.50  0.75" in printed and "PageTrendTestResult(statistic=42.0" in printed
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from ecsuite.people.objects import ABBREVIATIONS, COLOURS, SHAPES
 from ecsuite.people.published import PUBLISHED
 from ecsuite.people.records import read_records
 from ecsuite.people.report import SIMULATED, report_tables, status_rows
-from ecsuite.tables.table import Column, Table, row_of
 from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play
+from ecsuite.tables.table import Column, Table, row_of
 
 WORKER = "A1B2C3WORKER"
 

@@ -10,8 +10,8 @@ from ecsuite.people.questions import QUIZ
 from ecsuite.people.records import read_records
 from ecsuite.people.report import status_rows
 from ecsuite.people.session import RefusedError
-from ecsuite.runtime.errors import ConfigError
 from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play
+from ecsuite.runtime.errors import ConfigError
 
 
 def held_out(sessions, row):
