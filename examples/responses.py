@@ -16,7 +16,8 @@ def main(file: str) -> None:
     test = data[(data.counted == 1) & (data.phase == "test")]
     shares = test.pivot_table(index="chain", columns="generation", values="correct").dropna()
     print(shares.round(2))
-    print(page_trend_test(shares))
+    found = page_trend_test(shares)
+    print(f"Page's L = {found.statistic:g}, p = {found.pvalue:.2g}")
 
 
 if __name__ == "__main__":
