@@ -71,4 +71,4 @@ def as_frame(rows: Sequence[Any], columns: Sequence[str] | None = None) -> Any:
         import pandas
     except ImportError:
         raise ConfigError("a frame needs pandas: pip install pandas") from None
-    return pandas.DataFrame(list(rows), columns=columns)
+    return pandas.DataFrame(list(rows), columns=None if columns is None else list(columns))

@@ -1,0 +1,229 @@
+"""What goes wrong between here and the hub is a line, and nothing half is left: the folder is whole, or not there."""
+
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hub_server import LICENCE, Repository
+
+from ecsuite.files.checksums import sealed
+
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # within huggingface_hub
+
+
+@pytest.fixture
+def refused(ecsuite):
+    """A pull of `someone/run` that ends with a code and a line, and leaves no folder: the line."""
+
+    def refused(code, address="hf:someone/run"):
+        before = sorted(file.name for file in Path().iterdir())
+        found, out, err = ecsuite("pull", address, "got", "--quiet")
+        assert (found, out, err.count("\n")) == (code, "", 1), err
+        kept = [name for name in before if name.endswith(".part")]
+        now = [file.name for file in Path().iterdir()]
+        assert {*now} >= {*before} - {*kept} and "got" not in now
+        return err
+
+    return refused
+
+
+def parts():
+    """The hidden folders of downloads."""
+    return [file for file in Path().iterdir() if file.name.startswith(".got")]
+
+
+def change(hub, files):
+    """Another commit, with these files; without those that are None."""
+    hub.add("someone/run", {name: content for name, content in files.items() if content is not None})
+
+
+CHANGES = [
+    ({"corpus.jsonl": b"[1]\n"}, "corpus.jsonl is not what was pushed"),
+    ({"README.md": b"# other\n"}, "README.md is not what was pushed"),
+    ({"meanings.jsonl": None}, "'meanings.jsonl' is missing"),
+    ({"more.py": b"print()"}, "'more.py' was added"),
+    ({"croissant.json": b"{}"}, "croissant.json is not one that `ecsuite push` wrote"),
+    ({"croissant.json": b'{"conformsTo": [], "distribution": []}'}, "was added"),
+]
+
+
+def test_what_was_changed_on_the_hub_is_refused(hub, pushed, refused):
+    for files, told in CHANGES:
+        change(hub, pushed | files)
+        assert told in refused(3)
+        assert parts() == []
+
+
+def test_bytes_that_are_not_those_of_the_list_are_asked_for_again_and_then_refused(
+    ecsuite, hub, pushed, refused
+):
+    content = pushed["metadata.json"]
+    hub.faults["metadata.json"] = content.replace(b"1", b"2", 1)
+    assert "metadata.json came damaged twice" in refused(2)
+    assert hub.downloads().count("metadata.json") == 2
+    hub.faults.clear()
+    code, _, err = ecsuite("pull", "hf:someone/run", "got", "--quiet")
+    assert (code, err) == (0, "") and Path("got/metadata.json").read_bytes() == content
+    assert parts() == []
+
+
+def test_a_lost_connection_is_gone_on_with(ecsuite, hub, pushed, refused):
+    hub.faults["log.jsonl"] = 503
+    assert "the hub answered 503: run the same command again" in refused(2)
+    before = {*hub.downloads()}
+    assert {"config.yaml", "croissant.json"} <= before and len(parts()) == 1
+    hub.faults.clear()
+    hub.asked.clear()
+    assert ecsuite("pull", "hf:someone/run", "got", "--quiet")[0] == 0
+    assert {*hub.downloads()}.isdisjoint(before - {"log.jsonl"})
+    assert parts() == [] and not Path("got/.cache").exists()
+
+
+def test_a_connection_that_ends_within_a_file_is_no_loss(ecsuite, hub, pushed):
+    hub.cut["checkpoint-000000016.safetensors"] = 100
+    assert ecsuite("pull", "hf:someone/run", "got", "--quiet")[0] == 0
+
+
+def test_a_kept_part_that_was_changed_is_downloaded_again(ecsuite, hub, pushed, refused):
+    hub.faults["log.jsonl"] = 503
+    refused(2)
+    [part] = parts()
+    (part / "config.yaml").write_text("other")
+    hub.faults.clear()
+    assert ecsuite("pull", "hf:someone/run", "got", "--quiet")[0] == 0
+    assert Path("got/config.yaml").read_bytes() == pushed["config.yaml"]
+
+
+NAMES = "../x.json /x.json a/../../x.json a\\b.json .hidden CORPUS.jsonl a:b a//b a./b".split()
+NAMES += ["a\nb.json", " a", "x" * 240, "\u202ea.json"]
+
+
+def test_names_that_lead_elsewhere_are_refused_before_anything_is_downloaded(hub, pushed, refused):
+    for name in NAMES:
+        change(hub, pushed | {name: b"1"})
+        assert "the file name" in refused(2)
+    assert hub.downloads() == [] and parts() == [] and not Path("../x.json").exists()
+
+
+def test_what_is_not_there_is_told(hub, pushed, refused):
+    assert "no such repository, or it is private" in refused(2, "hf:someone/other")
+    assert "there is no revision v9 in it" in refused(2, "hf:someone/run@v9")
+    assert "expected an address on the Hugging Face hub" in refused(2, "someone/run")
+    hub.add("someone/data", {"a.csv": b"1"})
+    assert "expected what `ecsuite push` wrote" in refused(2, "hf:someone/data")
+
+
+def test_a_private_repository_needs_a_login(hub, pushed, refused, monkeypatch):
+    hub.repositories["dataset", "someone/run"].is_private = True
+    monkeypatch.delenv("HF_TOKEN")
+    assert "hf auth login" in refused(2)
+
+
+def test_a_hub_that_is_away_and_one_that_may_not_be_asked(hub, pushed, refused, monkeypatch):
+    hub.is_down = True
+    assert "the connection to the hub failed" in refused(2)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert "HF_HUB_OFFLINE is set" in refused(2)
+
+
+def test_a_full_disk_keeps_what_was_downloaded(hub, pushed, refused, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
+    assert "make room" in refused(2)
+    monkeypatch.undo()
+
+
+def test_a_write_that_finds_no_room_is_told(hub, pushed, refused, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("huggingface_hub.file_download._chmod_and_move", full)
+    assert "no room on the disk" in refused(2)
+
+
+def test_a_folder_that_is_there_is_left_alone(ecsuite, hub, pushed):
+    Path("got").mkdir()
+    Path("got/mine").write_text("1")
+    asked = len(hub.asked)
+    code, out, err = ecsuite("pull", "hf:someone/run", "got")
+    assert (code, out, err) == (2, "", "got: is there already: choose another folder, or move it away\n")
+    assert len(hub.asked) == asked and Path("got/mine").read_text() == "1"
+
+
+def test_own_code_in_a_run_comes_along_and_is_not_run(ecsuite, hub, run, tmp_path):
+    (run / "code" / "12345678").mkdir(parents=True)
+    (run / "code" / "12345678" / "mine.py").write_text("raise SystemExit('it ran')\n")
+    assert ecsuite("push", run, "hf:someone/run", *LICENCE)[0] == 0
+    code, out, err = ecsuite("pull", "hf:someone/run", "got")
+    assert code == 0 and "it ran" not in out + err and Path("got/code/12345678/mine.py").is_file()
+
+
+def test_a_push_that_fails_leaves_what_was_there(ecsuite, hub, pushed, run):
+    head = hub.repositories["dataset", "someone/run"].head
+    (run / "scores.json").unlink()
+    hub.faults["config.yaml"] = 503
+    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE, "--quiet")
+    assert (code, out, err.count("\n")) == (2, "", 1) and "503" in err
+    assert hub.repositories["dataset", "someone/run"].head == head
+
+
+def test_a_damaged_source_is_not_pushed(ecsuite, hub, run):
+    for name in ("corpus.jsonl", "config.yaml", "checkpoint-000000016.safetensors"):
+        content = (run / name).read_bytes()
+        (run / name).write_bytes(content.replace(b"2", b"3"))
+        code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
+        assert (code, out, err.count("\n")) == (3, "", 1) and name in err, err
+        (run / name).write_bytes(content)
+    assert hub.asked == []
+
+
+SECRETS = {
+    "see /home/anna/data.csv": "a path of a machine (/home/anna/data.csv)",
+    "C:\\Users\\anna\\x": "a path of a machine",
+    "hf_" + "a" * 34: "a token of the Hugging Face hub, which",
+    "-----BEGIN RSA PRIVATE KEY-----": "a private key",
+}
+
+
+def test_what_is_secret_or_of_a_machine_stays_here(ecsuite, hub, run):
+    for content, told in SECRETS.items():
+        (run / "notes.txt").write_text(f"first\n{content}\n")
+        code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "notes.txt:2: has" in err and told in err and "a" * 34 not in err
+    assert hub.asked == []
+
+
+def test_paths_in_records_are_shortened_and_their_checksums_written_anew(ecsuite, hub, run, tmp_path):
+    scores = json.loads((run / "scores.json").read_text())
+    scores["corpus"]["source_path"] = str(tmp_path / "run" / "corpus.jsonl")
+    scores["corpus"]["of"] = "/scratch/lab/birds.npz"
+    (run / "scores.json").write_text(json.dumps(sealed(scores)))
+    assert ecsuite("push", run, "hf:someone/run", *LICENCE)[0] == 0
+    sent = json.loads(hub.files("someone/run")["scores.json"])
+    assert (sent["corpus"]["source_path"], sent["corpus"]["of"]) == ("run/corpus.jsonl", "birds.npz")
+    assert ecsuite("pull", "hf:someone/run", "got")[0] == 0
+    assert ecsuite("compare", "got", "run")[0] == 0
+
+
+def test_links_out_of_the_folder_and_what_is_no_result_stay_here(ecsuite, hub, run, tmp_path):
+    (run / "model.pt").write_bytes(b"\x80\x04")
+    (run / ".cache").mkdir()
+    (run / ".cache" / "x.json").write_text("{}")
+    os.mkfifo(run / "pipe.json")
+    planned = json.loads(ecsuite("push", run, "hf:someone/run", *LICENCE, "--plan", "--json")[1])
+    assert planned["left_out"].keys() == {"model.pt", "pipe.json"}
+    assert not {"model.pt", "pipe.json"} & {each["name"] for each in planned["files"]}
+    (run / "other.csv").symlink_to("/etc/hostname")
+    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
+    assert (code, out, err.count("\n")) == (2, "", 1) and "other.csv: a link out of the folder" in err
+
+
+def test_what_is_no_result_is_refused(ecsuite, hub, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for source in ("empty", "nowhere"):
+        code, out, err = ecsuite("push", source, "hf:someone/run", *LICENCE)
+        assert (code, out, err.count("\n")) == (2, "", 1) and source in err
+    assert hub.repositories == dict[tuple[str, str], Repository]()
