@@ -170,9 +170,10 @@ def test_a_push_that_fails_leaves_what_was_there(ecsuite, hub, pushed, run):
 
 
 def test_a_damaged_source_is_not_pushed(ecsuite, hub, run):
-    for name in ("corpus.jsonl", "config.yaml", "checkpoint-000000016.safetensors"):
+    damages = {"corpus.jsonl": b"2", "config.yaml": b"adam", "checkpoint-000000016.safetensors": b"valid"}
+    for name, part in damages.items():
         content = (run / name).read_bytes()
-        (run / name).write_bytes(content.replace(b"2", b"3"))
+        (run / name).write_bytes(content.replace(part, part[:-1] + b"3"))
         code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
         assert (code, out, err.count("\n")) == (3, "", 1) and name in err, err
         (run / name).write_bytes(content)
