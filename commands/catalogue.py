@@ -59,15 +59,6 @@ COMMANDS = {
         "Let every sender of some runs talk to every receiver.",
         ("runs/a runs/b --plot cross_play.svg", "runs/society --json"),
     ),
-    "plot": Entry(
-        TRAIN,
-        "Draw learning curves of runs, and pictures of sweeps.",
-        (
-            "runs/a runs/b --out curves.svg",
-            "runs/study --by channel.kind --out study.svg",
-            "runs/study --kind heat --measure topsim --out heat.svg",
-        ),
-    ),
     "sweep": Entry(
         TRAIN,
         "Train and score a game with many settings and seeds: a hyperparameter sweep.",
@@ -146,11 +137,11 @@ COMMANDS = {
     ),
     "compare table": Entry(
         COMPARE,
-        "A table of many runs: means over seeds; text, Markdown, LaTeX or CSV.",
+        "A table of many runs, means over seeds, and pictures of sweeps.",
         (
             "runs/study --as latex",
             "runs/study --by channel.kind --metrics accuracy,topsim",
-            "runs/a runs/b --as csv",
+            "runs/study --plot heat.svg --kind heat --measure topsim",
         ),
         place="table:table",
     ),

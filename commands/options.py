@@ -96,6 +96,13 @@ Plot = Annotated[
     Path | None,
     typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="Draw a picture into this file: .svg or .png."),
 ]
+Measure = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=OUTPUT,
+        help="Of --plot: accuracy, the default, loss, length, ...; but for curves, any score.",
+    ),
+]
 Plan = Annotated[
     bool,
     typer.Option(

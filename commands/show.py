@@ -1,14 +1,15 @@
 """`ecsuite show`: look at a language, or at rounds of a game."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options, roles_in
-from ecsuite.commands.options import As, Plot, Set
-from ecsuite.eval.figures.canvas import prepare_picture
+from ecsuite.commands.options import As, Measure, Plot, Set
+from ecsuite.eval.figures.canvas import check_picture, prepare_picture
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 
@@ -22,13 +23,15 @@ GAME = "Rounds of a game"
 @has_corpus_options()
 def show(
     what: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            help="A run folder or a corpus; or a game: its name, a YAML file, or with --rounds a table of objects.",
+            help="A run folder or a corpus, or run folders for --plot; or a game: its name, a YAML file, or with "
+            "--rounds a table of objects.",
             show_default=False,
         ),
     ],
     plot: Plot = None,
+    measure: Measure = None,
     form: As = Form.TEXT,
     rounds: Annotated[
         int | None, typer.Option(rich_help_panel=GAME, help=f"How many rounds; default {ROUNDS}.")
@@ -41,15 +44,35 @@ def show(
     *,
     read_with: CorpusOptions,
 ) -> None:
-    """Show a language, with the learning curve and what the most used messages are about; or rounds of a game."""
-    path = Path(what)
+    """Show a language, learning curves of several runs, or rounds of a game."""
+    paths = [Path(each) for each in what]
+    if len(paths) > 1 or measure is not None:
+        _draw_curves(paths, plot, measure or "accuracy")
+        return
+    [path] = paths
     asks_for_rounds = any(each is not None for each in (rounds, rounds_from, assign))
     if asks_for_rounds or path.suffix in (".yaml", ".yml") or not path.exists():
         _show_rounds(
-            what, plot, ROUNDS if rounds is None else rounds, rounds_from or SPLIT, assign, read_with
+            what[0], plot, ROUNDS if rounds is None else rounds, rounds_from or SPLIT, assign, read_with
         )
     else:
         _show_language(path, plot, form, read_with)
+
+
+def _draw_curves(runs: Sequence[Path], plot: Path | None, measure: str) -> None:
+    """Draw the learning curves of runs, a line each."""
+    if plot is None:
+        raise ConfigError(
+            "expected --plot FILE, for learning curves, or one language; `ecsuite compare table` has figures of runs"
+        )
+    for run in runs:
+        if not run.exists():
+            raise ConfigError(f"{run}: no such run, and no such folder")
+    check_picture(plot)
+    from ecsuite.eval.reports.learning_curves import draw_curves
+
+    draw_curves(runs, plot, measure=measure)
+    print(f"{measure} of {len(runs)} {'run' if len(runs) == 1 else 'runs'} in {plot}")
 
 
 def _show_language(path: Path, plot: Path | None, form: Form, read_with: CorpusOptions) -> None:

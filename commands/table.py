@@ -1,12 +1,15 @@
-"""`ecsuite compare table`: figures of many runs, with means over seeds."""
+"""`ecsuite compare table`: figures of many runs, with means over seeds, and pictures of them."""
 
+import sys
 from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import As, Json, names_in
+from ecsuite.commands.options import OUTPUT, As, Json, Measure, Plot, names_in
+from ecsuite.eval.figures.canvas import check_picture
 from ecsuite.eval.reports.console import print_json
 from ecsuite.files.format_numbers import with_format
+from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.tables.forms import Form, publish
 
 
@@ -32,6 +35,24 @@ def table(
         bool,
         typer.Option("--failed", help="Show the runs that failed, diverged or were ended early, and why."),
     ] = False,
+    plot: Plot = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            help="Of --plot: curves (learning curves with bands over seeds; the default), over (a score over a "
+            "numeric setting), heat (by two settings) or parallel (all settings side by side).",
+        ),
+    ] = None,
+    measure: Measure = None,
+    over: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SETTING",
+            rich_help_panel=OUTPUT,
+            help="Of --kind over: the numeric setting; default the only one that varies.",
+        ),
+    ] = None,
     as_json: Json = False,
     form: As = Form.TEXT,
 ) -> None:
@@ -41,6 +62,18 @@ def table(
     from ecsuite.eval.sweeps.means import means_of
     from ecsuite.eval.sweeps.means_table import means_table, noise_notes
 
+    drawn = kind or ("curves" if over is None else "over")
+    if plot is None:
+        unread = {"--kind": kind, "--measure": measure, "--over": over}
+        for option in (option for option, value in unread.items() if value is not None):
+            raise ConfigError(f"{option}: it is of the picture of --plot FILE, which is not given")
+    else:
+        from ecsuite.eval.sweeps.drawing import KINDS
+
+        look_up("--kind", drawn, dict.fromkeys(KINDS))
+        if over is not None and drawn != "over":
+            raise ConfigError(f"--over: {drawn} has no numeric axis; it is read with --kind over")
+        check_picture(plot)
     sources = read_runs(runs)
     if failed:
         if as_json:
@@ -53,13 +86,21 @@ def table(
             [f"{num_failed} of {len(sources)} runs"],
         )
         return
-    found = means_of(
+    settings = None if by is None else names_in(by)
+    means = means_of(
         sources,
-        by=None if by is None else names_in(by),
+        by=settings,
         figures=None if metrics is None else names_in(metrics),
         with_incomplete=incomplete,
     )
+    told = None
+    if plot is not None:
+        from ecsuite.eval.sweeps.drawing import draw
+
+        told = draw(sources, plot, kind=drawn, measure=measure or "accuracy", over=over, by=settings)
     if as_json:
-        print_json(with_format("result", found.to_json()))
+        print_json(with_format("result", means.to_json()))
     else:
-        publish([means_table(found)], form, noise_notes(sources, found.figures))
+        publish([means_table(means)], form, noise_notes(sources, means.figures))
+    if told is not None:
+        print(told, file=sys.stdout if form is Form.TEXT and not as_json else sys.stderr)

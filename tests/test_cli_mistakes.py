@@ -182,7 +182,7 @@ TYPICAL = {
         "did you mean --set channel.vocab_size=VALUE?",
     ),
     "cuda without a GPU": ("train-game disc_tiny --device cuda", "try --device auto"),
-    "a missing extra": ("plot other --out curves.svg", "pip install 'ecsuite[plots]'"),
+    "a missing extra": ("show other other --plot curves.svg", "pip install 'ecsuite[plots]'"),
     "an empty corpus": ("score empty.jsonl", "expected a message a line, such as [3, 1, 4]"),
     "a wrong kind of file": (
         "train-game picture.png",

@@ -66,7 +66,7 @@ COMMANDS = [
     "compare correlations run run --translation run",
     "convert run out.csv --to csv",
     "convert run out.safetensors --to egg",
-    "plot run --out curves.svg",
+    "show run run --plot curves.svg",
     "evaluate run",
     "show run",
     "show run --rounds 2",

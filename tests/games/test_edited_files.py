@@ -40,7 +40,7 @@ def edit_scores(folder):
         (edit_config, "config.yaml", ("evaluate", "run", "--device", "cpu")),
         (edit_metadata, "metadata.json", ("score", "run", "--metrics", "elcc")),
         (edit_corpus, "corpus.jsonl", ("score", "run", "--metrics", "elcc")),
-        (edit_log, "log.jsonl", ("plot", "run", "--out", "a.svg")),
+        (edit_log, "log.jsonl", ("show", "run", "--measure", "loss", "--plot", "a.svg")),
         (edit_scores, "scores.json", ("compare", "table", "run")),
     ],
 )

@@ -54,23 +54,31 @@ def test_names_are_the_setting_with_most_values_that_the_colours_suffice_for():
 
 
 def test_all_kinds_of_figures(ecsuite, study, tmp_path):
-    code, out, err = ecsuite("plot", study, "--out", "curves.svg")
-    assert (code, err, out) == (0, "", "accuracy of 8 runs, 4 lines with bands over seeds, in curves.svg\n")
+    code, out, err = ecsuite("compare", "table", study, "--plot", "curves.svg")
+    assert (code, err, out.splitlines()[-1]) == (
+        0,
+        "",
+        "accuracy of 8 runs, 4 lines with bands over seeds, in curves.svg",
+    )
     text = words(tmp_path / "curves.svg")
     assert {"channel.kind", "channel.vocab_size=5", "channel.vocab_size=20", "gumbel", "accuracy"} <= text
-    assert ecsuite("plot", study, "--kind", "heat", "--out", "heat.svg")[0] == 0
+    assert ecsuite("compare", "table", study, "--kind", "heat", "--plot", "heat.svg")[0] == 0
     assert {"gumbel", "20", "0.35", "channel.kind"} <= words(tmp_path / "heat.svg")
-    assert ecsuite("plot", study, "--kind", "parallel", "--out", "all.svg")[0] == 0
+    assert ecsuite("compare", "table", study, "--kind", "parallel", "--plot", "all.svg")[0] == 0
     assert {"channel.kind", "channel.vocab_size", "accuracy ↑", "1.", "0.35"} <= words(tmp_path / "all.svg")
 
 
 def test_a_score_over_the_numeric_setting_that_varies(ecsuite, study, tmp_path):
-    code, out, err = ecsuite("plot", study, "--kind", "over", "--out", "over.svg")
-    assert (code, err, out) == (0, "", "accuracy of 8 runs, 2 lines with intervals over seeds, in over.svg\n")
+    code, out, err = ecsuite("compare", "table", study, "--kind", "over", "--plot", "over.svg")
+    assert (code, err, out.splitlines()[-1]) == (
+        0,
+        "",
+        "accuracy of 8 runs, 2 lines with intervals over seeds, in over.svg",
+    )
     text = words(tmp_path / "over.svg")
     assert {"channel.kind", "gumbel", "reinforce", "channel.vocab_size", "accuracy ↑", "5", "20"} <= text
     first = (tmp_path / "over.svg").read_bytes()
-    assert ecsuite("plot", study, "--over", "channel.vocab_size", "--out", "over.svg")[0] == 0
+    assert ecsuite("compare", "table", study, "--over", "channel.vocab_size", "--plot", "over.svg")[0] == 0
     assert (tmp_path / "over.svg").read_bytes() == first
 
 
@@ -145,6 +153,6 @@ def test_what_cannot_be_drawn_is_refused_in_a_line(ecsuite, study, tmp_path):
         (["--kind", "heat", "--over", "channel.kind"], "heat has no numeric axis"),
         (["--kind", "over", "--measure", "topsin"], "topsin"),
     ):
-        code, out, err = ecsuite("plot", study, *arguments)
+        code, out, err = ecsuite("compare", "table", study, *arguments, "--plot", "curves.svg")
         assert (code, out) == (2, "") and said in err and err.count("\n") == 1
     assert not (tmp_path / "curves.svg").exists()

@@ -1,4 +1,4 @@
-"""`ecsuite plot`: a picture of the learning curves."""
+"""`ecsuite show RUNS --plot`: a picture of the learning curves."""
 
 import pytest
 
@@ -26,19 +26,19 @@ def folder(tmp_path_factory):
 
 def test_a_line_for_each_run(ecsuite, folder, tmp_path):
     runs = [str(folder / name) for name in ("seed1", "seed2")]
-    code, out, _ = ecsuite("plot", *runs, "--out", "curves.svg")
+    code, out, _ = ecsuite("show", *runs, "--plot", "curves.svg")
     assert (code, out) == (0, "accuracy of 2 runs in curves.svg\n")
     first = (tmp_path / "curves.svg").read_bytes()
     assert first.count(b"<path") > 4
-    assert ecsuite("plot", *runs, "--out", "curves.svg")[0] == 0
+    assert ecsuite("show", *runs, "--plot", "curves.svg")[0] == 0
     assert (tmp_path / "curves.svg").read_bytes() == first
-    assert ecsuite("plot", runs[0], "--measure", "loss", "--out", "loss.png")[0] == 0
+    assert ecsuite("show", runs[0], "--measure", "loss", "--plot", "loss.png")[0] == 0
 
 
 def test_a_run_without_an_evaluation(ecsuite, folder, tmp_path):
     (tmp_path / "begun").mkdir()
     (tmp_path / "begun" / "config.yaml").write_bytes((folder / "seed1" / "config.yaml").read_bytes())
-    code, _, err = ecsuite("plot", "begun")
+    code, _, err = ecsuite("show", "begun", "--measure", "loss", "--plot", "curves.svg")
     assert (code, err) == (2, "begun: no evaluation yet\n")
 
 
@@ -46,14 +46,18 @@ def test_a_run_without_an_evaluation(ecsuite, folder, tmp_path):
     ("arguments", "message"),
     [
         (
-            ["seed1", "--measure", "accurracy"],
+            ["seed1", "--measure", "accurracy", "--plot", "a.svg"],
             "unknown measure 'accurracy'; did you mean 'accuracy'?",
         ),
-        (["seed1", "--out", "a.txt"], "a.txt: expected the name of a picture, ending in .svg or .png"),
-        (["none"], "none: no such run, and no such folder"),
+        (
+            ["seed1", "seed2", "--plot", "a.txt"],
+            "a.txt: expected the name of a picture, ending in .svg or .png",
+        ),
+        (["none", "seed1", "--plot", "a.svg"], "none: no such run, and no such folder"),
+        (["seed1", "seed2"], "expected --plot FILE, for learning curves, or one language"),
     ],
 )
 def test_mistakes(ecsuite, folder, arguments, message):
-    run, *rest = arguments
-    code, _, err = ecsuite("plot", str(folder / run), *rest)
+    words = [str(folder / each) if each in ("seed1", "seed2", "none") else each for each in arguments]
+    code, _, err = ecsuite("show", *words)
     assert code == 2 and message in err and err.count("\n") == 1

@@ -1,0 +1,64 @@
+"""The pictures of many runs that `ecsuite compare table --plot` draws, by their kinds."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ecsuite.eval.figures.canvas import prepare_picture, save
+from ecsuite.eval.metrics import traits_of
+from ecsuite.eval.records.source import Source
+from ecsuite.eval.sweeps import pictures
+from ecsuite.eval.sweeps.means import DIRECTIONS
+from ecsuite.runtime.errors import ConfigError
+
+KINDS = ("curves", "over", "heat", "parallel")
+"""What can be drawn: learning curves, a score over a numeric setting, by two settings, and by all side by side."""
+
+
+def draw(
+    sources: Sequence[Source],
+    file: Path,
+    *,
+    kind: str = "curves",
+    measure: str = "accuracy",
+    over: str | None = None,
+    by: Sequence[str] | None = None,
+) -> str:
+    """Draw runs into a file, and say in a line what is in it.
+
+    Args:
+        sources: The runs; others are left out.
+        file: The picture, .svg or .png.
+        kind: One of `KINDS`.
+        measure: A measure of the evaluations; but for curves, any score.
+        over: The numeric setting of kind over; None: the only one that varies.
+        by: Settings that are told apart, of heat two; None: all that vary.
+
+    Raises:
+        ConfigError: If a name is unknown, too little varies, or matplotlib is missing.
+    """
+    runs = [source for source in sources if source.is_run]
+    direction = traits_of(measure).direction or DIRECTIONS.get(measure)
+    told = f"{measure} of {len(runs)} runs"
+    if kind == "curves":
+        figure, lines = pictures.sweep_curves(runs, measure, by)
+        told = f"{told}, {_lines(len(lines))} with bands over seeds,"
+    elif kind == "over":
+        figure, lines = pictures.over_setting(runs, measure, over, by, direction)
+        told = f"{told}, {_lines(len(lines))} with intervals over seeds,"
+    elif kind == "heat":
+        varying = list(dict.fromkeys(key for run in runs for key in run.settings))
+        if by is None and len(varying) < 2:
+            raise ConfigError("--kind heat: fewer than two settings vary between these runs")
+        keys = by or varying[:2]
+        figure = pictures.score_heat_map(runs, measure, keys)
+        told = f"{told} by {' and '.join(keys)}"
+    else:
+        figure = pictures.settings_side_by_side(runs, measure, direction)
+        told = f"{measure} and the settings of {len(runs)} runs"
+    prepare_picture(file)
+    save(figure, file)
+    return f"{told} in {file}"
+
+
+def _lines(number: int) -> str:
+    return "1 line" if number == 1 else f"{number} lines"
