@@ -66,15 +66,15 @@ class Commands(TyperGroup):
         return make_command(cmd_name, getattr(import_module(f"ecsuite.commands.{module}"), function), entry)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands by group, a line each, without importing them; then the options."""
+        """Write the commands by group, a line each, without importing them, and the options; it fits a screen."""
         commands = commands_of()
         width = max(map(len, commands))
+        formatter.write("\n")
         for group, names in groupby(commands, key=lambda name: commands[name].group):
-            with formatter.section(group):
-                for name in names:
-                    formatter.write(f"  {name:{width}}  {commands[name].line}\n")
-        with formatter.section("Options"):
-            formatter.write_dl([found for each in self.params if (found := each.get_help_record(ctx))])
+            formatter.write(f"{group}:\n")
+            for name in names:
+                formatter.write(f"  {name:{width}}  {commands[name].line}\n")
+        formatter.write(f"Options: {', '.join(max(each.opts, key=len) for each in self.get_params(ctx))}\n")
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """The commands that begin so, without importing them; or the options."""

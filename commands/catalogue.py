@@ -10,8 +10,7 @@ TRAIN = "Train"
 LANGUAGES = "Languages"
 MEASURE = "Measure"
 COMPARE = "Compare and report"
-REPRODUCE = "Reproduce"
-DATA = "Data"
+PEOPLE = "People and data"
 OWN = "Your own parts"
 
 
@@ -61,7 +60,7 @@ COMMANDS = {
     ),
     "sweep": Entry(
         TRAIN,
-        "Train and score a game with many settings and seeds: a hyperparameter sweep.",
+        "Train and score a game with many settings and seeds.",
         ("study.yaml --plan", "study.yaml --on local:8 --out runs/study"),
     ),
     "grammar": Entry(
@@ -75,7 +74,7 @@ COMMANDS = {
     ),
     "show": Entry(
         LANGUAGES,
-        "Look at a language and its learning curve, or at rounds of a game.",
+        "Look at a language, at learning curves, or at rounds of a game.",
         (
             "runs/disc_small --plot language.svg",
             "messages.jsonl",
@@ -87,9 +86,22 @@ COMMANDS = {
         "Write a corpus in the format of another tool.",
         ("runs/disc_small messages.csv --to csv", "runs/disc_small messages.jsonl --to elcc"),
     ),
+    "push": Entry(
+        LANGUAGES,
+        "Send a run, a corpus or records to the Hugging Face hub.",
+        (
+            "runs/disc_small hf:OWNER/NAME --license cc-by-4.0 --plan",
+            "runs/study hf:OWNER/NAME --license cc-by-4.0 --no-agents",
+        ),
+    ),
+    "pull": Entry(
+        LANGUAGES,
+        "Get what was pushed, with every file verified.",
+        ("hf:OWNER/NAME", "hf:OWNER/NAME@1a2b3c4d other"),
+    ),
     "score": Entry(
         MEASURE,
-        "Score a corpus: compositionality, word-like segments, entropies, XferBench.",
+        "Score a corpus: compositionality, words, entropies, XferBench.",
         (
             "runs/disc_small",
             "messages.jsonl --metrics topsim,posdis,cbm",
@@ -104,7 +116,7 @@ COMMANDS = {
     ),
     "icy": Entry(
         MEASURE,
-        "Measure how fast an architecture learns compositional languages (ICY).",
+        "How fast an architecture learns compositional languages (ICY).",
         (
             "--model gru --seeds 2",
             "--model lstm --model husendz:dgsend --seeds 10 --out rows.json",
@@ -118,7 +130,7 @@ COMMANDS = {
     ),
     "xtreme": Entry(
         MEASURE,
-        "Pretrain on a corpus, fine-tune on XTREME's tasks in many languages.",
+        "Pretrain on a corpus, fine-tune on XTREME's tasks.",
         (
             "runs/disc_small --tasks udpos,panx --data DIR",
             "--baselines",
@@ -130,9 +142,14 @@ COMMANDS = {
         "Score predictions as XTREME's own program does.",
         ("--predictions mine --labels labels", "--predictions mine --labels labels --languages available"),
     ),
+    "cbm": Entry(
+        MEASURE,
+        "The games and tables of the CBM paper.",
+        ("paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1", "paper/cbm_table1 --plan"),
+    ),
     "compare": Entry(
         COMPARE,
-        "Compare the scores of several sources, with intervals and corrections.",
+        "Compare scores; tables, correlations, numbers of seeds.",
         ("a.json b.json french.json", "runs/a runs/b --metric topsim --out differences.json"),
     ),
     "compare table": Entry(
@@ -159,7 +176,7 @@ COMMANDS = {
     ),
     "report": Entry(
         COMPARE,
-        "One HTML page about runs: tables, pictures, and the messages to browse.",
+        "One HTML page about runs: tables, pictures, messages.",
         ("runs/study", "runs/study --base channel.kind=gumbel --out study.html", "runs/a runs/b scores.json"),
     ),
     "cite": Entry(
@@ -169,17 +186,12 @@ COMMANDS = {
     ),
     "verify": Entry(
         COMPARE,
-        "Compute again what a run, a corpus or a sweep claims, and say what differs.",
+        "Compute again what a run, a corpus or a sweep claims.",
         ("runs/disc_small", "runs/study --json", "runs/disc_small --accept"),
     ),
-    "cbm": Entry(
-        REPRODUCE,
-        "The games and tables of the CBM paper, beside the published figures.",
-        ("paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1", "paper/cbm_table1 --plan"),
-    ),
     "people": Entry(
-        REPRODUCE,
-        "Ask people to learn languages: the game of the ICY paper as a web page.",
+        PEOPLE,
+        "Ask people to learn languages, in a game on a web page.",
         (
             "try shufdet",
             "serve study.yaml --port 8000",
@@ -188,71 +200,58 @@ COMMANDS = {
         place=None,
     ),
     "people try": Entry(
-        REPRODUCE,
+        PEOPLE,
         "Play the game yourself.",
         ("shufdet", "concat --dataset eng --protocol published"),
         place="people:try_grammar",
     ),
     "people play": Entry(
-        REPRODUCE,
+        PEOPLE,
         "Learn the language of trained agents.",
         ("runs/disc_small", "runs/disc_small --role sender"),
         place="people:play_run",
     ),
     "people serve": Entry(
-        REPRODUCE,
+        PEOPLE,
         "Let people take part in a study.",
         ("study.yaml --port 8000",),
         place="people:serve_study",
     ),
     "people simulate": Entry(
-        REPRODUCE, "Let programs take part in a study.", ("study.yaml",), place="people:simulate"
+        PEOPLE, "Let programs take part in a study.", ("study.yaml",), place="people:simulate"
     ),
-    "people status": Entry(REPRODUCE, "How many have taken part.", ("study.yaml",), place="people:status"),
+    "people status": Entry(PEOPLE, "How many have taken part.", ("study.yaml",), place="people:status"),
     "people report": Entry(
-        REPRODUCE,
+        PEOPLE,
         "Tables beside the paper's, and tests.",
         ("study.yaml --plot curves.png",),
         place="people:report",
     ),
     "people export": Entry(
-        REPRODUCE, "Answers as tables and corpora.", ("study.yaml --out data",), place="people:export"
+        PEOPLE, "Answers as tables and corpora.", ("study.yaml --out data",), place="people:export"
     ),
-    "people forget": Entry(REPRODUCE, "Delete what a participant gave.", ("TOKEN",), place="people:forget"),
+    "people forget": Entry(PEOPLE, "Delete what a participant gave.", ("TOKEN",), place="people:forget"),
     "data": Entry(
-        DATA,
-        "Download data of XferBench, translation, XTREME and ELCC; features.",
+        PEOPLE,
+        "Download data of benchmarks; write features of images.",
         ("wikipedia --languages da", "wmt14 --pairs 100000", "xtreme --tasks udpos,panx"),
         place=None,
     ),
     "data wikipedia": Entry(
-        DATA, "Articles of XferBench's target languages.", ("--languages da",), place="data:wikipedia"
+        PEOPLE, "Articles of XferBench's target languages.", ("--languages da",), place="data:wikipedia"
     ),
     "data wmt14": Entry(
-        DATA, "English-French sentence pairs for translate.", ("--pairs 100000",), place="data:wmt14"
+        PEOPLE, "English-French sentence pairs for translate.", ("--pairs 100000",), place="data:wmt14"
     ),
-    "data xtreme": Entry(DATA, "The nine tasks of xtreme.", ("--tasks udpos,panx",), place="data:xtreme"),
+    "data xtreme": Entry(PEOPLE, "The nine tasks of xtreme.", ("--tasks udpos,panx",), place="data:xtreme"),
     "data elcc": Entry(
-        DATA, "The Emergent Language Corpus Collection.", ("--systems rlupus",), place="data:elcc"
+        PEOPLE, "The Emergent Language Corpus Collection.", ("--systems rlupus",), place="data:elcc"
     ),
     "data features": Entry(
-        DATA,
+        PEOPLE,
         "Write a file of feature vectors from your images, or synthetic ones.",
         ("birds.npz --images photos && ecsuite train-game mu_cub --features birds.npz", "synthetic.npz"),
         place="features:features",
-    ),
-    "push": Entry(
-        DATA,
-        "Send a run, a corpus or records to the Hugging Face hub, with a card.",
-        (
-            "runs/disc_small hf:OWNER/NAME --license cc-by-4.0 --plan",
-            "runs/study hf:OWNER/NAME --license cc-by-4.0 --no-agents",
-        ),
-    ),
-    "pull": Entry(
-        DATA,
-        "Get what was pushed, with every file verified.",
-        ("hf:OWNER/NAME", "hf:OWNER/NAME@1a2b3c4d other"),
     ),
     "list": Entry(
         OWN,
