@@ -57,7 +57,7 @@ def sweep(
         str,
         typer.Argument(
             help="A shipped study such as paper/xferbench_search, or a YAML file with base, vary or search, seeds "
-            "and score (docs/sweeps.md), or with corpora and score (docs/collection_studies.md)."
+            "and score (docs/sweeps.md), or with corpora and score (docs/collections.md)."
         ),
     ],
     *,

@@ -14,6 +14,8 @@ myst_heading_anchors = 4
 html_theme = "furo"
 html_title = f"ecsuite {release}"
 html_copy_source = False
+html_css_files = ["pages.css"]
+html_static_path = ["_static"]
 html_show_sourcelink = False
 
 

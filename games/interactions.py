@@ -108,7 +108,7 @@ def record_interactions(
         probabilities: Whether there is a column of the probabilities of the answers.
 
     Returns:
-        A `pyarrow.Table` with a row for each round; docs/interactions.md has its columns.
+        A `pyarrow.Table` with a row for each round; docs/agents.md has its columns.
 
     Raises:
         ConfigError: If pyarrow is not installed.

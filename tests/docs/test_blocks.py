@@ -8,13 +8,14 @@ this file runs all code, and records that of each page that passes.
 import hashlib
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
-from doc_pages import INDENTED, PAGES, ROOT, RUN, SHOWN, Block, blocks
+from doc_pages import INDENTED, PAGES, ROOT, RUN, SHOWN, Block, blocks, tokens
 from doc_shell import Shell
 
 from ecsuite.cli import COMMANDS, Commands
@@ -94,6 +95,16 @@ def test_commands_exist():
                     command, arguments = f"{command} {arguments[0]}", arguments[1:]
                 assert command in COMMANDS, f"{page.name}:{block.line}: {command}"
                 Commands().get_command(None, command).make_context(command, arguments)
+
+
+def test_commands_in_a_line_exist():
+    for page in PAGES:
+        for token in tokens(page):
+            for inner in token.children or ():
+                name = (
+                    re.match(r"ecsuite ([a-z][\w-]*)", inner.content) if inner.type == "code_inline" else None
+                )
+                assert name is None or name[1] in COMMANDS, f"{page.name}: {inner.content}"
 
 
 def test_python_yaml_and_json_can_be_read():

@@ -10,8 +10,14 @@ LONGEST_README = 150
 """Lines of README.md."""
 LONGEST_LINE = 110
 """Characters of a line."""
-OTHER_LENGTHS = ("docs/api.md", "docs/commands.md", "docs/reference/games.md", "docs/reference/settings.md")
-"""Pages that are made from the source."""
+OTHER_LENGTHS = (
+    "docs/api.md",
+    "docs/commands.md",
+    "docs/cookbook.md",
+    "docs/reference/games.md",
+    "docs/reference/settings.md",
+)
+"""Pages that are made from the source, and the recipes, which are read one at a time."""
 SETUP = "    python3 -m venv "
 """How the two lines of README begin that may be long."""
 NAMES_OF_SITES = ("https://", "http://", "mailto:")

@@ -1,0 +1,46 @@
+"""Each recipe of docs/cookbook.md, and the code of the start page, runs alone in an empty folder."""
+
+import re
+
+import pytest
+from doc_pages import ROOT, blocks
+from doc_shell import TRAINING
+
+import ecsuite.api
+
+RECIPES = {
+    "start page": (ROOT / "docs/index.md", 0),
+    **{
+        title: (ROOT / "docs/cookbook.md", line)
+        for line, text in enumerate((ROOT / "docs/cookbook.md").read_text().splitlines(), 1)
+        for title in re.findall(r"^## \d+\. (.*)$", text)
+    },
+}
+"""The page of each, and the line above it."""
+
+
+def test_there_are_ten():
+    assert len(RECIPES) == 11
+
+
+@pytest.mark.parametrize("title", RECIPES)
+def test_a_recipe_runs(title, monkeypatch, tmp_path):
+    page, line = RECIPES[title]
+    ends = [below for other, below in RECIPES.values() if other == page and below > line]
+    train = ecsuite.api.train
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        ecsuite.api,
+        "train",
+        lambda game, **given: train(
+            game, **{**given, "overrides": TRAINING | (given.get("overrides") or {})}
+        ),
+    )
+    names = {"__name__": "__main__"}
+    for block in blocks(page):
+        if not line < block.line < min(ends, default=10**6) or not block.is_run:
+            continue
+        if block.file is not None:
+            (tmp_path / block.file).write_text(block.text)
+        else:
+            exec(compile(block.text, f"{page.name}:{block.line}", "exec"), names)
