@@ -71,7 +71,6 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
                 leftover.unlink()
 
 
-@cache
 def prepare_output_file(file: Path) -> None:
     """Create the folder of an output file before the work starts, and remove what killed processes left of the file.
 
@@ -86,6 +85,7 @@ def prepare_output_file(file: Path) -> None:
     remove_abandoned(file.parent, file.name)
 
 
+@cache
 def _machine() -> int:
     """A number of this machine since it was started; containers with process numbers of their own have their own."""
     known = [socket.gethostname()]

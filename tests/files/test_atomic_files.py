@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from ecsuite.files import atomic_files
-from ecsuite.files.atomic_files import remove_abandoned, write_atomically
+from ecsuite.files.atomic_files import prepare_output_file, remove_abandoned, write_atomically
 
 
 def test_content_is_on_the_disk_before_its_name_and_the_name_before_anything_else(tmp_path, monkeypatch):
@@ -43,3 +43,45 @@ def test_files_of_a_living_process_of_another_user_are_kept(tmp_path, monkeypatc
     file.write_bytes(b"half")
     remove_abandoned(tmp_path)
     assert file.exists() == is_kept
+
+
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
+    def pieces():
+        yield b"new"
+        raise KeyboardInterrupt
+
+    (tmp_path / "file").write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "file", pieces())
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("file", b"old")]
+
+
+def test_files_of_another_machine_are_removed_after_an_hour(tmp_path):
+    """Nobody here knows whether their process goes on. Names that look like patterns are names."""
+    old, new, other = (tmp_path / f".{name}.1.7.3.tmp" for name in ("a[1].json", "[a].json", "a1.json"))
+    for file in (old, new, other):
+        file.touch()
+    for file in (old, other):
+        os.utime(file, (0, 0))
+    for name in ("a[1].json", "[a].json"):
+        remove_abandoned(tmp_path, name)
+    assert sorted(tmp_path.iterdir()) == sorted([new, other])
+
+
+def test_numbers_of_processes_are_those_of_their_container(tmp_path, monkeypatch):
+    """A process that goes on in another container of the machine has no number here."""
+    file = tmp_path / f".a.json.{2**22 + 1}.{atomic_files._machine()}.7.tmp"
+    file.touch()
+    monkeypatch.setattr(os, "readlink", lambda path: "pid:[1]")
+    atomic_files._machine.cache_clear()
+    try:
+        remove_abandoned(tmp_path)
+    finally:
+        atomic_files._machine.cache_clear()
+    assert file.exists()
+
+
+def test_the_folder_of_an_output_file_is_made_again(tmp_path):
+    for _ in range(2):
+        prepare_output_file(tmp_path / "new" / "page.html")
+        (tmp_path / "new").rmdir()

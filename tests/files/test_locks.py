@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -56,3 +57,29 @@ def test_what_the_system_refuses_is_no_lock_of_another_process():
     for waits in (False, True):
         with pytest.raises(OSError, match="/proc/x"):
             Lock(Path("/proc/x.lock")).acquire(waits=waits)
+
+
+def test_other_errors_are_errors(tmp_path, monkeypatch):
+    def broken(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(fcntl, "flock", broken)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        Lock(tmp_path / "lock").acquire()
+
+
+def test_a_file_is_removed_while_its_lock_is_held(tmp_path, monkeypatch):
+    """Else that of the next who has it would be removed."""
+    lock, found = Lock(tmp_path / "lock"), []
+    assert lock.acquire()
+    monkeypatch.setattr(lock._lock, "release", lambda: found.append(lock.file.exists()))
+    lock.release(removes=True)
+    assert found == [False]
+
+
+def test_a_lock_of_a_similar_process_is_not_of_this_one(tmp_path):
+    lock = Lock(tmp_path / "lock")
+    number, machine = os.getpid(), socket.gethostname()
+    for holder in (f"{number}1 on {machine}", f"{number} on {machine}2", f"{number} on {machine[:-1]}"):
+        lock.file.write_text(f"process {holder}, since 2026-11-25 12:00:00\n")
+        assert not lock.is_of_this_process
