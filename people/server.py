@@ -5,7 +5,6 @@ All addresses are relative, so that it works behind a proxy under any path.
 
 import hmac
 import re
-import secrets
 from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import Any
@@ -110,14 +109,14 @@ class People:
 
     def _token(self, request: Request) -> str:
         token = request.cookies.get(self.cookie, "")
-        return token if len(token) == 32 and token.isascii() else ""
+        return token if token.isascii() and self.sessions.is_token(token) else ""
 
     async def _index(self, request: Request) -> Response:
         response = Response(self._page, media_type="text/html")
         if not self._token(request) or (self.is_trial and "again" in request.query_params):
             response.set_cookie(
                 self.cookie,
-                secrets.token_urlsafe(24),
+                self.sessions.new_token(),
                 max_age=YEAR,
                 path=request.scope.get("root_path") or "/",
                 httponly=True,

@@ -6,6 +6,7 @@ after a reload, counts once.
 """
 
 import hmac
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -64,9 +65,22 @@ class Sessions:
         self._chains = Chains(study, database) if study.chains else None
         self.queue = Queue(60.0 * study.wait_minutes, clock)
 
+    def new_token(self) -> str:
+        """A token for a visitor: 192 random bits, and a code that only this study makes of them."""
+        number = secrets.token_urlsafe(24)
+        return number + self._code(f"token {number}")[:32]
+
+    def is_token(self, token: str) -> bool:
+        """Whether a token is one of `new_token`, and not what a visitor, or who sent them, has chosen."""
+        number, code = token[:32], token[32:]
+        return hmac.compare_digest(code.encode(), self._code(f"token {number}")[:32].encode())
+
     def csrf(self, token: str) -> str:
         """What a page must send with every action: another site can't know it."""
-        return hmac.new(self._secret, token.encode(), "sha256").hexdigest()
+        return self._code(token)
+
+    def _code(self, text: str) -> str:
+        return hmac.new(self._secret, text.encode(), "sha256").hexdigest()
 
     def stored_worker(self, worker: str) -> str | None:
         """An ID as it is stored: without spaces around it, in the case in which its platform writes it.

@@ -176,3 +176,20 @@ def test_nobody_takes_part_without_a_cookie(visit):
     assert visit.get("/api/state").status_code == 409
     assert visit.get("/picture/step/0").status_code == 409
     assert visit.act("begin").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "chosen", ["A" * 32, "A" * 64, "", "é" * 64], ids=["32", "64", "none", "other letters"]
+)
+def test_a_token_that_a_visitor_chose_is_none(visit, chosen):
+    """Else who gives others a cookie could go on as them; a page that is opened has one of ours instead."""
+    cookie = People(visit.study).cookie
+    client = TestClient(People(visit.study).app())
+    chosen = {"Cookie": f"{cookie}={chosen}".encode()}
+    assert client.get("/api/state", headers=chosen).status_code == 409
+    told = {"X-CSRF-Token": visit.study.csrf("A" * 64), **chosen}
+    assert client.post("/api/begin", json={}, headers=told).status_code == 403
+    assert cookie in client.get("/", headers=chosen).headers["set-cookie"]
+    other = visit.token[:-1] + ("0" if visit.token[-1] != "0" else "1")
+    assert client.get("/api/state", headers={"Cookie": f"{cookie}={other}"}).status_code == 409
+    assert visit.study.database.participants() == []
