@@ -5,13 +5,18 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.completion import NamesOf
 from ecsuite.commands.options import Plot, Seeds, Set, read_seeds
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 
 
 @has_study_options(cache=Path("runs/cbm"))
 def cbm(
-    study: Annotated[str, typer.Argument(help="A shipped study such as paper/cbm_table1, or a YAML file.")],
+    study: Annotated[
+        str,
+        typer.Argument(help="A shipped study such as paper/cbm_table1, or a YAML file."),
+        NamesOf("studies"),
+    ],
     seeds: Seeds = None,
     row: Annotated[
         list[str] | None, typer.Option(help="Only this row of the study; can be repeated.")

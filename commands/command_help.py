@@ -110,7 +110,7 @@ def make_command(name: str, function: Callable[..., None], entry: Entry) -> Any:
     shown = typer.Typer(add_completion=False)
     shown.command()(_with_shared_options)
     command.params += [each for each in typer.main.get_command(shown).params if each.name in SHARED]
-    add_completion(command)
+    add_completion(command, typing.get_type_hints(function, include_extras=True))
     return command
 
 

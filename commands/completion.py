@@ -1,92 +1,132 @@
-"""Values that a shell completes: names of games, parts, metrics and so on, at the options that take them."""
+"""What the value of an option can be, which a shell completes: it stands in the option's `Annotated` type.
+
+The type `Annotated[str, typer.Option(help="The sender."), NamesOf("senders")]` completes names of senders.
+"""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from importlib import resources
-from typing import Any
+from typing import Any, Protocol
 
 from typer.core import TyperArgument
 
 from ecsuite.commands.named import KINDS, read_kind, singular
 from ecsuite.runtime.errors import ConfigError
 
-OPTIONS = {
-    "game": "games",
-    "diff": "games",
-    "sender": "senders",
-    "receiver": "receivers",
-    "channel": "channels",
-    "task": "tasks",
-    "world": "worlds",
-    "loss": "losses",
-    "metrics": "metrics",
-    "metric": "metrics",
-    "preset": "presets",
-    "grammar": "grammars",
-    "model": "senders",
-    "study": "studies",
-}
-"""By the name of a parameter, the kind of its values."""
-OF_COMMANDS: Mapping[str, Mapping[str, str | None]] = {
-    "icy": {"protocol": "protocols"},
-    "xtreme": {
-        "protocol": "xtreme protocols",
-        "preset": "xtreme presets",
-        "tasks": "xtreme tasks",
-        "model": None,
-    },
-    "translate": {"preset": "translation presets"},
-    "grammar": {"name": "grammars"},
-    "data xtreme": {"tasks": "xtreme tasks"},
-    "compare correlations": {"metric": None},
-    "sweep": {"study": None},
-}
-"""By command, the parameters whose values are of another kind there; None: of none."""
-CHOICES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "": {"device": ("auto", "cpu", "cuda", "mps"), "protocol": ("strict", "published-2024", "head-2024-12")},
-    "score reference": {"name": ("paren_synth", "paren_real", "random", "no_pretrain", "human")},
-    "convert": {"to": ("csv", "egg", "elcc", "hf")},
-    "compare correlations": {"metric": ("chrf", "bleu")},
-    "icy": {"role": ("sender", "receiver"), "precision": ("fp32", "bf16")},
-    "show": {"rounds_from": ("train", "valid", "test", "seen")},
-    "translate": {"setting": ("full", "frozen", "reduced")},
-    "xtreme": {"backbone": ("decoder", "encoder")},
-    "xtreme evaluate": {"languages": ("all", "available")},
-}
-"""By command, or of all, the choices of parameters that are of no kind, or whose kind takes long to import."""
+
+class Values(Protocol):
+    """What a value can be."""
+
+    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
+        """The values that may be meant, a line each.
+
+        Args:
+            ctx: The context of the command, with the parameters that are given so far.
+            before: What stands before the last comma of the value.
+            last: What stands after it.
+        """
+        ...
 
 
-def add_completion(command: Any) -> None:
-    """Let a shell complete the values of a command's parameters, and the commands under it."""
+@dataclass(frozen=True, slots=True)
+class NamesOf:
+    """The names of a kind of `ecsuite list`; after the comma of a metric, the options of that, too."""
+
+    kind: str
+    or_files: bool = False
+    """Whether it can be a file, too."""
+
+    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
+        """See `Values`."""
+        names = KINDS[self.kind].names()
+        if self.kind == "metrics" and not any(name.startswith(last) for name in names):
+            return _options_of_metric(before)  # which imports the metric
+        return names
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class OneOf:
+    """Some words, of which a text is `a, b or c`."""
+
+    words: tuple[str, ...]
+
+    def __init__(self, *words: str) -> None:
+        object.__setattr__(self, "words", words)
+
+    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
+        """See `Values`."""
+        return dict.fromkeys(self.words, "")
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.words[:-1])} or {self.words[-1]}"
+
+
+class Kinds:
+    """The kinds of `ecsuite list`, in the plural and the singular."""
+
+    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
+        """See `Values`."""
+        forms = (lambda kind: kind, singular)
+        return {form(kind).replace(" ", "-"): "" for form in forms for kind in KINDS}
+
+
+class NamesOfGivenKind:
+    """The names of the kind that the parameter `kind` says."""
+
+    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
+        """See `Values`."""
+        try:
+            return KINDS[read_kind(ctx.params.get("kind") or "")].names()
+        except ConfigError:
+            return {}
+
+
+class Templates:
+    """The kinds of parts that `ecsuite new` writes."""
+
+    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
+        """See `Values`."""
+        folder = resources.files("ecsuite").joinpath("commands", "templates")
+        return dict.fromkeys(sorted(file.name.removesuffix(".txt") for file in folder.iterdir()), "")
+
+
+def add_completion(command: Any, types: Mapping[str, Any]) -> None:
+    """Let a shell complete the values of a command's parameters, and the commands under it.
+
+    Args:
+        command: The command.
+        types: The types of its parameters, by their names.
+    """
     for parameter in command.params:
-        names = _names(command.name, parameter.name)
-        if names is not None:
-            parameter.shell_complete = partial(_complete, command, names)
+        for values in getattr(types.get(parameter.name), "__metadata__", ()):
+            if hasattr(values, "names"):
+                files = parameter.shell_complete if getattr(values, "or_files", False) else _none
+                parameter.shell_complete = partial(_complete, command, values.names, files)
     if command.under:
         first: Any = next(each for each in command.params if isinstance(each, TyperArgument))
-        first.shell_complete = partial(_complete_under, command, first.shell_complete)
+        first.shell_complete = partial(_complete, command, lambda *_: command.under, first.shell_complete)
 
 
-def _names(command: str, parameter: str) -> Callable[[Any], Mapping[str, str]] | None:
-    """What gives the values of a parameter, a line each, from the context; None if they are not known."""
-    of_command = OF_COMMANDS.get(command, {})
-    choices = CHOICES.get(command, {}).get(parameter)
-    if choices is None and parameter not in of_command:
-        choices = CHOICES[""].get(parameter)
-    if choices is not None:
-        return lambda ctx: dict.fromkeys(choices, "")
-    if command == "list":
-        return {"kind": _kinds, "name": _names_of_kind}.get(parameter)
-    if (command, parameter) in (("new", "kind"), ("check", "kind")):
-        return _templates
-    kind = of_command.get(parameter, OPTIONS.get(parameter))
-    if kind == "metrics":
-        return _metrics
-    return None if kind is None else lambda ctx: KINDS[kind].names()
+def _complete(
+    command: Any,
+    names: Callable[[Any, str, str], Mapping[str, str]],
+    others: Callable[[Any, str], list[Any]],
+    ctx: Any,
+    incomplete: str,
+) -> list[Any]:
+    """The names that begin so; in a list with commas, the last one of it; and what else a parameter can be."""
+    before, comma, last = incomplete.rpartition(",")
+    item = type(command.shell_complete(ctx, "--help")[0])  # of click, the installed one or typer's own
+    found = names(ctx, before, last).items()
+    items = [
+        item(f"{before}{comma}{name}", help=line or None) for name, line in found if name.startswith(last)
+    ]
+    return [*items, *others(ctx, incomplete)]
 
 
-def _metrics(ctx: Any) -> Mapping[str, str]:
-    return KINDS["metrics"].names()
+def _none(ctx: Any, incomplete: str) -> list[Any]:
+    return []
 
 
 def _options_of_metric(before: str) -> dict[str, str]:
@@ -98,46 +138,3 @@ def _options_of_metric(before: str) -> dict[str, str]:
     named = [name for name in before.split(",") if "=" not in name][-1:]
     options = traits_in(METRICS.load(named[0]))[0].options if named and named[0] in METRICS.parts else None
     return {} if options is None else {f"{each.name}=": each.about for each in options_of(options)}
-
-
-def _kinds(ctx: Any) -> dict[str, str]:
-    return {kind.replace(" ", "-"): "" for kind in KINDS} | {
-        singular(kind).replace(" ", "-"): "" for kind in KINDS
-    }
-
-
-def _names_of_kind(ctx: Any) -> Mapping[str, str]:
-    try:
-        return KINDS[read_kind(ctx.params.get("kind") or "")].names()
-    except ConfigError:
-        return {}
-
-
-def _templates(ctx: Any) -> dict[str, str]:
-    folder = resources.files("ecsuite").joinpath("commands", "templates")
-    return {
-        entry.name.removesuffix(".txt"): "" for entry in sorted(folder.iterdir(), key=lambda file: file.name)
-    }
-
-
-def _complete(
-    command: Any, names: Callable[[Any], Mapping[str, str]], ctx: Any, incomplete: str
-) -> list[Any]:
-    """The names that begin so; in a list with commas, the last one of it."""
-    before, comma, last = incomplete.rpartition(",")
-    known = names(ctx)
-    if names is _metrics and not any(name.startswith(last) for name in known):
-        known = _options_of_metric(before)  # which imports the metric
-    item = type(command.shell_complete(ctx, "--help")[0])  # of click, the installed one or typer's own
-    return [
-        item(f"{before}{comma}{name}", help=line or None)
-        for name, line in known.items()
-        if name.startswith(last)
-    ]
-
-
-def _complete_under(
-    command: Any, others: Callable[[Any, str], list[Any]], ctx: Any, incomplete: str
-) -> list[Any]:
-    """The commands under a command that begin so, and what its first argument can be."""
-    return [*_complete(command, lambda _: command.under, ctx, incomplete), *others(ctx, incomplete)]

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ecsuite.commands.completion import NamesOf
 from ecsuite.commands.named import settings_to_show
 from ecsuite.commands.options import Set
 from ecsuite.eval.studies.files import FOLDER, command_of, shipped_studies
@@ -21,10 +22,14 @@ LONGEST = 110
 
 def config(
     game: Annotated[
-        str, typer.Argument(help="A shipped game or study (see `ecsuite list`), or a YAML file of a game.")
+        str,
+        typer.Argument(help="A shipped game or study (see `ecsuite list`), or a YAML file of a game."),
+        NamesOf("games"),
     ],
     assign: Set = None,
-    diff: Annotated[str | None, typer.Option(help="Print only where this experiment differs.")] = None,
+    diff: Annotated[
+        str | None, typer.Option(help="Print only where this experiment differs."), NamesOf("games")
+    ] = None,
 ) -> None:
     """Print every setting of a game, or a shipped study, as YAML with comments, ready to be saved, edited and run."""
     from ecsuite.games.experiment import load_experiment

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.completion import OneOf
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 
 
@@ -15,7 +16,9 @@ def convert(
         Path, typer.Argument(help="The file to write; for hf, and elcc of several speakers, a folder.")
     ],
     to: Annotated[
-        str, typer.Option(help="elcc (JSON lines of symbols), hf (save_to_disk), egg (tensors) or csv.")
+        str,
+        typer.Option(help="elcc (JSON lines of symbols), hf (save_to_disk), egg (tensors) or csv."),
+        OneOf("csv", "egg", "elcc", "hf"),
     ],
     *,
     read_with: CorpusOptions,

@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.completion import NamesOf, OneOf
 from ecsuite.commands.options import As, Json, Out, Plot, names_in, require_read
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 
+OF_TRANSLATION = OneOf("chrf", "bleu")
 READS = {
     "--paper": (),
     "--translation": ("results", "translation", "metric"),
@@ -34,6 +36,7 @@ def correlations(
             metavar="NAMES",
             help="Scores or sizes, separated by commas; all scores that do not just count if not given.",
         ),
+        NamesOf("metrics"),
     ] = None,
     given: Annotated[
         str | None,
@@ -50,7 +53,7 @@ def correlations(
             help="JSON of `ecsuite translate` (name, chrf), a list of these, or a folder; can be repeated.",
         ),
     ] = None,
-    metric: Annotated[str, typer.Option(help="Of translation: chrf or bleu.")] = "chrf",
+    metric: Annotated[str, typer.Option(help=f"Of translation: {OF_TRANSLATION}."), OF_TRANSLATION] = "chrf",
     paper: Annotated[
         bool, typer.Option("--paper", help="Use the 17 sources of the paper's Tables 2 and 5.")
     ] = False,

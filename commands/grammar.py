@@ -5,13 +5,16 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.completion import NamesOf
 from ecsuite.commands.options import Json, OutFolder, Seed
 from ecsuite.eval.reports.console import print_json
 
 
 def grammar(
     name: Annotated[
-        str, typer.Argument(help="A grammar (see `ecsuite list`), a chain (rot+perm), options after commas.")
+        str,
+        typer.Argument(help="A grammar (see `ecsuite list`), a chain (rot+perm), options after commas."),
+        NamesOf("grammars"),
     ],
     out: OutFolder = None,
     seed: Seed = 0,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ecsuite.commands.completion import Kinds, NamesOfGivenKind
 from ecsuite.commands.named import (
     KINDS,
     found,
@@ -55,9 +56,13 @@ USE = {
 
 
 def list_names(
-    kind: Annotated[str | None, typer.Argument(help="A kind, such as games, channel or metrics.")] = None,
+    kind: Annotated[
+        str | None, typer.Argument(help="A kind, such as games, channel or metrics."), Kinds()
+    ] = None,
     name: Annotated[
-        str | None, typer.Argument(help="One of that kind, or a part of your own: ./noisy.py:Noisy.")
+        str | None,
+        typer.Argument(help="One of that kind, or a part of your own: ./noisy.py:Noisy."),
+        NamesOfGivenKind(),
     ] = None,
     as_json: Json = False,
     form: As = Form.TEXT,

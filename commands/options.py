@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ecsuite.commands.completion import NamesOf, OneOf
 from ecsuite.parts.config import refuse_unread
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.tables.forms import Form
@@ -22,6 +23,9 @@ MORE = "More options"
 
 OUTPUT, COMPUTING = "Output", "Computing"
 """Groups of options that several commands have."""
+DEVICES = OneOf("auto", "cpu", "cuda", "mps")
+PROTOCOLS = OneOf("strict", "published-2024", "head-2024-12")
+"""Those of XferBench."""
 
 
 def advanced(*names: str, group: str = "", **settings: Any) -> Any:
@@ -73,7 +77,7 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print no progress and no notes.")
 ]
 Device = Annotated[
-    str, typer.Option(rich_help_panel=COMPUTING, metavar="DEVICE", help="auto, cpu, cuda or mps.")
+    str, typer.Option(rich_help_panel=COMPUTING, metavar="DEVICE", help=f"{DEVICES}."), DEVICES
 ]
 _SEED = typer.Option(callback=_require_usable, help="Seed of every random draw.")
 Seed = Annotated[int, _SEED]
@@ -130,8 +134,10 @@ Slurm = Annotated[
         help="Options of sbatch, such as partition=low,gres=gpu:1,time=2:00:00.",
     ),
 ]
-Preset = Annotated[str, typer.Option(help="Size of XferBench: mini, mini-3m, danish or full.")]
-Protocol = Annotated[str, advanced(help="Protocol of XferBench: strict, published-2024 or head-2024-12.")]
+Preset = Annotated[
+    str, typer.Option(help="Size of XferBench: mini, mini-3m, danish or full."), NamesOf("presets")
+]
+Protocol = Annotated[str, advanced(help=f"Protocol of XferBench: {PROTOCOLS}."), PROTOCOLS]
 Targets = Annotated[
     Path | None,
     advanced(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ecsuite.commands.completion import NamesOf, OneOf
 from ecsuite.commands.options import OUTPUT, As, Json, Out, Plot, Seed
 from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.eval.reports.console import print_json
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ecsuite.people.database import Database
     from ecsuite.people.study import Study
 
+DATASETS, PROTOCOLS = OneOf("synth", "eng"), OneOf("balanced", "published")
+ROLES = OneOf("receiver", "sender")
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: any free one.")]
 Host = Annotated[
     str, typer.Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0: all of this machine.")
@@ -38,10 +41,12 @@ Answers = Annotated[
 
 def try_grammar(
     grammar: Annotated[
-        str, typer.Argument(help="A grammar with meanings (see `ecsuite list grammars`).", show_default=False)
+        str,
+        typer.Argument(help="A grammar with meanings (see `ecsuite list grammars`).", show_default=False),
+        NamesOf("grammars"),
     ],
-    dataset: Annotated[str, typer.Option(help="synth or eng.")] = "synth",
-    protocol: Annotated[str, typer.Option(help="balanced or published.")] = "balanced",
+    dataset: Annotated[str, typer.Option(help=f"{DATASETS}."), DATASETS] = "synth",
+    protocol: Annotated[str, typer.Option(help=f"{PROTOCOLS}."), PROTOCOLS] = "balanced",
     seed: Seed = 0,
     port: Port = 8000,
     host: Host = "127.0.0.1",
@@ -63,7 +68,7 @@ def try_grammar(
 def play_run(
     run: Annotated[str, typer.Argument(help="A run folder of trained agents.", show_default=False)],
     role: Annotated[
-        str, typer.Option(help="receiver (choose objects) or sender (type messages).")
+        str, typer.Option(help="receiver (choose objects) or sender (type messages)."), ROLES
     ] = "receiver",
     seed: Seed = 0,
     out: Answers = None,

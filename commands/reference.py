@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.completion import OneOf
 from ecsuite.commands.options import Preset, Protocol, Seed, Seeds, Targets, require_read, xferbench_options
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 
+SOURCES = OneOf("paren_synth", "paren_real", "random", "no_pretrain", "human")
 READS = {"human": ("text",), "paren_real": ("text",)}
 """By source, the options that it reads beside those of all sources."""
 
@@ -16,9 +18,7 @@ READS = {"human": ("text",), "paren_real": ("text",)}
 @has_study_options(cache=Path("runs/xferbench"))
 def reference(
     ctx: typer.Context,
-    name: Annotated[
-        str, typer.Argument(help="paren_synth, paren_real, random, no_pretrain or human.", show_default=False)
-    ],
+    name: Annotated[str, typer.Argument(help=f"{SOURCES}.", show_default=False), SOURCES],
     text: Annotated[
         Path | None,
         typer.Option(
@@ -35,13 +35,13 @@ def reference(
 ) -> None:
     """Score reference sources with XferBench: parentheses, noise, a human language, or no pretraining."""
     from ecsuite.eval.reports.scorecard import Scorecard, describe
+    from ecsuite.eval.xferbench import registry
     from ecsuite.eval.xferbench.jobs import plan as plan_jobs
     from ecsuite.eval.xferbench.metric import score_source, study_of
     from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.registry import SOURCES
     from ecsuite.eval.xferbench.sources import Request
 
-    make_source = SOURCES.load(name)
+    make_source = registry.SOURCES.load(name)
     require_read(ctx, name, [name], READS)
     chosen = xferbench_options(ctx)
     corpora = {

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.completion import NamesOf
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import names_in
 
@@ -31,7 +32,9 @@ def report(
         typer.Option(help="Settings of a row, such as channel.kind,task.kind; default those that vary."),
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option(help="Scores of the tables; default those that the sweep asked for.")
+        str | None,
+        typer.Option(help="Scores of the tables; default those that the sweep asked for."),
+        NamesOf("metrics"),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     *,

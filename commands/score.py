@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ecsuite.commands.completion import NamesOf
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import (
     Plot,
@@ -69,6 +70,7 @@ def score(
             help="Names separated by commas, or `./mine.py:my_metric`; `all`, the default, trains no model; "
             "`+xferbench` adds one to all."
         ),
+        NamesOf("metrics"),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Print every score with its details and signature.")

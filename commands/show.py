@@ -7,28 +7,31 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.completion import NamesOf, OneOf
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options, roles_in
+from ecsuite.commands.game_options import GameOptions
 from ecsuite.commands.options import As, Measure, Plot, Set
+from ecsuite.commands.setting_options import flags_of
 from ecsuite.eval.figures.canvas import check_picture, prepare_picture
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 
-FLAGS = {"world.columns": "--column"}
-"""How users write a setting, for messages."""
 ROUNDS, SPLIT = 2, "train"
 """Of a game, unless the user says others."""
+SPLITS = OneOf("train", "valid", "test", "seen")
 GAME = "Rounds of a game"
 
 
 @has_corpus_options()
 def show(
     what: Annotated[
-        list[str],
+        list[Path],
         typer.Argument(
             help="A run folder or a corpus, or run folders for --plot; or a game: its name, a YAML file, or with "
             "--rounds a table of objects.",
             show_default=False,
         ),
+        NamesOf("games", or_files=True),
     ],
     plot: Plot = None,
     measure: Measure = None,
@@ -38,22 +41,22 @@ def show(
     ] = None,
     rounds_from: Annotated[
         str | None,
-        typer.Option("--from", rich_help_panel=GAME, help=f"train, valid, test or seen; default {SPLIT}."),
+        typer.Option("--from", rich_help_panel=GAME, help=f"{SPLITS}; default {SPLIT}."),
+        SPLITS,
     ] = None,
     assign: Set = None,
     *,
     read_with: CorpusOptions,
 ) -> None:
     """Show a language, learning curves of several runs, or rounds of a game."""
-    paths = [Path(each) for each in what]
-    if len(paths) > 1 or measure is not None:
-        _draw_curves(paths, plot, measure or "accuracy")
+    if len(what) > 1 or measure is not None:
+        _draw_curves(what, plot, measure or "accuracy")
         return
-    [path] = paths
+    [path] = what
     asks_for_rounds = any(each is not None for each in (rounds, rounds_from, assign))
     if asks_for_rounds or path.suffix in (".yaml", ".yml") or not path.exists():
         _show_rounds(
-            what[0], plot, ROUNDS if rounds is None else rounds, rounds_from or SPLIT, assign, read_with
+            str(path), plot, ROUNDS if rounds is None else rounds, rounds_from or SPLIT, assign, read_with
         )
     else:
         _show_language(path, plot, form, read_with)
@@ -112,7 +115,9 @@ def _show_rounds(
     from ecsuite.games.experiment import load_experiment
 
     columns = roles_in(read_with.column) if read_with.column else None
-    experiment = load_experiment(game, assign or [], {"world.columns": columns}, flags_by_key=FLAGS)
+    experiment = load_experiment(
+        game, assign or [], {"world.columns": columns}, flags_by_key=flags_of(GameOptions)
+    )
     from ecsuite.games.preview import make_preview  # torch is imported once the game is known to exist
 
     preview = make_preview(experiment, num_rounds=rounds, split=split)

@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.completion import NamesOf, OneOf
 from ecsuite.commands.options import OUTPUT, As, Json, Measure, Plot, names_in
 from ecsuite.eval.figures.canvas import check_picture
 from ecsuite.eval.reports.console import print_json
 from ecsuite.files.format_numbers import with_format
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.tables.forms import Form, publish
+
+KINDS = OneOf("curves", "over", "heat", "parallel")
 
 
 def table(
@@ -25,7 +28,9 @@ def table(
         typer.Option(help="Settings of a row, such as channel.kind,task.kind; default those that vary."),
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option(help="Figures, such as accuracy,topsim; default all that the runs have.")
+        str | None,
+        typer.Option(help="Figures, such as accuracy,topsim; default all that the runs have."),
+        NamesOf("metrics"),
     ] = None,
     incomplete: Annotated[
         bool,
@@ -43,6 +48,7 @@ def table(
             help="Of --plot: curves (learning curves with bands over seeds; the default), over (a score over a "
             "numeric setting), heat (by two settings) or parallel (all settings side by side).",
         ),
+        KINDS,
     ] = None,
     measure: Measure = None,
     over: Annotated[
@@ -68,9 +74,7 @@ def table(
         for option in (option for option, value in unread.items() if value is not None):
             raise ConfigError(f"{option}: it is of the picture of --plot FILE, which is not given")
     else:
-        from ecsuite.eval.sweeps.drawing import KINDS
-
-        look_up("--kind", drawn, dict.fromkeys(KINDS))
+        look_up("--kind", drawn, dict.fromkeys(KINDS.words))
         if over is not None and drawn != "over":
             raise ConfigError(f"--over: {drawn} has no numeric axis; it is read with --kind over")
         check_picture(plot)

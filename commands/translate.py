@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.completion import NamesOf, OneOf
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import Seed
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.eval.translation.presets import PRESETS
 from ecsuite.runtime.errors import look_up
+
+SETTINGS = OneOf("full", "frozen", "reduced")
 
 
 @has_study_options(cache=Path("runs/translate"))
@@ -25,8 +28,10 @@ def translate(
         Path | None,
         typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool; none: no pretraining."),
     ] = None,
-    setting: Annotated[str, typer.Option(help="What is fine-tuned: full, frozen or reduced.")] = "full",
-    preset: Annotated[str, typer.Option(help="mini, or full: the paper's size.")] = "mini",
+    setting: Annotated[str, typer.Option(help=f"What is fine-tuned: {SETTINGS}."), SETTINGS] = "full",
+    preset: Annotated[
+        str, typer.Option(help="mini, or full: the paper's size."), NamesOf("translation presets")
+    ] = "mini",
     seed: Seed = 0,
     *,
     read_with: CorpusOptions,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.completion import NamesOf, OneOf
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import Plot, Seeds, advanced, names_in, read_seeds, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
@@ -13,6 +14,7 @@ from ecsuite.eval.reports.console import Reporter
 from ecsuite.runtime.errors import ConfigError
 
 ALL = "all"
+BACKBONES = OneOf("decoder", "encoder")
 _TUNING = ("preset", "seeds", "cache", "plot", "plan", "workers", "on", "slurm", "device")
 READS = {
     "CORPUS": (*_TUNING, "protocol", "backbone", "texts", "human"),
@@ -38,7 +40,9 @@ def xtreme(
         ),
     ] = None,
     tasks: Annotated[
-        str, typer.Option(metavar="NAMES", help="Names separated by commas, or all: all tasks with data.")
+        str,
+        typer.Option(metavar="NAMES", help="Names separated by commas, or all: all tasks with data."),
+        NamesOf("xtreme tasks"),
     ] = "udpos,panx",
     data: Annotated[
         Path | None,
@@ -54,10 +58,14 @@ def xtreme(
         ),
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help="adapt, monotrans, direct or in-language: training before and in a task.")
+        str,
+        typer.Option(help="adapt, monotrans, direct or in-language: training before and in a task."),
+        NamesOf("xtreme protocols"),
     ] = "adapt",
-    preset: Annotated[str, typer.Option(help="mini, or full: the benchmark's own settings.")] = "mini",
-    backbone: Annotated[str, advanced(help="Model to pretrain: decoder or encoder.")] = "decoder",
+    preset: Annotated[
+        str, typer.Option(help="mini, or full: the benchmark's own settings."), NamesOf("xtreme presets")
+    ] = "mini",
+    backbone: Annotated[str, advanced(help=f"Model to pretrain: {BACKBONES}."), BACKBONES] = "decoder",
     texts: Annotated[
         Path | None,
         advanced(metavar="FOLDER", help="Folder of training texts of the languages (en.txt.gz …)."),

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ecsuite.commands.completion import OneOf
 from ecsuite.commands.options import As, Json, Out
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.tables.forms import Form
@@ -19,7 +20,9 @@ def xtreme_evaluate(
         typer.Option(metavar="FOLDER", help="Folder of labels, with the same file names; also .xz and .gz."),
     ],
     languages: Annotated[
-        str, typer.Option(help="all, or available: the languages with predictions and labels.")
+        str,
+        typer.Option(help="all, or available: the languages with predictions and labels."),
+        OneOf("all", "available"),
     ] = "all",
     by_language: Annotated[
         bool, typer.Option("--by-language", help="Also print a table by language, grouped by family.")

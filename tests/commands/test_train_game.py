@@ -82,7 +82,7 @@ def test_options_of_training(ecsuite, tmp_path):
     metadata = read_corpus(tmp_path / "run").metadata
     assert metadata["training"]["best_step"] == found["best_step"]
     assert metadata["metrics"] == found["metrics"]
-    code, _, err = ecsuite("plot", "run", "--measure", "topsim", "--out", "topsim.svg")
+    code, _, err = ecsuite("show", "run", "--measure", "topsim", "--plot", "topsim.svg")
     assert code == 0, err
 
 

@@ -1,0 +1,41 @@
+"""Options that each set a key of a file, such as `--seed` sets `training.seed`: the key stands in the option's type.
+
+An option of the type `Annotated[int | None, typer.Option(help="Number of passes."), Sets("training.num_epochs")]` sets
+the number of epochs, and is named where that is wrong.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, get_type_hints
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """What an option sets."""
+
+    key: str
+    """The key, with its section before a dot if it has one."""
+    read: Callable[[Any], Any] = lambda value: value
+    """Makes the value of what the user wrote."""
+
+
+def keys_of(kind: type[Any]) -> dict[str, Sets]:
+    """What the options of a dataclass set, by the names of its fields; those that set nothing are left out."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {
+        field.name: mark
+        for field in fields(kind)
+        for mark in getattr(hints[field.name], "__metadata__", ())
+        if isinstance(mark, Sets)
+    }
+
+
+def settings_of(options: Any) -> dict[str, Any]:
+    """The values of options by the keys that they set; None: not given."""
+    given = [(mark, getattr(options, name)) for name, mark in keys_of(type(options)).items()]
+    return {mark.key: None if value in (None, []) else mark.read(value) for mark, value in given}
+
+
+def flags_of(kind: type[Any]) -> dict[str, str]:
+    """How users write the options of a dataclass by the keys that they set, for messages."""
+    return {mark.key: f"--{name.replace('_', '-')}" for name, mark in keys_of(kind).items()}
