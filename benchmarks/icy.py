@@ -33,8 +33,8 @@ from ecsuite.eval.icy.resolved import resolve
 from ecsuite.eval.icy.study import StudyConfig
 from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.jobs.executors import WORKER_ENVIRONMENT
 from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.processes import WORKER_ENVIRONMENT
 from ecsuite.runtime.devices import choose_device, routed_products
 
 MODELS = ["fc1l", "fc2l", "lstm", "husendz:dgsend", "gru", "rnn", "transformer", "receiver/hier:gru"]

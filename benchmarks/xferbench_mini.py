@@ -37,8 +37,8 @@ from ecsuite.eval.xferbench.sources import Request
 from ecsuite.eval.xferbench.study import make_study
 from ecsuite.eval.xferbench.texts import Text, choose_texts, read_texts
 from ecsuite.formats import read_corpus
-from ecsuite.jobs.executors import num_cores
 from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.processes import num_cores
 
 BASELINES = ("paren_real", "paren_synth", "no_pretrain", "random")
 PUBLISHED = {

@@ -63,6 +63,11 @@ COMMANDS = {
         "Train and score a game with many settings and seeds.",
         ("study.yaml --plan", "study.yaml --on local:8 --out runs/study"),
     ),
+    "work": Entry(
+        TRAIN,
+        "A worker, here or on a cluster, for commands with --on workers.",
+        ("runs/study/jobs", "shared/icy --minutes 110 --trust mine.py"),
+    ),
     "grammar": Entry(
         LANGUAGES,
         "Write an artificial language as a corpus.",

@@ -80,7 +80,7 @@ class RunOptions:
                 cache=folder,
                 as_json=self.as_json,
                 form=self.form,
-                num_places=1 if place.engine is not None else place.workers_for(device),
+                num_places=1 if place.launcher is not None else place.workers_for(device),
                 notes=benchmark.notes_on_plan(study),
                 measure=benchmark.seconds_of,
             )

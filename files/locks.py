@@ -49,7 +49,7 @@ class Lock:
                 "process on the same files"
             )
             return True
-        self.file.write_text(f"{_this_process()}, since {datetime.now():%Y-%m-%d %H:%M:%S}\n")
+        self.file.write_text(f"{process_name(os.getpid())}, since {datetime.now():%Y-%m-%d %H:%M:%S}\n")
         return True
 
     @property
@@ -63,7 +63,7 @@ class Lock:
     @property
     def is_of_this_process(self) -> bool:
         """Whether the file says that this process has the lock."""
-        return self.holder.startswith(f"{_this_process()},")
+        return self.holder.startswith(f"{process_name(os.getpid())},")
 
     def release(self, *, removes: bool = False) -> None:
         """Give the lock back; does nothing without it.
@@ -76,5 +76,6 @@ class Lock:
         self._lock.release()
 
 
-def _this_process() -> str:
-    return f"process {os.getpid()} on {socket.gethostname()}"
+def process_name(number: int) -> str:
+    """How a process of this machine is called where others read it."""
+    return f"process {number} on {socket.gethostname()}"

@@ -12,9 +12,9 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from ecsuite.jobs.job import Context, JobFunction, Resources, SentJob, Stopped, canonical, import_function
+from ecsuite.jobs.job import Context, JobFunction, SentJob, Stopped, canonical, import_function
 from ecsuite.jobs.store import Store
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, DivergedError, FormatError
 
@@ -32,50 +32,24 @@ Group = Sequence[SentJob]
 """Jobs of one function that are computed together."""
 
 
+Kind = Literal["started", "alive", "progress", "kept", "ended", "failed", "died", "lost", "stopped", "queued"]
+"""kept: one of its results; ended: all of it; died: its process ended without a word; lost: its machine did; stopped:
+it is not computed any more; queued: it waits to be taken again."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Event:
     """What happened to a group."""
 
-    kind: Literal[
-        "started", "alive", "progress", "kept", "ended", "failed", "died", "lost", "stopped", "queued"
-    ]
-    """kept: one of its results; ended: all of it; died: its process ended without a word; lost: its machine did;
-    queued: an engine put it back."""
+    kind: Kind
     group: int
     """The number that the group was submitted with."""
     text: str = ""
-    """progress: what it is doing; kept: the digest of the job; failed, died, lost: the message."""
+    """started: the worker; progress: what it is doing; kept: the digest of the job; failed, died, lost: the message."""
     share: float = 0.0
     """progress: the share that is done, 0 to 1."""
     error: str = ""
     """failed: the name of the exception's class."""
-
-
-class Executor(Protocol):
-    """A place where jobs are computed; events are reported by `poll`."""
-
-    @property
-    def num_slots(self) -> int:
-        """Most groups at the same time."""
-
-    def submit(self, number: int, group: Group, resources: Resources) -> None:
-        """Take a group, whose events have this number, and which needs this."""
-
-    def poll(self, seconds: float) -> None:
-        """Compute, or wait at most about this long, and report events."""
-
-    def cancel(self, number: int, reason: str) -> None:
-        """End a group that has started, and report that it died for this reason."""
-
-    def stop(self) -> None:
-        """Ask all groups to stop, or leave them to an engine."""
-
-    def close(self) -> None:
-        """End what is left here."""
-
-
-Engine = Callable[[Store, Callable[[Event], None]], Executor]
-"""Makes an executor outside of this machine from the store and from what is told of events."""
 
 
 def compute(group: Group, store: Store, context: Context) -> Iterator[SentJob]:

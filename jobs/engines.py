@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ecsuite.jobs.computing import Engine
-from ecsuite.jobs.executors import num_cores
+from ecsuite.jobs.executors import Launcher, Users
 from ecsuite.jobs.gpus import visible_gpus
 from ecsuite.jobs.graph import SECONDS_SILENT
+from ecsuite.jobs.groups import GroupFolder
+from ecsuite.jobs.processes import num_cores
 from ecsuite.jobs.slurm_options import options_of, slurm_options
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
@@ -28,18 +30,18 @@ class Place:
 
     num_workers: int | None = None
     """Most processes of this machine; None: one for each core, or for each GPU."""
-    engine: Engine | None = None
-    """Computes elsewhere."""
+    launcher: Callable[[GroupFolder], Launcher] | None = None
+    """Makes what starts workers elsewhere."""
     seconds_silent: float = SECONDS_SILENT
     """See `Runner`."""
     slurm: Mapping[str, str] | None = None
     """Options of sbatch; None: it is not Slurm."""
-    require: Callable[[], None] = lambda: None
-    """Called before a study begins: `ConfigError` where this place can't be used."""
+    require: Callable[[Path], None] = lambda folder: None
+    """Called with the store before a study begins: `ConfigError` where this place can't be used."""
 
     def planning(self) -> AbstractContextManager[None]:
         """Plan jobs for this place: if other machines compute, devices that they have need not be here."""
-        if self.engine is None:
+        if self.launcher is None:
             return nullcontext()
         from ecsuite.runtime.devices import planned_elsewhere
 
@@ -56,8 +58,8 @@ def place_of(on: str, slurm: str | None = None) -> Place:
     """The place that `--on` names.
 
     Args:
-        on: `here` (this process), `local` (a process for each core), `local:8`, `slurm` or `ray`; then options, such as
-            `ray,address=head:6379,cpus=2` or `local:8,silent=10`.
+        on: `here` (this process), `local` (a process for each core), `local:8`, `slurm`, `ray` or `workers` (those that
+            the user starts); then options, such as `ray,address=head:6379,cpus=2` or `local:8,silent=10`.
         slurm: Options of sbatch: `partition=low,time=2:00:00`.
 
     Raises:
@@ -69,9 +71,9 @@ def place_of(on: str, slurm: str | None = None) -> Place:
     options = options_of(f"--on {on}", text) if comma else {}
     kind, colon, number = name.partition(":")
     is_local = kind == "local" and (not colon or (number.isdecimal() and 0 < int(number) <= MAX_WORKERS))
-    if not is_local and name not in ("here", "slurm", "ray"):
+    if not is_local and name not in ("here", "slurm", "ray", "workers"):
         raise ConfigError(
-            f"--on {on}: expected here, local, local:N with N from 1 to {MAX_WORKERS:,}, slurm or ray"
+            f"--on {on}: expected here, local, local:N with N from 1 to {MAX_WORKERS:,}, slurm, ray or workers"
         )
     minutes = options.pop(SILENT, None) if name != "here" else None
     seconds = SECONDS_SILENT if minutes is None else 60 * _number(on, SILENT, minutes, least=1)
@@ -79,14 +81,18 @@ def place_of(on: str, slurm: str | None = None) -> Place:
         from ecsuite.jobs.slurm import Slurm, require_slurm
 
         known = slurm_options(slurm, options)
-        engine = partial(Slurm, options=known)
-        return Place(engine=engine, seconds_silent=seconds, slurm=known, require=require_slurm)
+        return Place(
+            launcher=partial(Slurm, options=known), seconds_silent=seconds, slurm=known, require=require_slurm
+        )
     if name == "ray":
-        from ecsuite.jobs.ray import Ray
+        from ecsuite.jobs.ray import Cluster, Ray
 
-        return Place(engine=partial(Ray, options=_ray_options(on, options)), seconds_silent=seconds)
+        cluster = Cluster(_ray_options(on, options))
+        return Place(launcher=partial(Ray, cluster=cluster), seconds_silent=seconds, require=cluster.require)
     for option in options:
-        raise unknown_name(f"option of --on {name}", option, [SILENT] if is_local else [])
+        raise unknown_name(f"option of --on {name}", option, [SILENT] if name != "here" else [])
+    if name == "workers":
+        return Place(launcher=Users, seconds_silent=seconds)
     if name == "here":
         return Place(num_workers=1)
     return Place(num_workers=int(number) if colon else None, seconds_silent=seconds)

@@ -1,248 +1,313 @@
-"""Executors on this machine. They compute one group of jobs after the other in each of their places.
+"""How a command has its jobs computed: it puts groups of them into a folder, and reads what workers tell.
 
-`here` computes in this process, `local:4` in four processes of this machine. Jobs are sent to processes as the import
-path of a function and JSON; results are written to the store by the process that computed them, each at once.
+Who starts the workers is a `Launcher`: processes of this machine, Slurm, Ray, or the user. `Here` takes the groups
+itself.
 """
 
-import json
-import multiprocessing
-import os
-import signal
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict
-from multiprocessing import connection
-from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
 
 from ecsuite.jobs.computing import Event, Group, compute_and_report
-from ecsuite.jobs.gpus import VISIBLE
-from ecsuite.jobs.job import Resources, SentJob
+from ecsuite.jobs.groups import ENDS, GroupFolder
+from ecsuite.jobs.job import Resources
 from ecsuite.jobs.store import Store
+from ecsuite.jobs.worker import ANY, GPU
 
-WORKER_ENVIRONMENT = {
-    # One thread per process: small matrix products gain nothing from more, and lose much on shared cores.
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    # The allocator reuses memory instead of returning it to the system and requesting it again in every update.
-    "MALLOC_MMAP_THRESHOLD_": str(2**32),
-    "MALLOC_TRIM_THRESHOLD_": str(2**33),
-    "MALLOC_TOP_PAD_": str(2**26),
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-}
-"""Environment variables of worker processes."""
-SECONDS_TO_STOP = 30.0
-"""How long processes that are asked to stop may write checkpoints."""
-SECONDS_TO_END = 5.0
-"""How long a process may take between closing its connection and its end."""
+LEAST_WAIT = 0.005
+"""Seconds between two looks for what workers tell."""
+SHARE_OF_LOOKING = 0.05
+"""Most of its time that a command which waits looks."""
+SECONDS_BETWEEN_CHECKS = 2.0
+"""How often it is looked whether users' workers hold the locks of their groups."""
+NUM_MISSES = 2
+"""After how many looks a worker without its lock has ended: shared files may be late."""
+SECONDS_TO_CANCEL = 5.0
+"""How long a second Ctrl-C takes back the groups that nobody has begun."""
 
 
-class Here:
-    """Computes in this process; `report` is told of events, `should_stop` says whether jobs are asked to stop."""
+@dataclass(kw_only=True, slots=True)
+class Standing:
+    """A group that was put."""
 
-    num_slots = 1
+    number: int
+    """The number that it was submitted with."""
+    name: str
+    pool: str
+    worker: str = ""
+    """Who has taken it; empty: nobody."""
+    place: int = 0
+    """What was read of its events."""
+    is_withdrawn: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lost:
+    """A group whose worker has ended without a word, or that no worker will take."""
+
+    group: Standing
+    kind: Literal["died", "lost", "queued"]
+    """See `Event`."""
+    text: str = ""
+
+
+class Launcher(Protocol):
+    """Who starts workers."""
+
+    ends_with_command: bool
+    """Whether workers end with the command; otherwise groups that it leaves are computed all the same."""
+
+    @property
+    def num_slots(self) -> int:
+        """Most groups at the same time."""
+
+    def pool(self, resources: Resources) -> str:
+        """The pool of the next group, which needs this."""
+
+    def start(self, groups: Collection[Standing]) -> None:
+        """Start the workers that lack for the groups that stand; called often."""
+
+    def lost(self, groups: Collection[Standing]) -> Iterable[Lost]:
+        """The groups whose workers have ended, as far as it is known; called often."""
+
+    def end(self, worker: str) -> None:
+        """End a worker whose group was taken back because it hangs."""
+
+    def cancel(self, groups: Collection[Standing]) -> str:
+        """Cancel workers for which nothing is left; returns how those of some groups that go on can be ended."""
+
+    def close(self) -> None:
+        """End what is left here."""
+
+
+class Workers:
+    """Has groups computed by workers.
+
+    Args:
+        store: Where results are kept.
+        report: Told of events.
+        launcher: Makes what starts the workers.
+    """
+
+    def __init__(
+        self, store: Store, report: Callable[[Event], None], launcher: Callable[[GroupFolder], Launcher]
+    ) -> None:
+        self.store, self.report = store, report
+        self.folder = GroupFolder(store)
+        self.launcher = launcher(self.folder)
+        self.groups: dict[int, Standing] = {}
+        self.is_left = False
+        """Whether groups were left to their workers."""
+
+    @property
+    def num_slots(self) -> int:
+        """Most groups at the same time."""
+        return self.launcher.num_slots
+
+    def putting(self, wanted: Collection[str]) -> AbstractContextManager[dict[str, str]]:
+        """See `GroupFolder.putting`."""
+        return self.folder.putting(wanted)
+
+    def submit(self, number: int, group: Group, resources: Resources) -> None:
+        """Put a group, whose events have this number, and which needs this."""
+        pool = self.launcher.pool(resources)
+        self.groups[number] = Standing(number=number, name=self.folder.put(pool, number, group), pool=pool)
+
+    def poll(self, seconds: float) -> None:
+        """Wait at most about this long for events, and report them."""
+        if not self.groups:
+            time.sleep(seconds)  # for what other commands compute
+            return
+        self.launcher.start(self.groups.values())
+        end = time.monotonic() + seconds
+        while True:
+            looked = time.monotonic()
+            if self._read_all() or (now := time.monotonic()) >= end:
+                break
+            time.sleep(min(max(LEAST_WAIT, (now - looked) / SHARE_OF_LOOKING), end - now))
+        for lost in list(self.launcher.lost(self.groups.values())):
+            if lost.kind == "queued":
+                self.report(Event(kind="queued", group=lost.group.number))
+            elif not self._read(lost.group) and lost.group.number in self.groups:
+                self._end(lost.group, Event(kind=lost.kind, group=lost.group.number, text=lost.text))
+
+    def cancel(self, number: int, reason: str) -> None:
+        """End a group that has started, and report that it died for this reason."""
+        group = self.groups[number]
+        self.folder.withdraw(group.name)
+        self.launcher.end(group.worker)
+        self._end(group, Event(kind="died", group=number, text=reason))
+
+    def stop(self) -> None:
+        """Ask all workers to stop if they end with this command; otherwise leave the groups to them, and say so."""
+        if self.launcher.ends_with_command:
+            self._withdraw(self.groups.values())
+            return
+        left = list(self.groups.values())
+        if not left:
+            return
+        self.is_left = True
+        self.store.note(
+            f"{len(left)} groups of jobs are left to their workers; the same command takes their results; Ctrl-C again "
+            "now takes back what has not begun"
+        )
+        try:
+            time.sleep(SECONDS_TO_CANCEL)
+        except KeyboardInterrupt:
+            self._read_all()
+            self._withdraw(group for group in left if not group.worker)
+            taken = [group for group in self.groups.values() if group.worker]
+            how = self.launcher.cancel(taken)
+            self.store.note(
+                f"{len(left) - len(taken)} taken back{f'; to end the others: {how}' if how else ''}"
+            )
+        for group in list(self.groups.values()):
+            del self.groups[group.number]
+            self.report(Event(kind="stopped", group=group.number))
+
+    def close(self) -> None:
+        """End what is left here."""
+        self.launcher.close()
+        for group in self.groups.values():  # after an error that ends the work
+            self.folder.remove(group.name)
+        if not self.is_left:
+            self.launcher.cancel(())
+        self.folder.close()
+
+    def _withdraw(self, groups: Iterable[Standing]) -> None:
+        for group in list(groups):
+            group.is_withdrawn = True
+            self.folder.withdraw(group.name)
+            self._read(group)
+
+    def _read_all(self) -> bool:
+        return any([self._read(group) for group in list(self.groups.values())])
+
+    def _read(self, group: Standing) -> bool:
+        """Report what was told of a group since the last time; whether there was something."""
+        told = self.folder.events(group.name, group.place)
+        if told is None:
+            if group.is_withdrawn:
+                self._end(group, Event(kind="stopped", group=group.number))
+            elif group.worker:
+                group.worker, group.place = "", 0
+                self.report(Event(kind="queued", group=group.number))
+            return group.is_withdrawn
+        events, group.place = told
+        for event in events:
+            if event.kind == "started":
+                group.worker = event.text
+            own = replace(event, group=group.number)
+            if event.kind in ENDS:
+                self._end(group, own)
+                break
+            if event.kind != "stopped":  # its worker gives it back, see above
+                self.report(own)
+        return bool(events)
+
+    def _end(self, group: Standing, event: Event) -> None:
+        """Remove a group, and report its last event."""
+        del self.groups[group.number]
+        self.folder.remove(group.name)
+        self.report(event)
+
+
+class Here(Workers):
+    """Computes in this process: its groups stand in the folder for other commands to see, and no worker takes them.
+
+    Args:
+        store: Where results are kept.
+        report: Told of events.
+        should_stop: Whether jobs are asked to stop.
+    """
 
     def __init__(
         self, store: Store, report: Callable[[Event], None], should_stop: Callable[[], object]
     ) -> None:
-        self.store, self.report = store, report
+        super().__init__(store, report, _Nobody)
         self.should_stop = should_stop
-        self.next: tuple[int, Group] | None = None
+        self.jobs: Group = ()
 
     def submit(self, number: int, group: Group, resources: Resources) -> None:
-        """Take a group; the next `poll` computes it."""
-        self.next = (number, group)
+        """Put a group; the next `poll` computes it."""
+        super().submit(number, group, resources)
+        self.jobs = group
 
     def poll(self, seconds: float) -> None:
         """Compute a whole group and report its events; without one, wait."""
-        if self.next is None:
+        if not self.groups:
             time.sleep(seconds)
             return
-        (number, group), self.next = self.next, None
+        (group,) = self.groups.values()
 
         def report(event: Event) -> None:
-            if event.kind != "alive":  # reported by another thread, and nobody here could end the job
-                self.report(event)
+            own = replace(event, group=group.number)
+            if event.kind in (*ENDS, "stopped"):
+                self._end(group, own)
+            elif event.kind != "alive":  # reported by another thread, and nobody here could end the job
+                self.report(own)
 
-        compute_and_report(number, group, self.store, report, lambda: bool(self.should_stop()))
+        compute_and_report(0, self.jobs, self.store, report, lambda: bool(self.should_stop()))
 
-    def cancel(self, number: int, reason: str) -> None:
+
+class _Nobody:
+    """Starts no workers: this process computes."""
+
+    ends_with_command = True
+    num_slots = 1
+
+    def __init__(self, folder: GroupFolder) -> None:
+        self.folder = folder
+
+    def pool(self, resources: Resources) -> str:
+        """The groups of this command alone."""
+        return self.folder.command
+
+    def start(self, groups: Collection[Standing]) -> None:
+        """Do nothing."""
+
+    def lost(self, groups: Collection[Standing]) -> Iterable[Lost]:
+        """None: they are computed here."""
+        return ()
+
+    def end(self, worker: str) -> None:
         """Do nothing: while a job computes here, nobody looks for others."""
 
-    def stop(self) -> None:
-        """Do nothing: `should_stop` is asked by the job."""
+    def cancel(self, groups: Collection[Standing]) -> str:
+        """Do nothing."""
+        return ""
 
     def close(self) -> None:
-        """Do nothing: there are no processes."""
+        """Do nothing."""
 
 
-class Local:
-    """Computes in processes of this machine; each is started when there is a group for it.
+class Users(_Nobody):
+    """Starts no workers: users do, with `ecsuite work STORE`, on machines that share the folder."""
 
-    Args:
-        num_workers: Most processes.
-        store: Where they keep results.
-        report: Told of events.
-        gpus: The GPUs of this machine; each process is given one of them, and sees no other one.
-    """
+    ends_with_command = False
+    num_slots = 500
 
-    def __init__(
-        self, num_workers: int, store: Store, report: Callable[[Event], None], gpus: Sequence[str] = ()
-    ) -> None:
-        self.num_slots, self.store, self.report = num_workers, store, report
-        self.gpus: Sequence[str | None] = gpus or (None,)
-        self.idle: list[_Worker] = []
-        self.busy: dict[Connection, tuple[_Worker, int]] = {}
+    def __init__(self, folder: GroupFolder) -> None:
+        super().__init__(folder)
+        self.last_check = time.monotonic()
+        self.misses: Counter[str] = Counter()
+        folder.store.note(
+            f"start workers on machines that share the folder: ecsuite work {folder.store.folder}"
+        )
 
-    def submit(self, number: int, group: Group, resources: Resources) -> None:
-        """Start a group, whose events have this number; at most `num_slots` may be unfinished."""
-        worker = self._free_worker()
-        self.busy[worker.connection] = (worker, number)
-        worker.send([asdict(job) for job in group])
+    def pool(self, resources: Resources) -> str:
+        """All workers, or those with a GPU."""
+        return GPU if resources.num_gpus else ANY
 
-    def poll(self, seconds: float) -> None:
-        """Wait at most this long for events, and report them."""
-        if not self.busy:
-            time.sleep(seconds)
-        for ready in connection.wait(list(self.busy), seconds):
-            assert isinstance(ready, Connection)
-            worker, number = self.busy[ready]
-            try:
-                event = Event(**json.loads(ready.recv_bytes()) | {"group": number})
-            except (EOFError, OSError):
-                del self.busy[ready]
-                ended = worker.how_it_ended()
-                worker.close()
-                self.report(Event(kind="died", group=number, text=f"its process ended{ended}"))
-                continue
-            if event.kind in ("ended", "failed", "stopped"):
-                del self.busy[ready]
-                self.idle.append(worker)
-            self.report(event)
-
-    def cancel(self, number: int, reason: str) -> None:
-        """End the process that computes a group."""
-        for ready, (worker, each) in list(self.busy.items()):
-            if each == number:
-                del self.busy[ready]
-                worker.close()
-                self.report(Event(kind="died", group=number, text=reason))
-
-    def stop(self) -> None:
-        """Ask all groups to stop."""
-        for worker, _ in self.busy.values():
-            worker.send("stop")
-
-    def close(self) -> None:
-        """End all processes."""
-        for worker in [*self.idle, *(worker for worker, _ in self.busy.values())]:
-            worker.close()
-
-    def _free_worker(self) -> "_Worker":
-        """A process on a GPU with the fewest groups: an idle one, or a new one while there may be more."""
-        groups = Counter(worker.gpu for worker, _ in self.busy.values())
-        gpu = min(self.gpus, key=lambda name: groups[name])
-        idle = next((worker for worker in self.idle if worker.gpu == gpu), None)
-        if idle is None and len(self.idle) + len(self.busy) < self.num_slots:
-            return _Worker(self.store.folder, gpu)
-        idle = idle or min(self.idle, key=lambda worker: groups[worker.gpu])
-        self.idle.remove(idle)
-        return idle
-
-
-class _Worker:
-    """A process that computes groups; of the GPUs it sees the named one only."""
-
-    def __init__(self, folder: Path, gpu: str | None = None) -> None:
-        self.gpu = gpu
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, str(folder)), daemon=True)
-        with environment(WORKER_ENVIRONMENT | ({} if gpu is None else {VISIBLE: gpu})):
-            self.process.start()
-        theirs.close()  # so that the end of the process closes the connection
-
-    def send(self, message: Any) -> None:
-        """Send JSON values; if the process has ended, the next receiving notices."""
-        with suppress(OSError):
-            self.connection.send_bytes(json.dumps(message).encode())
-
-    def how_it_ended(self) -> str:
-        """How the process ended that closed its connection, for people."""
-        self.process.join(SECONDS_TO_END)
-        code = self.process.exitcode
-        if code is None or code >= 0:
-            return "" if code is None else f" with code {code}"
-        return ": it was killed (out of memory?)" if code == -signal.SIGKILL else f" with signal {-code}"
-
-    def close(self) -> None:
-        """End the process."""
-        self.process.kill()
-        self.process.join()
-        self.connection.close()
-
-
-def _serve(connection: Connection, folder: str) -> None:
-    """Compute groups until the other end is closed."""
-    depend_on_parent()
-    one_at_a_time = threading.Lock()
-
-    def report(event: Event) -> None:
-        with one_at_a_time:
-            connection.send_bytes(json.dumps(asdict(event)).encode())
-
-    is_stopped = False
-
-    def should_stop() -> bool:
-        nonlocal is_stopped
-        if not is_stopped and connection.poll():
-            is_stopped = json.loads(connection.recv_bytes()) == "stop"
-        return is_stopped
-
-    while True:
-        try:
-            message = json.loads(connection.recv_bytes())
-        except (EOFError, OSError):
+    def lost(self, groups: Collection[Standing]) -> Iterable[Lost]:
+        """The groups whose lock nobody has any more."""
+        if time.monotonic() - self.last_check < SECONDS_BETWEEN_CHECKS:
             return
-        if message != "stop":
-            group = [SentJob(**each) for each in message]
-            compute_and_report(0, group, Store(Path(folder)), report, should_stop)
-
-
-def depend_on_parent() -> None:
-    """Leave signals to the process that started this one, and end when it ends, for whatever reason."""
-    # Ctrl-C, and a scheduler's request, reach all processes.
-    for name in ("SIGINT", "SIGTERM", "SIGUSR1"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
-
-
-def _exit_with_parent() -> None:
-    """Terminate this process when the one that started it has ended, for any reason."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    connection.wait([parent.sentinel])
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-@contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables of the processes that are started meanwhile."""
-    before = {name: os.environ[name] for name in variables if name in os.environ}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name in variables:
-            del os.environ[name]
-        os.environ.update(before)
-
-
-def num_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.last_check = time.monotonic()
+        for group in (group for group in groups if group.worker):
+            self.misses[group.name] = 0 if self.folder.is_held(group.name) else self.misses[group.name] + 1
+            if self.misses[group.name] >= NUM_MISSES:
+                yield Lost(group=group, kind="lost", text=f"its worker ({group.worker}) has ended")

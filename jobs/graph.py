@@ -10,16 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from ecsuite.files.locks import Lock
-from ecsuite.jobs.computing import USERS_ERRORS, Engine, Event, Executor
-from ecsuite.jobs.executors import SECONDS_TO_STOP, Here, Local, num_cores
+from ecsuite.jobs.computing import USERS_ERRORS, Event
+from ecsuite.jobs.executors import Here, Launcher, Workers
 from ecsuite.jobs.gpus import visible_gpus
-from ecsuite.jobs.job import Job, Resources, Result
+from ecsuite.jobs.groups import GroupFolder
+from ecsuite.jobs.job import Job, Resources, Result, name_modules
 from ecsuite.jobs.plan import Plan, duration_text, make_plan, time_left
+from ecsuite.jobs.processes import Local, num_cores
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.jobs.store import Store
+from ecsuite.jobs.worker import SECONDS_TO_STOP
 from ecsuite.runtime.errors import DamagedError, DivergedError
 
 SECONDS_BETWEEN_LOOKS = 0.3
@@ -63,8 +66,8 @@ class Runner:
     """Folder of kept results; None: they are kept until the end of the run only."""
     num_workers: int = 1
     """Most processes; with 1, and for a single job, this one computes."""
-    engine: Engine | None = None
-    """Computes elsewhere, such as in Slurm, instead of in processes of this machine."""
+    launcher: Callable[[GroupFolder], Launcher] | None = None
+    """Makes what starts workers elsewhere, such as in Slurm, instead of as processes of this machine."""
     progress: Callable[[str, float, float], None] = no_progress
     """Called as `progress(label, done, total)`."""
     describe: "Describe | None" = None
@@ -108,9 +111,8 @@ class Runner:
             folder = self.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             store = Store(folder, self.note)
             plan = make_plan(jobs, store, needs_arrays=needs_arrays, retries=self.retries)
-            for job in plan.kept:
-                store.remove_leftovers(job)
             running = _Running(self, store, plan, more)
+            store.remove_leftovers(plan.kept, running.executor.folder.at_work())
             stack.callback(running.close)
             total = len(plan.kept) + len(plan.missing)
             if plan.missing and self.announces:
@@ -118,7 +120,7 @@ class Runner:
                 all_jobs = "1 job" if total == 1 else f"{total} jobs"
                 workers = "1 process" if processes == 1 else f"{processes} processes"
                 what = f"to compute with {workers}{time_left(plan, processes)}"
-                if self.engine is not None:
+                if self.launcher is not None:
                     what = "to submit"
                 where = (
                     folder if plan.kept else folder.resolve()
@@ -144,7 +146,6 @@ class _Running:
         self.waiting = dict.fromkeys(plan.missing)  # jobs that are not started, in the order of the plan
         self.groups: dict[int, list[Job]] = {}  # by number, the jobs of a group that have no result yet
         self.latest: dict[int, Event] = {}  # the last progress of each group
-        self.locks: dict[Job, Lock] = {}
         self.tries: Counter[Job] = Counter()
         self.losses: Counter[Job] = Counter()
         self.alone: set[Job] = set()  # jobs that may have failed for lack of memory
@@ -159,13 +160,14 @@ class _Running:
         )  # cost of the jobs that were, and are to be, computed
         self.extend()
         uses_gpus = any(job.resources.num_gpus for job in self.waiting)
-        self.gpus = visible_gpus() if uses_gpus and runner.engine is None else ()
+        self.gpus = visible_gpus() if uses_gpus and runner.launcher is None else ()
         workers = runner.num_workers if more is not None else min(runner.num_workers, len(self.waiting))
-        self.executor: Executor = Here(store, self.handle, runner.should_stop)
-        if runner.engine is not None and self.waiting:
-            self.executor = runner.engine(store, self.handle)
+        name_modules(self.waiting)
+        self.executor: Workers = Here(store, self.handle, runner.should_stop)
+        if runner.launcher is not None and self.waiting:
+            self.executor = Workers(store, self.handle, runner.launcher)
         elif workers > 1:
-            self.executor = Local(workers, store, self.handle, self.gpus)
+            self.executor = Workers(store, self.handle, partial(Local, num_workers=workers, gpus=self.gpus))
 
     def run(self) -> None:
         """Compute all jobs."""
@@ -210,68 +212,69 @@ class _Running:
     def start(self) -> None:
         """Start as many groups as there are places."""
         self.fail_dependents()
-        later: set[Job] = set()  # another process computes them, or they need what others use now
-        if any(job in self.alone for group in self.groups.values() for job in group):
+        num_free = self.executor.num_slots - len(self.groups)
+        ready = [job for job in self.waiting if all(each in self.results for each in job.after)]
+        beside_others = [job for job in ready if job not in self.alone]
+        is_alone = any(job in self.alone for group in self.groups.values() for job in group)
+        if is_alone or num_free <= 0 or not ready or (self.groups and not beside_others):
             return
-        while len(self.groups) < self.executor.num_slots:
-            ready = [
-                job
-                for job in self.waiting
-                if job not in later and all(each in self.results for each in job.after)
-            ]
-            beside_others = [job for job in ready if job not in self.alone]
-            if not beside_others and (not ready or self.groups):
-                return
-            chosen = self.choose(beside_others) if beside_others else ready[:1]
-            if not self.fits(chosen[0]):
-                later.update(chosen)
-                continue
-            group = []
-            for job in chosen:
-                lock = self.store.lock(job)
-                if lock is None:
-                    later.add(job)
-                    continue
-                self.locks[job] = lock
-                del self.waiting[job]
-                # Another process may have kept it since the plan was made.
-                result = self.store.read(job, needs_arrays=True)
-                if result is None or (self.runner.retries and result.failure is not None):
-                    group.append(job)
-                else:
-                    self.end(job, result)
-            if group:
-                self.num_groups += 1
-                self.groups[self.num_groups] = group
-                sent = [self.store.send(job) for job in group]
-                self.executor.submit(self.num_groups, sent, Resources.of_all(job.resources for job in group))
-                if not beside_others:
-                    return
+        with self.executor.putting([job.digest for job in ready]) as elsewhere:
+            for holder in {elsewhere[job.digest] for job in ready if job.digest in elsewhere}:
+                self.store.note(
+                    f"{self.store.folder}: {holder}, computes jobs of it too: each is computed by one of both"
+                )
+            free = [job for job in beside_others or ready[:1] if job.digest not in elsewhere]
+            groups = self.divide(free, num_free)
+            while groups and len(self.groups) < self.executor.num_slots:
+                chosen = self.choose(groups)
+                groups.remove(chosen)
+                if self.fits(chosen[0]):
+                    self.submit(chosen)
+
+    def submit(self, jobs: Sequence[Job]) -> None:
+        """Submit a group, without those that another process has kept since the plan was made."""
+        group = []
+        for job in jobs:
+            del self.waiting[job]
+            result = self.store.read(job, needs_arrays=True)
+            if result is None or (self.runner.retries and result.failure is not None):
+                group.append(job)
+            else:
+                self.results[job] = result
+        if group:
+            self.num_groups += 1
+            self.groups[self.num_groups] = group
+            sent = [self.store.send(job) for job in group]
+            self.executor.submit(self.num_groups, sent, Resources.of_all(job.resources for job in group))
 
     def fits(self, job: Job) -> bool:
         """Whether this machine has what a job needs besides what runs; alone, every job may run."""
         used = [jobs[0].resources for jobs in self.groups.values() if jobs]
         num_threads = job.resources.num_threads + sum(each.num_threads for each in used)
         num_gpus = job.resources.num_gpus + sum(each.num_gpus for each in used)
-        if self.runner.engine is not None:
+        if self.runner.launcher is not None:
             return True
         return not used or (
             num_threads <= max(num_cores(), self.executor.num_slots) and num_gpus <= max(1, len(self.gpus))
         )
 
-    def choose(self, ready: Sequence[Job]) -> Sequence[Job]:
-        """The group to start next: the shortest, or the longest as soon as all would have to wait for it."""
+    def divide(self, jobs: Sequence[Job], num_free: int) -> list[Sequence[Job]]:
+        """Divide jobs into groups, each for one worker; those that failed before are alone."""
         groups: list[Sequence[Job]] = []
         by_function: dict[str, list[Job]] = {}
-        for job in ready:
+        for job in jobs:
             if job.function.grouping is None or self.tries[job]:
                 groups.append([job])
             else:
                 by_function.setdefault(job.function.path, []).append(job)
-        for jobs in by_function.values():
-            grouping = jobs[0].function.grouping
+        for alike in by_function.values():
+            grouping = alike[0].function.grouping
             assert grouping is not None
-            groups += grouping(jobs, self.executor.num_slots - len(self.groups))
+            groups += grouping(alike, num_free)
+        return groups
+
+    def choose(self, groups: Sequence[Sequence[Job]]) -> Sequence[Job]:
+        """The group to start next: the shortest, or the longest as soon as all would have to wait for it."""
         left = _work(self.waiting)
         longest = max(groups, key=_work)
         return longest if _work(longest) * self.executor.num_slots >= left else min(groups, key=_work)
@@ -292,22 +295,23 @@ class _Running:
         if event.kind in ("started", "alive"):
             return
         if event.kind == "queued":
-            del self.last_signs[event.group]
+            self.last_signs.pop(event.group, None)
             return
         if event.kind == "progress":
             self.latest[event.group] = event
         elif event.kind == "kept":
-            job = next(job for job in group if job.digest == event.text)
-            result = self.store.read(job)
-            if result is None:
+            job = next((job for job in group if job.digest == event.text), None)
+            result = None if job is None else self.store.read(job)
+            if job is None or result is None:
                 return  # told by the store; the job counts as failed when its group ends
             group.remove(job)
             self.done += job.work
             if result.failure is not None:
                 self.runner.note(f"{job.label}: {result.failure}")
-            self.end(job, result)
+            self.results[job] = result
         else:
-            del self.groups[event.group], self.last_signs[event.group]
+            del self.groups[event.group]
+            self.last_signs.pop(event.group, None)
             self.latest.pop(event.group, None)
             if event.kind == "failed" and event.error in USERS_ERRORS:
                 raise USERS_ERRORS[event.error](event.text)
@@ -317,7 +321,6 @@ class _Running:
 
     def try_again(self, job: Job, event: Event) -> None:
         """Put a job without a result back, or give it up."""
-        self.store.unlock(self.locks.pop(job), is_kept=False)
         if event.kind == "stopped":
             self.waiting[job] = None
             return
@@ -329,7 +332,7 @@ class _Running:
             return
         self.tries[job] += 1
         if self.tries[job] < NUM_TRIES:
-            is_alone = self.runner.engine is None and (event.kind == "died" or _lacks_memory(event))
+            is_alone = self.runner.launcher is None and (event.kind == "died" or _lacks_memory(event))
             if is_alone:
                 self.alone.add(job)
             self.runner.note(f"{job.label}: {reason}; tried once more{', alone' if is_alone else ''}")
@@ -350,11 +353,6 @@ class _Running:
                 self.executor.cancel(
                     number, f"it hung: no progress and no use of the processor for {duration}"
                 )
-
-    def end(self, job: Job, result: Result) -> None:
-        """Take note of a kept result, and let others read it."""
-        self.results[job] = result
-        self.store.unlock(self.locks.pop(job), is_kept=True)
 
     def show(self) -> None:
         """Report progress."""
@@ -378,12 +376,10 @@ class _Running:
             self.executor.poll(SECONDS_BETWEEN_LOOKS)
 
     def close(self) -> None:
-        """End all processes and give back all locks."""
+        """End what is left here."""
         self.executor.close()
         if self.opened_folder is not None:
             os.close(self.opened_folder)
-        for lock in self.locks.values():
-            self.store.unlock(lock, is_kept=False)
 
 
 def _work(jobs: Iterable[Job]) -> float:

@@ -16,6 +16,9 @@ import hashlib
 import importlib
 import json
 import math
+import os
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -24,7 +27,7 @@ from typing import Any
 
 from ecsuite.corpus import Corpus
 from ecsuite.jobs.wire import corpus_digest
-from ecsuite.runtime.errors import DivergedError
+from ecsuite.runtime.errors import ConfigError, DivergedError
 
 LABEL_LENGTH = 60
 """Most characters of a job's name in progress lines."""
@@ -157,11 +160,35 @@ def job_function(*, version: Any, **options: Any) -> Callable[[Callable[..., Any
     return lambda function: JobFunction(function=function, version=version, **options)
 
 
+MODULES = "ECSUITE_JOB_MODULES"
+"""The environment variable by which workers know from which modules outside ecsuite a command takes job functions."""
+
+
+def name_modules(jobs: Iterable["Job"]) -> None:
+    """Let workers that are started from now on import the functions of jobs; see `MODULES`."""
+    names = {job.function.function.__module__ for job in jobs} | {*os.environ.get(MODULES, "").split()}
+    os.environ[MODULES] = " ".join(sorted(name for name in names if not name.startswith("ecsuite.")))
+
+
 def import_function(path: str) -> JobFunction:
-    """The function of a `JobFunction.path`."""
+    """The function of a `JobFunction.path`.
+
+    Raises:
+        ConfigError: If it is of a module outside ecsuite that was neither imported before nor is in `MODULES`, or if it
+            is no job function.
+    """
     module, _, name = path.partition(":")
-    found = getattr(importlib.import_module(module), name)
-    assert isinstance(found, JobFunction), f"{path} is no job function"
+    allowed = {*sys.modules, *os.environ.get(MODULES, "").split()}
+    if not module.startswith("ecsuite.") and module not in allowed:
+        raise ConfigError(f"{path:.100}: a job of a module outside ecsuite; expected its name in {MODULES}")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError):
+        found = None
+    if not isinstance(found, JobFunction):
+        raise ConfigError(
+            f"{path:.100}: there is no such job function; is another version of ecsuite installed?"
+        )
     return found
 
 
@@ -234,6 +261,19 @@ class SentJob:
     name: str
     inputs: dict[str, Any]
     """See `Store.send`."""
+
+    @classmethod
+    def read(cls, values: Any) -> "SentJob":
+        """A job from JSON values of a file, which are not believed: its names are those that its key makes.
+
+        Raises:
+            ValueError, KeyError, TypeError: If it is none.
+        """
+        job = cls(**values)
+        name = f"{re.split('[:.]', job.function)[-1]}-{job.digest}"
+        if job.key["function"] != job.function or hash_of(job.key)[:24] != job.digest or job.name != name:
+            raise ValueError(f"{job.name:.60}: its key is that of another job")
+        return job
 
 
 def everything(jobs: Iterable[Job]) -> list[Job]:

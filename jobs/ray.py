@@ -1,277 +1,271 @@
-"""Ray: groups of jobs as tasks of a Ray cluster (extra `ray`).
+"""Workers as tasks of a Ray cluster (extra `ray`), which Ray places where there are enough CPUs and GPUs.
 
-Ray places a task where there are enough CPUs and GPUs; a task whose node was lost is submitted again. A node that sees
-the folder of kept results writes there; the results of another node travel through this process, which verifies them.
-Tasks end with this process: it asks them to write checkpoints before.
+The nodes share the folder of the store. Workers end with the command, which asks jobs to write checkpoints before.
 """
 
-import json
 import os
 import secrets
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
-from ecsuite.jobs.computing import Event, Group
-from ecsuite.jobs.executors import WORKER_ENVIRONMENT
-from ecsuite.jobs.job import Resources
-from ecsuite.jobs.ray_tasks import NO_FOLDER, compute_on_node, input_files, keep_files
+from ecsuite.jobs.executors import Lost, Standing
+from ecsuite.jobs.groups import GroupFolder
+from ecsuite.jobs.job import MODULES, Resources
+from ecsuite.jobs.processes import WORKER_ENVIRONMENT
 from ecsuite.jobs.signals import handlers_kept
-from ecsuite.jobs.store import Store
+from ecsuite.jobs.worker import WorkerOptions, work
+from ecsuite.parts.own_code import TRUSTED
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
-MAX_TASKS = 500
-"""Most tasks that are submitted at the same time."""
-TASKS_PER_CPU = 2
-"""How many tasks are submitted for each CPU of the cluster, so that none waits for this process."""
+MAX_WORKERS = 500
+"""Most groups at the same time."""
 SECONDS_TO_CONNECT = 5.0
 """How long a cluster may take to answer."""
+SECONDS_TO_SEE = 60.0
+"""How long nodes may take to look for the folder."""
+SECONDS_BETWEEN_CHECKS = 1.0
+"""How often Ray is asked which workers have ended."""
+SECONDS_IDLE = 2.0
+"""After how long without a group a worker ends."""
 SECONDS_UNTIL_TOLD = 30.0
-"""After how long it is told that no node has what a task needs; a cluster that grows may add one."""
+"""After how long it is told that no node has what a group needs; a cluster that grows may add one."""
 LOCAL = "local"
 """The address of a cluster that is started on this machine, and ends with the command."""
 
 
-@dataclass(kw_only=True, slots=True)
-class Task:
-    """A group in Ray."""
-
-    number: int
-    """The number that the group was submitted with."""
-    group: Group
-    resources: Resources
-    events: Any = None
-    """Ray's generator of what the task yields."""
-    has_files: bool = False
-    """Whether it was sent the files of its inputs."""
-    has_started: bool = False
-    place: tuple[str, int] | None = None
-    """The node and the process that compute it, once they told."""
-    cancelled: str | None = None
-    """Why this process ended it."""
-    since: float = field(default_factory=time.monotonic)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RayOptions:
-    """How tasks are submitted to Ray."""
+    """How workers are submitted to Ray."""
 
     address: str | None = None
     """HOST:PORT of the cluster; `local`: one that is started here; None: that of RAY_ADDRESS, or of this machine."""
     cpus: float | None = None
-    """CPUs that a task reserves; None: the threads of its jobs."""
+    """CPUs that a worker reserves; None: the threads of its jobs."""
     gpus: float | None = None
-    """GPUs that a task reserves; None: those of its jobs."""
+    """GPUs that a worker reserves; None: those of its jobs."""
     memory: float | None = None
-    """Memory in GiB that a task reserves; None: none."""
+    """Memory in GiB that a worker reserves; None: none."""
+
+
+class Cluster:
+    """A cluster of Ray, which this process is connected to from the first use on."""
+
+    def __init__(self, options: RayOptions) -> None:
+        self.options = options
+        self.ray: Any = None
+        self.is_ours = False
+        """Whether it was connected here, not by the program that calls this one."""
+
+    def connect(self) -> Any:
+        """Ray, connected.
+
+        Raises:
+            ConfigError: If Ray is not installed, or no cluster answers.
+        """
+        if self.ray is not None:
+            return self.ray
+        address = self.options.address
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        try:
+            ray: Any = import_module("ray")
+        except ImportError:
+            raise missing_extra("--on ray", "ray") from None
+        self.is_ours = not ray.is_initialized()
+        if self.is_ours:
+            if address not in (None, LOCAL):
+                _require_answer(str(address))
+            try:
+                with handlers_kept():  # Ray takes SIGTERM for itself
+                    ray.init(
+                        address=address or "auto",
+                        log_to_driver=False,
+                        logging_level="ERROR",
+                        **({"include_dashboard": False} if address == LOCAL else {}),
+                    )
+            except (
+                Exception
+            ) as error:  # of many classes: no cluster, another version of Python or Ray, no rights
+                if address is None and isinstance(error, ConnectionError):
+                    raise ConfigError(
+                        "--on ray: no cluster of Ray runs here; name one: --on ray,address=HOST:6379, or start one on "
+                        "this machine: --on ray,address=local"
+                    ) from None
+                raise ConfigError(f"--on ray: Ray does not start: {_said(error)}") from None
+        self.ray = ray
+        return ray
+
+    def require(self, folder: Path) -> None:
+        """Refuse to go on where no cluster answers, or a node does not see the folder of the store; `ConfigError`."""
+        ray, folder = self.connect(), folder.resolve()
+        nodes = {node["NodeID"]: node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
+        strategies: Any = import_module("ray.util.scheduling_strategies")
+        folder.mkdir(parents=True, exist_ok=True)
+        mark = folder / f".ray-{secrets.token_hex(8)}"
+        mark.touch()
+        try:
+            look = ray.remote(num_cpus=0, max_retries=0)(_sees)
+            seen = {
+                address: look.options(
+                    scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(node_id=node, soft=False)
+                ).remote(str(mark))
+                for node, address in nodes.items()
+            }
+            blind = [address for address, sees in seen.items() if not ray.get(sees, timeout=SECONDS_TO_SEE)]
+        except ray.exceptions.RayError as error:
+            raise ConfigError(f"--on ray: a node does not answer: {_said(error)}") from None
+        finally:
+            mark.unlink()
+        if blind:
+            raise ConfigError(
+                f"--on ray: {folder}: node {', '.join(blind)} does not see this folder; expected one that all nodes "
+                "share, at the same path"
+            )
+
+    def close(self) -> None:
+        """End the connection, unless another one made it."""
+        if self.is_ours and self.ray is not None:
+            self.ray.shutdown()
+        self.ray = None
 
 
 class Ray:
-    """Computes in tasks of Ray; see `Executor` for the methods."""
+    """Starts tasks of Ray; see `Launcher` for the methods."""
 
-    def __init__(self, store: Store, report: Callable[[Event], None], options: RayOptions) -> None:
-        self.ray, self.was_connected = _connect(options.address)
-        self.store, self.report, self.options = store, report, options
-        self.remote = self.ray.remote(max_retries=0)(compute_on_node)
-        self.tasks: dict[Any, Task] = {}
-        self.sent_files: dict[
-            str, Any
-        ] = {}  # references of files that were sent, by their paths in the store
-        self.sends_files = self.is_stopped = False
-        files = store.folder.resolve() / "ray"
-        files.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(files)
-        self.mark = FileLock(files / secrets.token_hex(8), thread_local=False)
-        self.mark.acquire()
-        self.asks_to_stop = files / f"{os.path.basename(self.mark.lock_file)}.stop"
+    ends_with_command = True
+
+    def __init__(self, folder: GroupFolder, cluster: Cluster) -> None:
+        self.ray, self.folder = cluster.connect(), folder
+        self.cluster, self.options = cluster, cluster.options
+        passed = {name: os.environ[name] for name in (TRUSTED, MODULES) if name in os.environ}
+        self.task = self.ray.remote(max_retries=0, runtime_env={"env_vars": WORKER_ENVIRONMENT | passed})(
+            _work
+        )
+        self.pools: dict[str, Resources] = {}
+        self.workers: dict[str, tuple[str, Any]] = {}  # by name, the pool and Ray's reference
+        self.num_started, self.last_check = 0, time.monotonic()
+        self.waits_since: float | None = None
 
     @property
     def num_slots(self) -> int:
-        """Most tasks at the same time."""
-        num_cpus = self.ray.cluster_resources().get("CPU", 1)
-        return min(MAX_TASKS, max(1, int(TASKS_PER_CPU * num_cpus)))
+        """Most groups at the same time: as many as there are CPUs."""
+        return min(MAX_WORKERS, max(1, int(self.ray.cluster_resources().get("CPU", 1))))
 
-    def submit(self, number: int, group: Group, resources: Resources) -> None:
-        """Submit a group as a task."""
-        self._submit(Task(number=number, group=group, resources=resources))
+    def pool(self, resources: Resources) -> str:
+        """The workers of this command that reserve what is needed."""
+        reserved = self._reserved(resources)
+        pool = "-".join(
+            [self.folder.command, *(f"{value:g}".replace(".", "_") for value in reserved.values())]
+        )
+        self.pools[pool] = resources
+        return pool
 
-    def poll(self, seconds: float) -> None:
-        """Wait at most this long for events, and report them."""
-        if not self.tasks:
-            time.sleep(seconds)
+    def start(self, groups: Collection[Standing]) -> None:
+        """Submit a worker for each group of a pool; those that find nothing end soon, and free what they reserve."""
+        needed = Counter(group.pool for group in groups)
+        there = Counter(pool for pool, _ in self.workers.values())
+        for pool, number in needed.items():
+            for _ in range(number - there[pool]):
+                self.num_started += 1
+                name = f"{pool} {self.num_started}"
+                task = self.task.options(**self._reserved(self.pools[pool]))
+                self.workers[name] = (pool, task.remote(str(self.folder.store.folder.resolve()), pool, name))
+
+    def lost(self, groups: Collection[Standing]) -> Iterator[Lost]:
+        """The groups whose workers have ended."""
+        if time.monotonic() - self.last_check < SECONDS_BETWEEN_CHECKS:
             return
-        # The first call waits for one task, the second one finds all others that have told something by then.
-        if self.ray.wait(list(self.tasks), timeout=seconds, fetch_local=False)[0]:
-            ready, _ = self.ray.wait(
-                list(self.tasks), num_returns=len(self.tasks), timeout=0, fetch_local=False
-            )
-            for events in ready:
-                self._receive(events)
-        self._tell_what_waits()
+        self.last_check = time.monotonic()
+        self._tell_what_waits(groups)
+        names = {reference: name for name, (_, reference) in self.workers.items()}
+        ended = self.ray.wait(list(names), num_returns=len(names), timeout=0)[0] if names else []
+        by_worker = {group.worker: group for group in groups}
+        for reference in ended:
+            name = names[reference]
+            del self.workers[name]
+            error = self._error_of(reference)
+            if name in by_worker:
+                yield self._lost(by_worker[name], error)
+            elif isinstance(error, self.ray.exceptions.RayTaskError):
+                raise ConfigError(f"--on ray: a worker failed: {' '.join(str(error).split())[-200:]}")
 
-    def cancel(self, number: int, reason: str) -> None:
-        """End the task that computes a group."""
-        for events, task in self.tasks.items():
-            if task.number == number:
-                task.cancelled = reason
-                self.ray.cancel(events, force=True)
+    def end(self, worker: str) -> None:
+        """End a worker."""
+        if worker in self.workers:
+            self.ray.cancel(self.workers.pop(worker)[1], force=True)
 
-    def stop(self) -> None:
-        """Ask tasks that compute to write checkpoints, where these can be kept; the others are ended."""
-        self.is_stopped = True
-        self.asks_to_stop.touch()
-        for events, task in list(self.tasks.items()):
-            if not task.has_started or task.has_files:
-                self.ray.cancel(events, force=True)
+    def cancel(self, groups: Collection[Standing]) -> str:
+        """Do nothing: workers end with the command."""
+        return ""
 
     def close(self) -> None:
-        """End all tasks."""
+        """End all workers."""
         with suppress(self.ray.exceptions.RayError):
-            for events in self.tasks:
-                self.ray.cancel(events, force=True)
-        self.sent_files.clear()
-        if not self.was_connected:
-            self.ray.shutdown()
-        self.asks_to_stop.unlink(missing_ok=True)
-        self.mark.release()
-        os.unlink(self.mark.lock_file)
+            for name in list(self.workers):
+                self.end(name)
+        self.cluster.close()
 
-    def _submit(self, task: Task) -> None:
-        folder = self.store.folder.resolve()
-        names = input_files(self.store, task.group) if self.sends_files else []
-        for name in set(names) - set(self.sent_files):
-            self.sent_files[name] = self.ray.put((folder / name).read_bytes())
-        sent = {
-            "folder": str(folder),
-            "mark": mark_of(self.mark),
-            "stop": f"ray/{self.asks_to_stop.name}",
-            "jobs": [asdict(job) for job in task.group],
-            "needs_files": not self.sends_files,
-        }
+    def _reserved(self, resources: Resources) -> dict[str, float]:
         reserved = {
-            "num_cpus": self.options.cpus or task.resources.num_threads,
-            "num_gpus": task.resources.num_gpus if self.options.gpus is None else self.options.gpus,
+            "num_cpus": self.options.cpus or resources.num_threads,
+            "num_gpus": resources.num_gpus if self.options.gpus is None else self.options.gpus,
         }
-        if self.options.memory is not None:
-            reserved["memory"] = self.options.memory * 2**30
-        contents = [self.sent_files[name] for name in names]
-        task.has_files, task.has_started, task.since = self.sends_files, False, time.monotonic()
-        remote = self.remote.options(num_returns="streaming", **reserved)
-        self.tasks[remote.remote(json.dumps(sent), names, *contents)] = task
+        return reserved | ({} if self.options.memory is None else {"memory": self.options.memory * 2**30})
 
-    def _receive(self, events: Any) -> None:
-        """Report what a task has told by now."""
-        task = self.tasks[events]
-        while events in self.tasks and self.ray.wait([events], timeout=0, fetch_local=False)[0]:
-            try:
-                told, files = self.ray.get(next(events))
-            except StopIteration:
-                self._end(
-                    events,
-                    Event(kind="died", group=task.number, text="its task in Ray ended without a result"),
-                )
-            except self.ray.exceptions.RayError as error:
-                self._end(events, self._event_of(error, task))
-            else:
-                self._handle(events, task, Event(**told | {"group": task.number}), files)
+    def _error_of(self, reference: Any) -> Exception | None:
+        try:
+            self.ray.get(reference)
+        except self.ray.exceptions.RayError as error:
+            return error  # type: ignore[no-any-return]
+        return None
 
-    def _handle(self, events: Any, task: Task, event: Event, files: Mapping[str, bytes]) -> None:
-        """Report an event of a task."""
-        task.has_started = True
-        if event.text == NO_FOLDER and not self.is_stopped:
-            self.sends_files = True
-            del self.tasks[events]
-            self._submit(task)
-        elif event.kind in ("ended", "failed", "stopped"):
-            self._end(events, event)
-        elif event.kind == "kept" and files:
-            job = next(job for job in task.group if job.digest == event.text)
-            if keep_files(self.store, job, files):
-                self.report(event)
-        else:
-            self.report(event)
-
-    def _end(self, events: Any, event: Event) -> None:
-        del self.tasks[events]
-        self.report(event)
-
-    def _event_of(self, error: Exception, task: Task) -> Event:
-        """What an error of Ray says of a task."""
-        errors, said = self.ray.exceptions, " ".join(str(error).split())
-        if task.cancelled is not None:
-            return Event(kind="died", group=task.number, text=task.cancelled)
-        if self.is_stopped:
-            return Event(kind="stopped", group=task.number)
+    def _lost(self, group: Standing, error: Exception | None) -> Lost:
+        """What an error of Ray says of the group of a worker."""
+        errors = self.ray.exceptions
         if isinstance(error, errors.NodeDiedError | errors.LocalRayletDiedError):
-            return Event(kind="lost", group=task.number, text="its node in Ray was lost")
+            return Lost(group=group, kind="lost", text="its node in Ray was lost")
         if isinstance(error, errors.OutOfMemoryError):
             text = "its process was killed: out of memory"
         elif isinstance(error, errors.WorkerCrashedError):
             text = "its process in Ray ended: it was killed (out of memory?)"
         else:
-            text = f"Ray: {said:.200}"
-        return Event(kind="died", group=task.number, text=text)
+            text = "its worker in Ray ended without a result" if error is None else f"Ray: {_said(error)}"
+        return Lost(group=group, kind="died", text=text)
 
-    def _tell_what_waits(self) -> None:
-        """Say once what no node has that a task waits for."""
-        waiting = [task for task in self.tasks.values() if not task.has_started]
-        if not waiting or time.monotonic() - waiting[0].since < SECONDS_UNTIL_TOLD:
-            return
-        resources = waiting[0].resources
-        cpus = self.options.cpus or resources.num_threads
-        gpus = resources.num_gpus if self.options.gpus is None else self.options.gpus
-        nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
-        if not any(node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus for node in nodes):
-            self.store.note(f"no node of Ray has {cpus:g} CPUs and {gpus:g} GPUs; waiting for one that has")
-
-
-def mark_of(lock: FileLock) -> str:
-    """The name in the store of a file by which a node knows that it sees the same folder."""
-    return f"ray/{os.path.basename(lock.lock_file)}"
+    def _tell_what_waits(self, groups: Collection[Standing]) -> None:
+        """Say once what no node has that a group waits for."""
+        waiting = [group for group in groups if not group.worker]
+        if not waiting or self.waits_since is None:
+            self.waits_since = time.monotonic() if waiting else None
+        elif time.monotonic() - self.waits_since > SECONDS_UNTIL_TOLD:
+            needs = self._reserved(self.pools[waiting[0].pool])
+            cpus, gpus = needs["num_cpus"], needs["num_gpus"]
+            nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
+            if not any(node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus for node in nodes):
+                self.folder.store.note(
+                    f"no node of Ray has {cpus:g} CPUs and {gpus:g} GPUs; waiting for one that has"
+                )
 
 
-def _connect(address: str | None) -> tuple[Any, bool]:
-    """Ray, and whether it was connected before.
+def _work(folder: str, pool: str, name: str) -> None:
+    """Compute groups on a node."""
+    work(Path(folder), WorkerOptions(pools=(pool,), name=name, seconds_idle=SECONDS_IDLE))
 
-    Raises:
-        ConfigError: If Ray is not installed, or no cluster answers.
-    """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        ray: Any = import_module("ray")
-    except ImportError:
-        raise missing_extra("--on ray", "ray") from None
-    if ray.is_initialized():
-        return ray, True
-    if address not in (None, LOCAL):
-        _require_answer(str(address))
-    # Ray takes SIGTERM for itself, and prints what happens to nodes on standard output.
-    printing: Any = import_module("ray._private.worker")
-    printing._worker_logs_enabled = False
-    try:
-        with handlers_kept():
-            ray.init(
-                address=address or "auto",
-                runtime_env={"env_vars": WORKER_ENVIRONMENT},
-                log_to_driver=False,
-                logging_level="ERROR",
-                **({"include_dashboard": False} if address == LOCAL else {}),
-            )
-    except Exception as error:  # of many classes: no cluster, another version of Python or Ray, no rights
-        if address is None and isinstance(error, ConnectionError):
-            raise ConfigError(
-                "--on ray: no cluster of Ray runs here; name one: --on ray,address=HOST:6379, or start one on this "
-                "machine: --on ray,address=local"
-            ) from None
-        raise ConfigError(f"--on ray: Ray does not start: {' '.join(str(error).split()):.200}") from None
-    return ray, False
+
+def _sees(file: str) -> bool:
+    """Whether a node sees a file."""
+    return os.path.exists(file)
+
+
+def _said(error: Exception) -> str:
+    return f"{' '.join(str(error).split()):.200}"
 
 
 def _require_answer(address: str) -> None:
@@ -283,16 +277,3 @@ def _require_answer(address: str) -> None:
         socket.create_connection((host, int(port)), SECONDS_TO_CONNECT).close()
     except (OSError, OverflowError) as error:
         raise ConfigError(f"--on ray,address={address}: no cluster of Ray answers there ({error})") from None
-
-
-def _remove_abandoned(folder: Any) -> None:
-    """Remove the files of processes that were killed."""
-    for file in folder.iterdir():
-        lock = FileLock(file.with_suffix(""), thread_local=False)
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            continue
-        for each in (file, file.with_suffix("")):
-            each.unlink(missing_ok=True)
-        lock.release()

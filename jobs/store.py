@@ -5,7 +5,7 @@ A store is a folder:
     results/NAME-KEY.json           the key, the value, and a checksum of all of it
     results/NAME-KEY.safetensors    arrays, if the result has any; their checksum is in the JSON
     inputs/                         corpora, by their hash
-    locks/                          one file for a job that is being computed; the lock is the kernel's
+    groups/                         jobs that are being computed, see `ecsuite.jobs.groups`
     scratch/KEY/                    checkpoints of a job that is not finished
 
 What is read back is not believed: a file that is damaged, edited, or of another job counts as absent, with a note.
@@ -13,8 +13,9 @@ What is read back is not believed: a file that is damaged, edited, or of another
 
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ from safetensors import SafetensorError
 from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.format_numbers import with_format, without_format
-from ecsuite.files.locks import Lock
 from ecsuite.jobs.job import Job, JobFunction, Outcome, Result, SentJob, hash_of
 from ecsuite.jobs.wire import corpus_digest, corpus_to_bytes, from_wire, read_corpus_file, to_wire
 from ecsuite.runtime.errors import DamagedError, FormatError, shown
@@ -109,33 +109,18 @@ class Store:
         write_atomically(file, (json.dumps(with_format("kept result", entry), indent=1) + "\n").encode())
         shutil.rmtree(self.scratch(job), ignore_errors=True)
 
-    def lock(self, job: Job | SentJob) -> Lock | None:
-        """The right to compute a job, until `unlock` or the end of this process; None while another has it."""
-        file = self.folder / "locks" / job.digest
-        file.parent.mkdir(parents=True, exist_ok=True)
-        lock = Lock(file, self.note)
-        if not lock.acquire():
-            self.note(
-                f"{self.folder}: {lock.holder}, computes jobs of it too: each is computed by one of both"
-            )
-            return None
-        return lock
+    def remove_leftovers(self, jobs: Iterable[Job], at_work: Collection[str]) -> None:
+        """Remove what a process left that was killed after it kept a result.
 
-    def unlock(self, lock: Lock, *, is_kept: bool) -> None:
-        """Give back the right to compute a job.
-
-        If its result is kept, the file of the lock is removed: whoever locks it, or makes it anew, looks for the result
-        first. Otherwise one process could lock the removed file, and another one its successor.
+        Args:
+            jobs: Whose results are kept.
+            at_work: Digests of jobs that somebody computes all the same.
         """
-        lock.release(removes=is_kept)
-
-    def remove_leftovers(self, job: Job) -> None:
-        """Remove what a process left that was killed between keeping a result and giving back its lock."""
-        if (self.folder / "locks" / job.digest).exists() or self.scratch(job).exists():
-            lock = self.lock(job)
-            if lock is not None:
-                shutil.rmtree(self.scratch(job), ignore_errors=True)
-                self.unlock(lock, is_kept=True)
+        with suppress(FileNotFoundError):
+            left = set(os.listdir(self.folder / "scratch")).difference(at_work)
+            for job in jobs if left else ():
+                if job.digest in left:
+                    shutil.rmtree(self.scratch(job), ignore_errors=True)
 
     def file(self, job: Job | SentJob) -> Path:
         """The file of a result."""
@@ -177,6 +162,8 @@ class Store:
         """
 
         def decode(kind: str, name: str) -> Result | Corpus:
+            if os.path.basename(name) != name:
+                raise DamagedError(f"{name:.100}: not the name of a file of the store")
             if kind == "result":
                 return self._verified_before(name)
             file = self._corpus_file(name)

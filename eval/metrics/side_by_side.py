@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.traits import traits_in
-from ecsuite.jobs.executors import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
+from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
 
 MAX_SYMBOLS = 2_000_000

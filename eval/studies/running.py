@@ -9,7 +9,6 @@ from ecsuite.files.atomic_files import remove_abandoned
 from ecsuite.jobs.engines import Place
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.signals import stop_signals
-from ecsuite.jobs.slurm_tasks import remove_ended
 
 Finding = TypeVar("Finding")
 
@@ -39,15 +38,14 @@ def run(
         progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.
     """
-    place.require()
+    place.require(folder)
     remove_abandoned(folder)
-    remove_ended(folder)
     with Reporter(cache_dir=folder, quiet=quiet) as reporter, stop_signals() as should_stop, place.planning():
         return measure(
             Runner(
                 folder=folder,
                 num_workers=place.workers_for(device),
-                engine=place.engine,
+                launcher=place.launcher,
                 seconds_silent=place.seconds_silent,
                 retries=retries,
                 progress=progress or reporter.progress,

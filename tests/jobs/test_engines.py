@@ -9,10 +9,10 @@ from ecsuite.runtime.errors import ConfigError
 
 def test_places():
     assert place_of("here").num_workers == 1 and place_of("local:3").num_workers == 3
-    assert place_of("local").num_workers is None and place_of("slurm", "partition=low").engine is not None
+    assert place_of("local").num_workers is None and place_of("slurm", "partition=low").launcher is not None
     assert place_of("local:2,silent=5").seconds_silent == 300 and place_of("slurm").seconds_silent == 1800
     ray = place_of("ray,address=head:6379,cpus=2,gpus=0.5,silent=60")
-    assert ray.engine.keywords["options"] == RayOptions(address="head:6379", cpus=2, gpus=0.5)
+    assert ray.launcher.keywords["cluster"].options == RayOptions(address="head:6379", cpus=2, gpus=0.5)
     assert ray.seconds_silent == 3600
 
 

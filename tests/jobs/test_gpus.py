@@ -53,11 +53,8 @@ def test_the_cores_are_divided_among_processes(tmp_path, monkeypatch, cores, mos
     monkeypatch.setenv(VISIBLE, "0,1,2,3")
     running, seen = set(), []
 
-    class Place:
+    class Place(graph.Workers):
         num_slots = 3
-
-        def __init__(self, number, store, report, gpus):
-            self.report = report
 
         def submit(self, number, group, resources):
             running.add(number)
@@ -68,10 +65,7 @@ def test_the_cores_are_divided_among_processes(tmp_path, monkeypatch, cores, mos
                 running.remove(number)
                 self.report(graph.Event(kind="failed", group=number, text="no", error="OSError"))
 
-        def close(self):
-            pass
-
-    monkeypatch.setattr(graph, "Local", Place)
+    monkeypatch.setattr(graph, "Workers", Place)
     Runner(folder=tmp_path, num_workers=3).run(
         [Job(seen_gpu, number=number, together=1) for number in range(4)]
     )

@@ -25,9 +25,9 @@ from counting_jobs import (
 )
 
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.jobs import executors
 from ecsuite.jobs.computing import compute
 from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.groups import GroupFolder
 from ecsuite.jobs.job import Context, Job
 from ecsuite.jobs.store import Store
 from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
@@ -87,19 +87,19 @@ def test_results_are_those_of_the_jobs_and_are_kept(runner, calls):
 
 
 def test_what_a_killed_process_left_beside_a_kept_result_is_removed(runner, calls, tmp_path):
-    """It was killed after it kept the result, and before it removed the scratch folder and the lock."""
+    """It was killed after it kept the result, and before it removed the scratch folder."""
     job = Job(square, number=3)
     expected = values(runner, job)
     store = Store(tmp_path / "kept", print)
-    left = [tmp_path / "kept" / "locks" / job.digest, store.scratch(job)]
-    left[0].touch()
-    left[1].mkdir(parents=True)
-    held = store.lock(job)
+    store.scratch(job).mkdir(parents=True)
+    other = GroupFolder(store)
+    with other.putting():
+        name = other.put("any", 1, [store.send(job)])
     assert values(runner, job) == expected
-    assert all(file.exists() for file in left), "another process is at work"
-    store.unlock(held, is_kept=False)
+    assert store.scratch(job).exists(), "another process is at work"
+    other.remove(name)
     assert values(runner, job) == expected
-    assert not any(file.exists() for file in left)
+    assert not store.scratch(job).exists()
 
 
 def test_a_job_reads_the_results_of_others(runner, calls):
@@ -209,19 +209,6 @@ def test_a_damaged_corpus_of_a_job_is_written_again(runner, calls, tmp_path, dam
     assert values(runner, Job(count_symbols, corpus=corpus)) == [3]
 
 
-def test_what_belongs_to_a_job_at_work_goes_when_its_result_is_kept(tmp_path):
-    """Not before: whoever waits for the lock would lock a file that nobody else sees."""
-    store, job = Store(tmp_path / "kept"), Job(square, number=2)
-    store.scratch(job).mkdir(parents=True)
-    for is_kept in (False, True):
-        lock = store.lock(job)
-        if is_kept:
-            store.write(job, {"square": 4}, seconds=1.0)
-        store.unlock(lock, is_kept=is_kept)
-        assert (tmp_path / "kept" / "locks" / job.digest).exists() != is_kept
-        assert store.scratch(job).exists() != is_kept
-
-
 def test_another_version_where_the_job_is_computed_is_refused(tmp_path, calls):
     store = Store(tmp_path / "kept")
     sent = store.send(Job(square, number=2))
@@ -308,14 +295,10 @@ class TestProcesses:
     @pytest.mark.parametrize(("num_jobs", "num_processes"), [(1, 0), (2, 2), (3, 3), (20, 4)])
     def test_no_more_processes_than_jobs_are_started(self, tmp_path, monkeypatch, num_jobs, num_processes):
         """One was started for each worker, however few jobs there were; one job is computed here."""
-        started = []
-
-        class Worker(executors._Worker):
-            def __init__(self, folder, gpu=None):
-                started.append(folder)
-                super().__init__(folder, gpu)
-
-        monkeypatch.setattr(executors, "_Worker", Worker)
+        started, popen = [], subprocess.Popen
+        monkeypatch.setattr(
+            subprocess, "Popen", lambda *words, **_: started.append(words) or popen(*words, **_)
+        )
         runner = Runner(folder=tmp_path / "kept", num_workers=4)
         runner.run([Job(square, number=number) for number in range(num_jobs)])
         assert len(started) == num_processes
@@ -364,7 +347,7 @@ def test_two_processes_never_compute_the_same_job(tmp_path, calls):
     for process in processes:
         assert json.loads(process.communicate()[0]) == [number**2 for number in numbers]
     assert sorted(calls()) == sorted(f"square {number}" for number in numbers)
-    assert not list((tmp_path / "kept" / "locks").iterdir())
+    assert [file.name for file in (tmp_path / "kept" / "groups").iterdir()] == ["lock"]
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])

@@ -161,7 +161,7 @@ def test_a_killed_study_goes_on_to_the_same_result(tmp_path, ask, monkeypatch, s
         assert {file: file.stat().st_mtime_ns for file in kept} == kept
         names = {file.name for file in Path(folder).glob("kept/results/*.json")}
         assert names == {file.name for file in whole.glob("kept/results/*.json")}
-        assert not list(folder.glob("kept/locks/*")) and not list(folder.glob("kept/scratch/*"))
+        assert not list(folder.glob("kept/groups/*.*")) and not list(folder.glob("kept/scratch/*"))
 
 
 @pytest.mark.slow

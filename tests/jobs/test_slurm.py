@@ -1,23 +1,21 @@
 """Jobs in Slurm: tasks that end, die, are left behind and taken up again; Slurm is imitated, see `test_real_slurm`."""
 
-import json
 import os
 import shutil
 import signal
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from counting_jobs import LOG, square, use_the_gpu
 
-from ecsuite.jobs import slurm
+from ecsuite.jobs import executors, slurm
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.groups import GroupFolder
 from ecsuite.jobs.job import Job, Resources
-from ecsuite.jobs.slurm import Slurm
+from ecsuite.jobs.slurm import Slurm, Work
 from ecsuite.jobs.slurm_options import minutes_of, slurm_options
-from ecsuite.jobs.slurm_tasks import Work, remove_ended, take
 from ecsuite.jobs.store import Store
 from ecsuite.runtime.errors import ConfigError
 
@@ -66,42 +64,49 @@ class Cluster:
 def cluster(monkeypatch, tmp_path_factory):
     cluster = Cluster(monkeypatch)
     monkeypatch.setenv(LOG, str(tmp_path_factory.mktemp("log") / "log.txt"))
-    monkeypatch.setattr(slurm, "require_slurm", lambda: None)
     monkeypatch.setattr(slurm, "_executor", cluster.executor)
     monkeypatch.setattr(slurm, "_run", cluster.answer)
     monkeypatch.setattr(slurm, "SECONDS_BETWEEN_CHECKS", 0.0)
-    monkeypatch.setattr(slurm, "SECONDS_TO_CANCEL", 0.0)
+    monkeypatch.setattr(executors, "SECONDS_TO_CANCEL", 0.0)
     return cluster
 
 
-def engine(before_poll=lambda: None):
-    def made(store, report):
-        place = Slurm(store, report, slurm_options(None))
-        poll = place.poll
-        place.poll = lambda seconds: (poll(0), before_poll())
+def launcher(before_poll=lambda: None):
+    def made(folder):
+        place = Slurm(folder, slurm_options(None))
+        start = place.start
+        place.start = lambda groups: (start(groups), before_poll())
         return place
 
     return made
 
 
 def left(folder):
-    return list((folder / "slurm").glob("*.json")) + list((folder / "slurm").glob(".*"))
+    return list((folder / "groups").glob("*.*"))
+
+
+def take_all(folder, worker):
+    """A worker that takes all groups and then is lost without a word."""
+    taken = GroupFolder(Store(folder))
+    pools = {file.name.partition(".")[0] for file in (folder / "groups").glob("*.json")}
+    while (group := taken.take(pools, worker)) is not None:
+        group._lock.release()
 
 
 def test_results_are_those_of_the_jobs(cluster, tmp_path):
     jobs = [Job(square, number=number) for number in range(4)]
     told = []
-    runner = Runner(folder=tmp_path, engine=engine(cluster.run), announces=True, note=told.append)
+    runner = Runner(folder=tmp_path, launcher=launcher(cluster.run), announces=True, note=told.append)
     results = runner.run(jobs)
     assert told == [f"4 jobs: 0 kept in {tmp_path}, 4 to submit"]
     assert [results[job].value["square"] for job in jobs] == [0, 1, 4, 9] and cluster.num_submitted == 4
     assert not left(tmp_path)
-    assert Runner(folder=tmp_path, engine=None).run(jobs) == results and cluster.num_submitted == 4
+    assert Runner(folder=tmp_path, launcher=None).run(jobs) == results and cluster.num_submitted == 4
 
 
 def test_short_jobs_share_a_task_and_the_tasks_that_are_left_over_are_cancelled(cluster, tmp_path):
     jobs = [Job(square, number=number) for number in range(20)]
-    results = Runner(folder=tmp_path, engine=engine(lambda: cluster.run(1))).run(jobs)
+    results = Runner(folder=tmp_path, launcher=launcher(lambda: cluster.run(1))).run(jobs)
     assert [results[job].value["square"] for job in jobs] == [number**2 for number in range(20)]
     assert len(cluster.cancelled) == 19 and not cluster.waiting and not left(tmp_path)
 
@@ -109,12 +114,12 @@ def test_short_jobs_share_a_task_and_the_tasks_that_are_left_over_are_cancelled(
 def test_a_task_of_some_age_takes_no_further_group(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(slurm, "SHARE_FOR_MORE", 0.0)
     jobs = [Job(square, number=number) for number in range(3)]
-    Runner(folder=tmp_path, engine=engine(lambda: cluster.run(1))).run(jobs)
+    Runner(folder=tmp_path, launcher=launcher(lambda: cluster.run(1))).run(jobs)
     assert not cluster.cancelled
 
 
 def test_jobs_tell_slurm_what_they_need(cluster, tmp_path):
-    Runner(folder=tmp_path, engine=engine(cluster.run)).run([Job(use_the_gpu, number=1)])
+    Runner(folder=tmp_path, launcher=launcher(cluster.run)).run([Job(use_the_gpu, number=1)])
     assert cluster.resources.num_gpus == 1
 
 
@@ -125,12 +130,11 @@ def test_a_group_whose_task_was_lost_is_tried_once_more(cluster, tmp_path):
         if lost:
             cluster.run()
         elif cluster.waiting:
-            (file,) = (tmp_path / "slurm").glob("*.jobs.json")
             lost.append(cluster.waiting.pop("7_0"))
-            take(tmp_path / "slurm", file.name.removesuffix(".jobs.json"), "7_0")
+            take_all(tmp_path, "7_0")
 
     job = Job(square, number=4)
-    found = Runner(folder=tmp_path, engine=engine(lose_the_first), note=told.append).run([job])
+    found = Runner(folder=tmp_path, launcher=launcher(lose_the_first), note=told.append).run([job])
     assert found[job].value["square"] == 16 and cluster.num_submitted == 2
     assert "its task 7_0 in Slurm ended without a result (out of memory)" in told[0]
     assert told[0].endswith("tried once more") and not left(tmp_path)
@@ -150,20 +154,20 @@ def test_a_task_that_slurm_does_not_name_for_a_while_is_not_lost(cluster, tmp_pa
         return answer(*command)
 
     def work():
-        for file in (tmp_path / "slurm").glob("*.jobs.json") if is_taken else ():
-            take(tmp_path / "slurm", file.name.removesuffix(".jobs.json"), "7_0")
+        if is_taken:
+            take_all(tmp_path, "7_0")
         if len(asked) > times + 1:
             cluster.run()
 
     cluster.monkeypatch.setattr(slurm, "_run", late)
     job = Job(square, number=4)
-    found = Runner(folder=tmp_path, engine=engine(work), note=told.append).run([job])
+    found = Runner(folder=tmp_path, launcher=launcher(work), note=told.append).run([job])
     assert found[job].value["square"] == 16 and (cluster.num_submitted, told) == (1, [])
 
 
 def test_a_group_that_no_task_takes_is_told(cluster, tmp_path):
     told, job = [], Job(square, number=4)
-    found = Runner(folder=tmp_path, engine=engine(cluster.waiting.clear), note=told.append).run([job])
+    found = Runner(folder=tmp_path, launcher=launcher(cluster.waiting.clear), note=told.append).run([job])
     assert found[job].failure.startswith("Slurm has no task for it; were all cancelled?") and not left(
         tmp_path
     )
@@ -176,19 +180,15 @@ def test_a_hanging_task_is_cancelled(cluster, tmp_path):
 
     def answer(*command):
         commands.append(command)
-        names = [file.name.removesuffix(".jobs.json") for file in (tmp_path / "slurm").glob("*.jobs.json")]
-        for name in names:
-            take(tmp_path / "slurm", name, "7_0")
-        return "".join(f"7_0|RUNNING|ecsuite-{name.partition('-')[0]}\n" for name in names)
+        return f"7_0|RUNNING|{getattr(cluster, 'name', '')}\n" if command[0] == "squeue" else ""
 
     cluster.monkeypatch.setattr(slurm, "_run", answer)
-
-    def begin():
-        for file in (tmp_path / "slurm").glob("*.jobs.json"):
-            progress = file.with_name(file.name.replace(".jobs.", ".progress."))
-            progress.write_text(json.dumps({"event": {"kind": "started", "group": 0}, "at": 1}))
-
-    runner = Runner(folder=tmp_path, engine=engine(begin), note=told.append, seconds_silent=0.3)
+    runner = Runner(
+        folder=tmp_path,
+        launcher=launcher(lambda: take_all(tmp_path, "7_0")),
+        note=told.append,
+        seconds_silent=0.3,
+    )
     assert runner.run([job])[job].failure.startswith("it hung: no progress")
     assert ("scancel", "7_0") in commands and len(told) == 2
 
@@ -198,33 +198,32 @@ def test_tasks_go_on_without_the_command_and_are_taken_up_again(cluster, tmp_pat
     asked = iter([None, "interrupt"])
     with pytest.raises(KeyboardInterrupt):
         Runner(
-            folder=tmp_path, engine=engine(), note=told.append, should_stop=lambda: next(asked, "interrupt")
+            folder=tmp_path,
+            launcher=launcher(),
+            note=told.append,
+            should_stop=lambda: next(asked, "interrupt"),
         ).run(jobs)
     assert told == [
-        "3 groups of jobs go on in Slurm; the same command takes their results; Ctrl-C again now cancels what has "
-        "not begun"
+        "3 groups of jobs are left to their workers; the same command takes their results; Ctrl-C again now takes back "
+        "what has not begun"
     ]
     first = cluster.waiting["7_0"]
     cluster.run(1)  # one task computes all meanwhile
-    results = Runner(folder=tmp_path, engine=engine(cluster.run)).run(jobs)
-    assert [results[job].value["square"] for job in jobs] == [0, 1, 4] and cluster.num_submitted == 3
-    remove_ended(tmp_path)
     assert left(tmp_path)  # another command may wait for them
-    for file in left(tmp_path):
-        os.utime(file, (0, 0))
-    remove_ended(tmp_path)
+    results = Runner(folder=tmp_path, launcher=launcher(cluster.run)).run(jobs)
+    assert [results[job].value["square"] for job in jobs] == [0, 1, 4] and cluster.num_submitted == 3
     assert not left(tmp_path)
     first[1](*first[2])  # queued again by Slurm although its results were taken: computes nothing
     assert not left(tmp_path)
 
 
-def test_tasks_are_taken_up_again_while_slurm_does_not_answer(cluster, tmp_path):
+def test_results_of_tasks_are_taken_while_slurm_does_not_answer(cluster, tmp_path):
     jobs, asked = [Job(square, number=number) for number in range(3)], iter([None, "interrupt"])
     with pytest.raises(KeyboardInterrupt):
-        Runner(folder=tmp_path, engine=engine(), should_stop=lambda: next(asked)).run(jobs)
+        Runner(folder=tmp_path, launcher=launcher(), should_stop=lambda: next(asked)).run(jobs)
     cluster.monkeypatch.setattr(slurm, "_run", lambda *command: None)
-    results = Runner(folder=tmp_path, engine=engine(cluster.run)).run(jobs)
-    assert [results[job].value["square"] for job in jobs] == [0, 1, 4] and cluster.num_submitted == 3
+    results = Runner(folder=tmp_path, launcher=launcher(cluster.run)).run(jobs)
+    assert [results[job].value["square"] for job in jobs] == [0, 1, 4]
 
 
 def test_all_tasks_are_cancelled_however_many(monkeypatch):
@@ -251,81 +250,56 @@ def test_gpus_that_the_user_asks_for_are_those_of_the_task(monkeypatch, tmp_path
 
 @pytest.mark.parametrize(("limit", "seconds"), [(3600.0, 3510.0), (100.0, 50.0)])
 def test_a_task_stops_before_slurm_ends_it(monkeypatch, tmp_path, limit, seconds):
-    timers = []
-
-    class Timer:
-        def __init__(self, *arguments):
-            timers.append(arguments)
-
-        def start(self):
-            pass
-
-        cancel = start
-
+    """It is queued again then."""
+    asked, signals = [], []
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    monkeypatch.setattr("ecsuite.jobs.slurm_tasks.threading.Timer", Timer)
-    Work()(str(tmp_path), "pool", 0.0, limit)
-    assert timers == [(seconds, os.kill, (os.getpid(), signal.SIGUSR2))]
+    monkeypatch.setattr(slurm, "work", lambda folder, options: asked.append(options) or "time")
+    monkeypatch.setattr(os, "kill", lambda *signal: signals.append(signal))
+    Work()(str(tmp_path), "pool", limit)
+    assert [(each.name, each.pools, each.seconds) for each in asked] == [("7", ("pool",), seconds)]
+    assert signals == [(os.getpid(), signal.SIGUSR2)]
 
 
 def test_a_second_ctrl_c_cancels_what_has_not_begun(cluster, tmp_path, monkeypatch):
-    def interrupt(seconds):
-        raise KeyboardInterrupt
+    class Interrupt(float):
+        """Ctrl-C as soon as somebody sleeps so long."""
 
+    def sleep(seconds):
+        if isinstance(seconds, Interrupt):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(executors, "SECONDS_TO_CANCEL", Interrupt())
+    monkeypatch.setattr(executors.time, "sleep", sleep)
     told, asked = [], iter([None, "interrupt"])
     with pytest.raises(KeyboardInterrupt):
         Runner(
             folder=tmp_path,
-            engine=engine(lambda: monkeypatch.setattr(slurm.time, "sleep", interrupt)),
+            launcher=launcher(),
             note=told.append,
             should_stop=lambda: next(asked),
         ).run([Job(square, number=1), Job(square, number=2)])
-    assert told[-1] == "2 cancelled" and len(cluster.cancelled) == 2 and not left(tmp_path)
+    assert told[-1] == "2 taken back" and len(cluster.cancelled) == 2 and not left(tmp_path)
 
 
 def test_a_task_that_is_requeued_goes_on_with_its_group(cluster, tmp_path):
-    """It had taken a group when it was preempted; another task takes no group twice."""
+    """It had taken its groups when it was preempted; another task takes no group twice."""
     taken = []
 
     def preempt():
         if cluster.waiting and not taken:
-            name = min(file.name for file in (tmp_path / "slurm").glob("*.jobs.json")).removesuffix(
-                ".jobs.json"
-            )
-            taken.append(take(tmp_path / "slurm", name, "7_1"))
+            taken.append(take_all(tmp_path, "7_1"))
         cluster.run()
 
     jobs = [Job(square, number=number) for number in range(2)]
-    results = Runner(folder=tmp_path, engine=engine(preempt)).run(jobs)
-    assert [results[job].value["square"] for job in jobs] == [0, 1] and taken == [True]
+    results = Runner(folder=tmp_path, launcher=launcher(preempt)).run(jobs)
+    assert [results[job].value["square"] for job in jobs] == [0, 1]
     assert len(Path(os.environ[LOG]).read_text().splitlines()) == 2
-
-
-def test_a_group_that_has_ended_is_not_computed_again(cluster, tmp_path):
-    (tmp_path / "slurm").mkdir()
-    sent = Store(tmp_path).send(Job(square, number=2))
-    (tmp_path / "slurm" / "a-1.jobs.json").write_text(json.dumps({"group": "", "jobs": [asdict(sent)]}))
-    (tmp_path / "slurm" / "a-1.end.json").write_text("[]")
-    Work().compute(tmp_path, "a-1")
-    assert not Path(os.environ[LOG]).exists()
-    (tmp_path / "slurm" / "a-1.end.json").unlink()
-    Work().compute(tmp_path, "a-1")
-    assert Path(os.environ[LOG]).read_text() == "square 2\n"
-
-
-def test_a_damaged_file_of_a_group_is_removed(cluster, tmp_path):
-    (tmp_path / "slurm").mkdir()
-    for name, text in (("a", "{"), ("b", '{"group": "x"}'), ("c", "[]")):
-        (tmp_path / "slurm" / f"{name}-1.jobs.json").write_text(text)
-    job = Job(square, number=1)
-    assert Runner(folder=tmp_path, engine=engine(cluster.run)).run([job])[job].value["square"] == 1
-    assert not left(tmp_path)
 
 
 def test_what_sbatch_refuses_is_one_line(cluster, tmp_path):
     cluster.refuses = True
     with pytest.raises(ConfigError, match="sbatch refused the jobs: invalid partition; specified: nowhere"):
-        Runner(folder=tmp_path, engine=engine()).run([Job(square, number=1)])
+        Runner(folder=tmp_path, launcher=launcher()).run([Job(square, number=1)])
     assert not left(tmp_path)
 
 
@@ -341,7 +315,7 @@ def test_options():
         ("0", 1),
     ):
         assert minutes_of(text) == minutes
-    assert place_of("slurm,partition=low").engine.keywords["options"] == {"time": "60", "partition": "low"}
+    assert place_of("slurm,partition=low").launcher.keywords["options"] == {"time": "60", "partition": "low"}
     for text in ("low", "time=soon", "time=1:2:3:4", "time="):
         with pytest.raises(ConfigError, match="--slurm"):
             slurm_options(text)
@@ -352,4 +326,4 @@ def test_without_slurm_the_remedy_is_told(tmp_path, monkeypatch):
     with pytest.raises(
         ConfigError, match="--on slurm: there is no sbatch here; run the command on a login node"
     ):
-        Runner(folder=tmp_path, engine=place_of("slurm").engine).run([Job(square, number=1)])
+        place_of("slurm").require(tmp_path)

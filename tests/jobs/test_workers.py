@@ -68,14 +68,14 @@ def test_a_command_that_was_stopped_itself_takes_nobody_for_hanging(tmp_path, no
     """After SIGSTOP and SIGCONT, or a night with the lid closed, the last signs of life are old."""
     monkeypatch.setattr(graph, "SECONDS_ASLEEP", 1.0)
     runner = Runner(folder=tmp_path / "kept", num_workers=2, note=notes.append, seconds_silent=2)
-    poll, slept = graph.Local.poll, []
+    poll, slept = graph.Workers.poll, []
 
     def poll_late(self, seconds):
         poll(self, seconds)
-        if self.busy and not slept and logged("run beside 0"):
+        if self.groups and not slept and logged("run beside 0"):
             slept.append(time.sleep(3))
 
-    monkeypatch.setattr(graph.Local, "poll", poll_late)
+    monkeypatch.setattr(graph.Workers, "poll", poll_late)
     jobs = [Job(run_beside, number=number) for number in range(2)]
     assert [result.value for result in runner.run(jobs).values()] == [0, 1] and notes == []
 

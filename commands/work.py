@@ -1,0 +1,83 @@
+"""`ecsuite work`: a worker, which computes the jobs of commands that use the same store."""
+
+import math
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import MORE, Quiet
+
+
+def work(
+    store: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder of kept results: `--cache` of a command, or jobs/ in the folder of a sweep."
+        ),
+    ],
+    *,
+    idle: Annotated[
+        float, typer.Option(metavar="MINUTES", min=0, help="End after so long without a job.")
+    ] = 10.0,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1, help="Stop after so long: the job writes a checkpoint, and another worker goes on."
+        ),
+    ] = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE.py", help="Import parts of your own that jobs name; can be repeated."),
+    ] = None,
+    pool: Annotated[
+        list[str] | None,
+        typer.Option(help="Take jobs of this pool; default those for every worker.", rich_help_panel=MORE),
+    ] = None,
+    attached: Annotated[
+        bool,
+        typer.Option("--attached", help="End with standard input, and never before.", rich_help_panel=MORE),
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compute the jobs of commands with `--on workers` and this store, also on other machines that share its folder."""
+    from ecsuite.jobs.processes import WORKER_ENVIRONMENT, begin_attached
+
+    if attached:
+        begin_attached()
+    elif not WORKER_ENVIRONMENT.items() <= os.environ.items():  # read when a process starts
+        os.execve(
+            sys.executable, [sys.executable, "-m", "ecsuite", *sys.argv[1:]], os.environ | WORKER_ENVIRONMENT
+        )
+    from ecsuite.jobs.signals import end_as_requested, stop_signals
+    from ecsuite.jobs.worker import WorkerOptions, users_pools
+    from ecsuite.jobs.worker import work as take_and_compute
+    from ecsuite.parts.own_code import trust as trust_code
+
+    trust_code(trust or ())
+    options = WorkerOptions(
+        pools=pool or users_pools(),
+        seconds_idle=math.inf if attached else 60 * idle,
+        seconds=math.inf if minutes is None else 60 * minutes,
+    )
+    if attached:
+        take_and_compute(store, options)
+        return
+    note = ignore if quiet else tell
+    note(f"takes jobs from {store.resolve()}, for commands with --on workers")
+    with stop_signals() as should_stop:
+        why = take_and_compute(store, options, should_stop, note)
+    note({"idle": f"no jobs for {idle:g} min", "time": f"{minutes} min are over", "asked": "stopped"}[why])
+    if why != "idle":
+        end_as_requested(should_stop() or "preempted")
+
+
+def tell(text: str) -> None:
+    """Say something on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def ignore(text: str) -> None:
+    """Say nothing."""

@@ -1,0 +1,298 @@
+"""Groups of jobs in a folder of the store, from which workers take them: the only way on which jobs reach a worker.
+
+    groups/POOL.COMMAND.NUMBER.json      the jobs of a group, put by a command; only workers of the pool take it
+    groups/POOL.COMMAND.NUMBER.lock      locked by the worker that computes it
+    groups/POOL.COMMAND.NUMBER.events    made when it is taken: what its worker tells, each event as a line of JSON
+    groups/COMMAND.command               locked by the command as long as it lives
+    groups/lock                          locked while a command looks at the groups of others and puts its own
+
+No job is in two groups, so the lock of a group is all that keeps workers apart. It is the kernel's, and ends with the
+worker; what becomes of the group then is decided by the command. A group that its command removes is wanted no more,
+and its worker is asked to stop. A group goes on without its command if its pool has workers of its own.
+"""
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import get_args
+
+from ecsuite.files.locks import Lock
+from ecsuite.jobs.computing import Event, Group, Kind
+from ecsuite.jobs.job import SentJob
+from ecsuite.jobs.store import UNREADABLE, Store
+from ecsuite.runtime.errors import DamagedError, shown
+
+JOBS, LOCK, EVENTS, COMMAND = ".json", ".lock", ".events", ".command"
+"""Endings of the files of a group, and of the file of a command."""
+NAME = re.compile(r"[\w-]+\.\w+\.\d+")
+"""The name of a group; a pool whose name begins with that of a command ends with it."""
+ENDS = ("ended", "failed")
+"""Kinds of the last event of a group that its worker is done with."""
+
+
+class GroupFolder:
+    """The groups of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.folder = store, store.folder.resolve() / "groups"
+        self.command = secrets.token_hex(4)
+        self._life: Lock | None = None
+        self._digests: dict[str, tuple[str, ...]] = {}  # by name, of groups of other commands
+
+    def file(self, name: str, ending: str) -> Path:
+        """A file of a group, or of a command."""
+        return self.folder / f"{name}{ending}"
+
+    def prepare(self) -> None:
+        """Make the folder, and tell if its file system has no locks."""
+        with self._alone():
+            pass
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = Lock(self.folder / "lock", self.store.note)
+        lock.acquire(waits=True)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    # What commands do.
+
+    @contextmanager
+    def putting(self, wanted: Collection[str] = ()) -> Iterator[dict[str, str]]:
+        """Keep other commands from putting groups meanwhile.
+
+        Args:
+            wanted: Digests of jobs; groups that have some are removed if neither their command nor a worker is there.
+
+        Yields:
+            Who computes which job now, by digest: of the groups of other commands.
+
+        Raises:
+            OSError: If the system refuses the folder.
+        """
+        with self._alone():
+            if self._life is None:
+                self._life = Lock(self.file(self.command, COMMAND), self.store.note)
+                self._life.acquire()
+            yield self._of_others(set(wanted))
+
+    def put(self, pool: str, number: int, group: Group) -> str:
+        """Put a group; returns its name. Its jobs must not be in groups of others, see `putting`."""
+        name = f"{pool}.{self.command}.{number:06}"
+        content = {"jobs": [asdict(job) for job in group]}
+        # Whole or not at all, but not safe from a power cut, after which nobody wants it.
+        written = self.folder / f".{name}.tmp"
+        written.write_text(json.dumps(content))
+        os.replace(written, self.file(name, JOBS))
+        return name
+
+    def events(self, name: str, start: int) -> tuple[list[Event], int] | None:
+        """What was told of a group since a place in its file, and the next place; None if nobody has taken it."""
+        try:
+            with self.file(name, EVENTS).open("rb") as file:
+                file.seek(start)
+                new = file.read()
+        except FileNotFoundError:
+            return None
+        lines = new[: new.rfind(b"\n") + 1]
+        return list(_events(lines)), start + len(lines)
+
+    def is_held(self, name: str) -> bool:
+        """Whether a worker computes a group."""
+        if not self.file(name, LOCK).exists():
+            return False
+        lock = Lock(self.file(name, LOCK))
+        if not lock.acquire():
+            return True
+        lock.release()
+        return False
+
+    def has_free(self, pool: str) -> bool:
+        """Whether there is a group of a pool, of any command, that no worker has taken."""
+        return any(not self.file(name, EVENTS).exists() for name in self._names([pool]))
+
+    def withdraw(self, name: str) -> None:
+        """Take a group back: nobody takes it any more, and its worker is asked to stop."""
+        self.file(name, JOBS).unlink(missing_ok=True)
+
+    def remove(self, name: str) -> None:
+        """Remove a group."""
+        for ending in (JOBS, EVENTS, LOCK):  # without its jobs it can't be taken
+            self.file(name, ending).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """End the life of this command; its groups that stand are left to their pools."""
+        if self._life is not None:
+            self._life.release(removes=True)
+            self._life = None
+
+    def at_work(self) -> set[str]:
+        """Digests of the jobs of all groups of other commands; removes groups that are of no use."""
+        if not self._names():
+            return set()
+        with self._alone():
+            return set(self._of_others(set()))
+
+    def _of_others(self, wanted: set[str]) -> dict[str, str]:
+        """See `putting`; also removes what nobody can want."""
+        names = [name for name in self._names() if _owner(name) != self.command]
+        self._digests = {name: self._digests[name] for name in names if name in self._digests}
+        holders = {owner: self._holder(owner) for owner in {_owner(name) for name in names}}
+        found: dict[str, str] = {}
+        for name in names:
+            holder, digests = holders[_owner(name)], self._digests_of(name)
+            if holder is None:
+                if self._is_spent(name, wanted.intersection(digests)):
+                    self.remove(name)
+                    continue
+                holder = "a worker of an earlier command"
+            found |= dict.fromkeys(digests, holder)
+        self._remove_orphans()
+        return found
+
+    def _is_spent(self, name: str, wanted: set[str]) -> bool:
+        """Whether a group of a command that lives no more is in the way, or of no use to any worker."""
+        if self.is_held(name):
+            return False
+        events, _ = self.events(name, 0) or ((), 0)
+        has_ended = any(event.kind in ENDS for event in events)
+        return bool(has_ended or wanted or _pool(name).startswith(_owner(name)))
+
+    def _holder(self, owner: str) -> str | None:
+        """Which process a command is; None if it lives no more."""
+        lock = Lock(self.file(owner, COMMAND))
+        holder = lock.holder
+        if not lock.acquire():
+            return holder
+        lock.release(removes=True)
+        return None
+
+    def _remove_orphans(self) -> None:
+        """Remove what killed processes left of groups that were removed, and of commands without groups."""
+        files = set(os.listdir(self.folder))
+        for file in files:
+            name, ending = os.path.splitext(file)
+            if ending in (LOCK, EVENTS) and f"{name}{JOBS}" not in files and not self.is_held(name):
+                self.remove(name)
+            elif ending == COMMAND and name != self.command:
+                self._holder(name)
+
+    def _names(self, pools: Collection[str] | None = None) -> list[str]:
+        """Groups that stand, of pools, in the order in which they were put."""
+        try:
+            files = os.listdir(self.folder)
+        except FileNotFoundError:
+            return []
+        names = [file.removesuffix(JOBS) for file in files if file.endswith(JOBS)]
+        return sorted(
+            name for name in names if NAME.fullmatch(name) and (pools is None or _pool(name) in pools)
+        )
+
+    def _digests_of(self, name: str) -> tuple[str, ...]:
+        if name not in self._digests:
+            with suppress(*UNREADABLE):
+                jobs = json.loads(self.file(name, JOBS).read_bytes())["jobs"]
+                self._digests[name] = tuple(str(job["digest"]) for job in jobs)
+        return self._digests.get(name, ())
+
+    # What workers do.
+
+    def take(self, pools: Collection[str], worker: str, *, again: bool = False) -> "TakenGroup | None":
+        """Take a group that nobody has taken; None if there is none.
+
+        Args:
+            pools: Of which groups are taken.
+            worker: Who takes it, as it is told to the command.
+            again: Whether only groups are taken that this worker had taken before it was ended.
+        """
+        for name in self._names(pools):
+            is_taken = self.file(name, EVENTS).exists()
+            if is_taken != again or (again and not self._was_taken_by(name, worker)):
+                continue
+            lock = Lock(self.file(name, LOCK), self.store.note)
+            if not lock.acquire():
+                continue
+            taken = TakenGroup(self, name, lock)
+            if taken.begin(worker, again=again):
+                return taken
+        return None
+
+    def _was_taken_by(self, name: str, worker: str) -> bool:
+        events, _ = self.events(name, 0) or ((), 0)
+        has_ended = any(event.kind in ENDS for event in events)
+        return not has_ended and any((event.kind, event.text) == ("started", worker) for event in events)
+
+
+class TakenGroup:
+    """A group that a worker has taken."""
+
+    def __init__(self, folder: GroupFolder, name: str, lock: Lock) -> None:
+        self.folder, self.name, self._lock = folder, name, lock
+        self.jobs: list[SentJob] = []
+        self.last = ""
+        """The kind of what was told last."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the command has not taken it back."""
+        return self.folder.file(self.name, JOBS).exists()
+
+    def begin(self, worker: str, *, again: bool) -> bool:
+        """Mark it as taken and read its jobs; returns False, and gives it back, if there is nothing to compute."""
+        events, file = self.folder.file(self.name, EVENTS), self.folder.file(self.name, JOBS)
+        try:
+            # Also where locks have no effect, only one process makes the file.
+            events.open("rb" if again else "xb").close()
+        except (FileExistsError, FileNotFoundError):
+            self._lock.release()
+            return False
+        self.tell(Event(kind="started", group=0, text=worker))
+        try:
+            self.jobs = [SentJob.read(each) for each in json.loads(file.read_bytes())["jobs"]]
+        except FileNotFoundError:
+            self.last = "stopped"
+        except UNREADABLE as error:
+            text = f"{file}: not a valid group of jobs ({shown(str(error))})"
+            self.tell(Event(kind="failed", group=0, text=text, error=DamagedError.__name__))
+        if not self.jobs:
+            self.release()
+        return bool(self.jobs)
+
+    def tell(self, event: Event) -> None:
+        """Tell the command of an event."""
+        self.last = event.kind
+        # A group that was removed meanwhile has nobody who listens.
+        with suppress(FileNotFoundError), self.folder.file(self.name, EVENTS).open("r+b") as file:
+            file.seek(0, os.SEEK_END)
+            file.write(json.dumps(asdict(event)).encode() + b"\n")
+
+    def release(self) -> None:
+        """Give it back; if it was stopped, others may take it."""
+        if self.last == "stopped":
+            self.folder.file(self.name, EVENTS).unlink(missing_ok=True)
+        self._lock.release(removes=not self.is_wanted)
+
+
+def _pool(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _owner(name: str) -> str:
+    return name.split(".")[1]
+
+
+def _events(lines: bytes) -> Iterator[Event]:
+    """The events of lines; what is none is left out: a worker that then tells nothing more is taken to be lost."""
+    for line in lines.splitlines():
+        with suppress(*UNREADABLE):
+            event = Event(**json.loads(line))
+            if event.kind in get_args(Kind):
+                yield event
