@@ -42,7 +42,9 @@ Answers = Annotated[
 def try_grammar(
     grammar: Annotated[
         str,
-        typer.Argument(help="A grammar with meanings (see `ecsuite list grammars`).", show_default=False),
+        typer.Argument(
+            help="A grammar with meanings (see `ecsuite list grammars`), or a study file.", show_default=False
+        ),
         NamesOf("grammars"),
     ],
     dataset: Annotated[str, typer.Option(help=f"{DATASETS}."), DATASETS] = "synth",
@@ -52,14 +54,24 @@ def try_grammar(
     host: Host = "127.0.0.1",
     no_browser: NoBrowser = False,
 ) -> None:
-    """Play Secret Spy Codes yourself: learn words of a grammar on a page of your own; nothing is kept."""
+    """Play Secret Spy Codes yourself, or the game of a study file: a page of your own, of which nothing is kept."""
     _require_people()
     from tempfile import TemporaryDirectory
 
     from ecsuite.people.opening import make_database
+    from ecsuite.people.study import read_study
 
     tree = {"name": "try", "grammars": [grammar], "datasets": [dataset], "protocol": protocol, "seed": seed}
-    study = _study(tree, "ecsuite people try")
+    if grammar.endswith((".yaml", ".yml")):
+        if (dataset, protocol, seed) != ("synth", "balanced", 0):
+            raise ConfigError("--dataset, --protocol, --seed: not read with a study file, which says them")
+        study = read_study(Path(grammar))
+        if study.run:
+            raise ConfigError(
+                f"{grammar}: games with the agents of a run are tried by `ecsuite people play {study.run}`"
+            )
+    else:
+        study = _study(tree, "ecsuite people try")
     with TemporaryDirectory() as folder:
         database = make_database(study, Path(folder))
         _run(study, database, port, host, no_browser, is_trial=True)
@@ -235,6 +247,9 @@ def _run(
     sessions = Sessions(study, database, game_to_play(study, database, agents))
     listening = bound(host, port)
     print(f"The page is at {address(listening)}   (Ctrl-C ends it)", flush=True)
+    if is_trial and study.pairs:
+        second = address(listening).replace("127.0.0.1", "localhost")
+        print(f"The partner is a second tab at {second}", flush=True)
     if study.run or not is_trial:
         print(
             f"Answers are stored in {database.file}; ecsuite people report {database.file.parent}", flush=True

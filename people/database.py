@@ -46,7 +46,9 @@ CREATE TABLE participants (
     chain INTEGER,
     generation INTEGER,
     teacher INTEGER,
-    taught TEXT
+    taught TEXT,
+    pair INTEGER,
+    seat INTEGER
 );
 CREATE TABLE answers (
     participant INTEGER NOT NULL REFERENCES participants(id) ON DELETE CASCADE,
@@ -197,15 +199,16 @@ class Database:
         return [dict(row) for row in self._run(f"SELECT * FROM {name} ORDER BY participant")]
 
     def condition_counts(self, active_since: float, visiting_since: float) -> dict[tuple[str, str], int]:
-        """By dataset and grammar, how many have finished, or were seen since a time (seconds).
+        """By dataset and grammar, how many have finished or were seen since a time, without pairs that ended early.
 
         Args:
             active_since: The time for those whose game has begun.
             visiting_since: The time for all others.
         """
         rows = self._run(
-            "SELECT dataset, grammar, COUNT(*) FROM participants WHERE finished_at IS NOT NULL "
-            "OR last_seen >= CASE WHEN shown_at IS NULL THEN ? ELSE ? END GROUP BY dataset, grammar",
+            "SELECT dataset, grammar, COUNT(*) FROM participants WHERE stage NOT IN ('left', 'away') AND ("
+            "finished_at IS NOT NULL OR last_seen >= CASE WHEN shown_at IS NULL THEN ? ELSE ? END) "
+            "GROUP BY dataset, grammar",
             visiting_since,
             active_since,
         )
@@ -220,6 +223,27 @@ class Database:
             "FROM participants LEFT JOIN answers ON participant = id WHERE chain IS NOT NULL GROUP BY id"
         )
         return [dict(row) for row in rows]
+
+    def partner(self, pair: int, participant: int) -> Row | None:
+        """The other participant of a pair; None if there is none any more."""
+        found = self._run(
+            "SELECT * FROM participants WHERE pair = ? AND id != ?", pair, participant
+        ).fetchone()
+        return dict(found) if found else None
+
+    def next_pair(self) -> int:
+        """The number of the next pair."""
+        return int(self._run("SELECT COALESCE(MAX(pair), 0) + 1 FROM participants").fetchone()[0])
+
+    def judge(self, participant: int, step: int, is_right: bool, points: int) -> None:
+        """Store what came of an answer that others judge."""
+        self._run(
+            "UPDATE answers SET is_right = ?, points = ? WHERE participant = ? AND step = ?",
+            int(is_right),
+            points,
+            participant,
+            step,
+        )
 
     def next_id(self) -> int:
         """The number of the next participant."""

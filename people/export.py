@@ -21,9 +21,10 @@ from ecsuite.people.database import Database
 from ecsuite.people.game import ATTENTION, HELD_OUT
 from ecsuite.people.games import MakeGame, game_to_read
 from ecsuite.people.objects import COLOURS, DATASETS, SHAPES, letters_of
+from ecsuite.people.pair_report import pair_corpora
 from ecsuite.people.records import Record, as_numbers, read_records
 from ecsuite.people.responses_table import RESPONSE_WORDS, response_rows
-from ecsuite.people.study import CODES, WITH_CHAINS, WITH_RUN, Study
+from ecsuite.people.study import CODES, WITH_CHAINS, WITH_PAIRS, WITH_RUN, Study
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.csv_text import FORMULA
 
@@ -52,7 +53,8 @@ PARTICIPANT_WORDS = {
     "chain": "The chain.",
     "generation": "Generation in the chain, from 1.",
     "counted": "Whether the participant counts: one from whom the last generation descends.",
-    "protocol": "balanced, published, agents or chain.",
+    "pair": "The pair of people who play with each other.",
+    "protocol": "balanced, published, agents, chain or pair.",
     "seed": "Seed of the codes, of the order of objects and of the pictures.",
     "stage": "How far the participant came; finished: to the end.",
     "seconds": "From agreeing to the last page.",
@@ -74,14 +76,13 @@ PARTICIPANT_WORDS = {
     "worker": "ID of the platform as stored; only with --worker-ids.",
 }
 """The columns of `participants.csv`."""
-OF_CHAINS, RULES_OF_CODES = (
-    ("chain", "generation", "counted"),
-    ("left_out_published", "left_out_preregistered"),
-)
+OF_CHAINS, OF_PAIRS = ("chain", "generation", "counted"), ("pair",)
+RULES_OF_CODES = ("left_out_published", "left_out_preregistered")
 LEFT_OUT = {
-    CODES: OF_CHAINS,
-    WITH_RUN: (*OF_CHAINS, *RULES_OF_CODES, "passed_attention", "strategy", "rule", "notes"),
-    WITH_CHAINS: (*RULES_OF_CODES, "accuracy_held_out"),
+    CODES: (*OF_CHAINS, *OF_PAIRS),
+    WITH_RUN: (*OF_CHAINS, *OF_PAIRS, *RULES_OF_CODES, "passed_attention", "strategy", "rule", "notes"),
+    WITH_CHAINS: (*OF_PAIRS, *RULES_OF_CODES, "accuracy_held_out"),
+    WITH_PAIRS: (*OF_CHAINS, *RULES_OF_CODES, "accuracy_training", "accuracy_held_out", "passed_attention"),
 }
 """By kind of study, the columns of `participants.csv` that it has not."""
 ROWS = {
@@ -151,6 +152,8 @@ def _corpora(
     if study.chains:
         languages = [each for chain in chains for each in generations(study, database, chain)]
         return {each.name: each.corpus(study) for each in languages}
+    if study.pairs:
+        return pair_corpora(study, records)
     corpora = {}
     for record in records:
         game = make_game(record.row)
@@ -196,6 +199,7 @@ def _participants(
     return [
         as_numbers(record, study)
         | (_in_chain(record, counted) if study.chains else {})
+        | ({"pair": record.pair} if study.pairs else {})
         | replies.get(record.row["id"], {})
         | ({"worker": record.row["worker"]} if has_workers else {})
         for record in records

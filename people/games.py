@@ -17,6 +17,7 @@ from ecsuite.people.chain_game import chain_game
 from ecsuite.people.codes_game import codes_game
 from ecsuite.people.database import Database
 from ecsuite.people.game import Game
+from ecsuite.people.pair_game import pair_game
 from ecsuite.people.pictures import as_png
 from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
@@ -87,6 +88,8 @@ def game_to_read(study: Study, database: Database) -> MakeGame:
     """The game of a study whose answers are only read; agents hear nothing new in it."""
     if study.run:
         return partial(_agents_game, stored_language(database))
+    if study.pairs:
+        return partial(pair_game, study)
     return partial(chain_game, study) if study.chains else codes_game
 
 

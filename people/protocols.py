@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from ecsuite.grammars.words import stream
 from ecsuite.people.objects import DATASETS
-from ecsuite.people.questions import CHAIN_QUIZ, QUIZ, Question
+from ecsuite.people.questions import CHAIN_QUIZ, PAIR_QUIZ, QUIZ, Question
 from ecsuite.runtime.errors import look_up
 
 NUM_EXAMPLES = 50
@@ -41,6 +41,8 @@ AGENTS = "agents"
 """The protocol of games with trained agents."""
 CHAIN = "chain"
 """The protocol of chains of participants."""
+PAIR = "pair"
+"""The protocol of two people who play with each other."""
 PROTOCOLS = {
     "balanced": Protocol(
         line="held-out objects whose parts were shown, in random order; a quiz, an attention check, questions",
@@ -58,6 +60,7 @@ PROTOCOLS = {
         quiz=CHAIN_QUIZ,
         tells_codes=True,
     ),
+    PAIR: Protocol(line="two people speak and choose in turns", quiz=PAIR_QUIZ, tells_codes=True),
 }
 
 

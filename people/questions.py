@@ -51,6 +51,24 @@ CHAIN_QUIZ = {
     ),
 }
 """Of chains, by name."""
+PAIR_QUIZ = {
+    "what_matters": Question(
+        text="By what do the objects differ?",
+        choices=("their colour and their shape", "their size", "how they are turned"),
+        right="their colour and their shape",
+    ),
+    "who_sees": Question(
+        text="Who sees which object is meant?",
+        choices=("the one who types", "the one who chooses", "both"),
+        right="the one who types",
+    ),
+    "points": Question(
+        text="When do you both get a point?",
+        choices=("when the right object is chosen", "when a message is long", "after every round"),
+        right="when the right object is chosen",
+    ),
+}
+"""Of pairs, by name."""
 QUESTIONS = {
     "strategy": Question(text="How did you work out codes that were not under Training?"),
     "rule": Question(text="If you found a rule in the codes, what is it?"),

@@ -8,8 +8,8 @@ from ecsuite.grammars.icy import canonical
 from ecsuite.people.chains import chain_name
 from ecsuite.people.database import Database, Row
 from ecsuite.people.game import ATTENTION, HELD_OUT, TRAINING
-from ecsuite.people.protocols import AGENTS
-from ecsuite.people.session import FINISHED
+from ecsuite.people.protocols import AGENTS, PAIR
+from ecsuite.people.stages import FINISHED
 from ecsuite.people.study import Study
 
 
@@ -29,15 +29,20 @@ class Record:
 
     @property
     def grammar(self) -> str:
-        """The canonical name of the language; of a game with agents, the role."""
+        """The canonical name of the language; of a game with agents, the role; of pairs, `pair`."""
         name = str(self.row["grammar"])
-        return name if self.row["dataset"] == AGENTS else canonical(name)
+        return name if self.row["protocol"] in (AGENTS, PAIR) else canonical(name)
 
     @property
     def chain(self) -> str | None:
         """The name of the chain, None where there is none."""
         row = self.row
         return None if row["chain"] is None else chain_name(row["dataset"], row["grammar"], row["chain"])
+
+    @property
+    def pair(self) -> str | None:
+        """The name of the pair, None where there is none."""
+        return None if self.row["pair"] is None else f"pair_{self.row['pair']:03}"
 
     @property
     def has_finished(self) -> bool:

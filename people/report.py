@@ -153,14 +153,14 @@ def status_rows(study: Study, records: Sequence[Record], now: float) -> list[dic
         finished = sum(each.has_finished for each in of)
         at_work = sum(not each.has_finished and study.keeps_place(each.row, now) for each in of)
         counts = {"finished": finished, "at_work": at_work, "stopped": len(of) - finished - at_work}
-        missing = max(0, study.participants - finished)
+        missing = max(0, study.wanted - finished)
         rows.append({"dataset": dataset, "grammar": grammar, **counts, "missing": missing})
     return rows
 
 
 def status_table(study: Study, records: Sequence[Record], now: float) -> Table:
     """`status_rows` as a table."""
-    wanted = f"{study.participants} participants wanted"
+    wanted = f"{study.wanted} participants wanted"
     if study.participants == ANY_NUMBER:
         wanted = "any number of participants"
     of = "role" if study.run else "language of a dataset"

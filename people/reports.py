@@ -19,6 +19,7 @@ from ecsuite.people.chains import read_chains
 from ecsuite.people.database import Database
 from ecsuite.people.findings import find
 from ecsuite.people.games import game_to_read, stored_language
+from ecsuite.people.pair_report import draw_pairs, pairs_result, pairs_table, understood
 from ecsuite.people.records import RULES, Record
 from ecsuite.people.report import as_result, draw_curves, report_tables, status_rows, status_table
 from ecsuite.people.study import Study
@@ -48,6 +49,14 @@ def make_report(study: Study, database: Database, records: Sequence[Record]) -> 
             notes=(),
             data=chains_result(study, rows),
             draw=partial(draw_chains, study, rows),
+        )
+    if study.pairs:
+        successes = understood(study, records)
+        return Report(
+            tables=[pairs_table(study, successes)],
+            notes=(),
+            data=pairs_result(study, successes),
+            draw=partial(draw_pairs, study, successes),
         )
     findings = [find(study, records, rule) for rule in RULES]
     return Report(

@@ -1,10 +1,12 @@
 """The long table of a study's answers, for mixed models: a row a response, with the same columns in every study."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ecsuite.people.game import Shown
+from ecsuite.people.database import Row
+from ecsuite.people.game import Game, Shown
 from ecsuite.people.games import MakeGame
+from ecsuite.people.pair_game import LISTENING, SPEAKING, PairGame
 from ecsuite.people.records import Record
 from ecsuite.people.study import Study
 
@@ -14,10 +16,12 @@ RESPONSE_WORDS = {
     "condition": "Dataset and grammar, or the role in a game with agents.",
     "chain": "The chain; empty where there are none.",
     "generation": "Generation in the chain, from 1.",
+    "pair": "The pair of people who play with each other; empty where there are none.",
     "trial": "Number of the response among the participant's, from 1.",
-    "phase": "training, held_out, test (of chains) or attention (a check).",
+    "phase": "training, held_out, test (of chains), speaking or listening (of pairs), or attention (a check).",
     "item": "The object in words; empty in an attention check.",
-    "response": "What was answered.",
+    "message": "Of pairs, what was said in the trial.",
+    "response": "What was answered; of listeners, the object.",
     "target": "What was right; in the test of a chain, what the one before typed.",
     "correct": "1 if the response is the target, or was understood; else 0.",
     "rt": "Milliseconds from the picture to the answer, as the page measured them; empty if it did not.",
@@ -36,11 +40,26 @@ def response_rows(
         make_game: Makes a participant's game.
         counted: Numbers of the participants who count.
     """
-    return [row for record in records for row in _rows(study, record, make_game, counted)]
+    said = messages_of(records)
+    return [row for record in records for row in _rows(study, record, make_game, counted, said)]
+
+
+def messages_of(records: Sequence[Record]) -> dict[tuple[str | None, int], str]:
+    """By pair and step, what was said."""
+    return {
+        (record.pair, answer["step"]): answer["typed"]
+        for record in records
+        for answer in record.answers
+        if answer["kind"] == SPEAKING
+    }
 
 
 def _rows(
-    study: Study, record: Record, make_game: MakeGame, counted: Collection[int]
+    study: Study,
+    record: Record,
+    make_game: MakeGame,
+    counted: Collection[int],
+    said: Mapping[tuple[str | None, int], str],
 ) -> list[dict[str, Any]]:
     row, game = record.row, make_game(record.row)
     shared = {
@@ -49,6 +68,7 @@ def _rows(
         "condition": record.grammar if study.run else f"{row['dataset']}_{record.grammar}",
         "chain": record.chain,
         "generation": row["generation"],
+        "pair": record.pair,
     }
     rows = []
     for answer in record.answers:
@@ -59,10 +79,24 @@ def _rows(
                 "trial": answer["step"] + 1,
                 "phase": shown.kind,
                 "item": game.name_of(shown.thing) if shown.thing >= 0 else None,
-                "response": answer["typed"],
-                "target": game.right_answer(answer["step"], shown),
+                **_answered(game, answer, shown, said, record.pair),
                 "correct": answer["is_right"],
                 "rt": answer["response_ms"],
             }
         )
     return rows
+
+
+def _answered(
+    game: Game, answer: Row, shown: Shown, said: Mapping[tuple[str | None, int], str], pair: str | None
+) -> dict[str, str | None]:
+    """The columns of what was answered: of a listener, the objects in place of their numbers."""
+    step, typed = answer["step"], answer["typed"]
+    if not isinstance(game, PairGame):
+        return {"message": None, "response": typed, "target": game.right_answer(step, shown)}
+    chosen = game.chosen(step, typed) if shown.kind == LISTENING else None
+    return {
+        "message": said.get((pair, step)),
+        "response": typed if chosen is None else game.name_of(chosen),
+        "target": game.name_of(shown.thing) if shown.kind == LISTENING else None,
+    }

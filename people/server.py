@@ -21,9 +21,11 @@ from ecsuite.people.database import Row, hashed
 from ecsuite.people.game import ATTENTION, TEST, Shown
 from ecsuite.people.limits import Limiter
 from ecsuite.people.objects import letters_of
+from ecsuite.people.pair_game import SPEAKING
 from ecsuite.people.responses import ERRORS, BadRequestError, WithHeaders
-from ecsuite.people.session import GAME, MAX_TYPED, RefusedError, Sessions
-from ecsuite.people.study import WITH_CHAINS, WITH_RUN
+from ecsuite.people.session import MAX_TYPED, RefusedError, Sessions
+from ecsuite.people.stages import GAME
+from ecsuite.people.study import WITH_CHAINS, WITH_PAIRS, WITH_RUN
 from ecsuite.people.views import view
 
 MAX_BODY = 16_384
@@ -44,7 +46,11 @@ STATIC = {
     "jspsych.js": "text/javascript",
 }
 """The files of the page, and their types."""
-TITLES = {WITH_RUN: "A language that agents invented", WITH_CHAINS: "An unknown language"}
+TITLES = {
+    WITH_RUN: "A language that agents invented",
+    WITH_CHAINS: "An unknown language",
+    WITH_PAIRS: "A game for two",
+}
 """By kind of study, the title of the page."""
 Action = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -184,13 +190,13 @@ class People:
         typed = _text(sent, "typed", MAX_TYPED).strip()
         if not typed or not typed.isprintable():
             raise BadRequestError("Type a code first.")
-        if self.sessions.required(token)["kind"] == TEST and not letters_of(typed):
+        if self.sessions.required(token)["kind"] in (TEST, SPEAKING) and not letters_of(typed):
             raise BadRequestError("Type letters from a to z.")
         row = self.sessions.answer(token, _number(sent, "step"), typed, _milliseconds(sent))
         game = self.sessions.game_of(self.sessions.required(token))
         told = game.told(row["step"], Shown(kind=row["kind"], thing=row["thing"]), row["typed"])
         return {
-            "is_right": None if row["kind"] == TEST else bool(row["is_right"]),
+            "is_right": None if row["kind"] in (TEST, SPEAKING) else bool(row["is_right"]),
             "points": row["points"],
             "kept": row["typed"],
             "told": told,

@@ -16,19 +16,23 @@ from ecsuite.people.chains import Chains
 from ecsuite.people.codes_game import codes_game
 from ecsuite.people.database import Database, Row, hashed
 from ecsuite.people.game import ATTENTION, TEST, Game, Shown
+from ecsuite.people.pair_game import LISTENING
+from ecsuite.people.pairs import Pairs
 from ecsuite.people.protocols import PROTOCOLS
 from ecsuite.people.questions import QUESTIONS
+from ecsuite.people.stages import (
+    AWAY,
+    FINISHED,
+    GAME,
+    INSTRUCTIONS,
+    LEFT,
+    QUESTIONS_STAGE,
+    QUIZ_STAGE,
+    WAITING,
+)
 from ecsuite.people.study import Study
 from ecsuite.people.waiting import Queue
 
-INSTRUCTIONS, QUIZ_STAGE, GAME, QUESTIONS_STAGE, FINISHED = (
-    "instructions",
-    "quiz",
-    "game",
-    "questions",
-    "finished",
-)
-"""Stages in their order; the page of consent comes before, when nothing is stored."""
 CASES: Mapping[str, Callable[[str], str]] = {"none": str, "prolific": str.lower, "mturk": str.upper}
 """By platform, how it writes its IDs."""
 FULL = "This study has all the participants that it needs. Thank you for your interest."
@@ -63,6 +67,7 @@ class Sessions:
         self.study, self.database, self.clock = study, database, clock
         self.game_of, self._secret = make_game, bytes.fromhex(database.setting("secret"))
         self._chains = Chains(study, database) if study.chains else None
+        self.pairs = Pairs(study, database, clock) if study.pairs else None
         self.queue = Queue(60.0 * study.wait_minutes, clock)
 
     def new_token(self) -> str:
@@ -108,6 +113,8 @@ class Sessions:
         """
         with self.database.transaction():
             if (row := self.database.participant(token)) is not None:
+                if row["stage"] == WAITING:
+                    self.queue.join(token)
                 return row
             stored = self.stored_worker(worker)
             if stored is not None and (row := self.database.participant_of_worker(stored)) is not None:
@@ -137,9 +144,38 @@ class Sessions:
         return self.required(token)
 
     def wait(self, token: str, worker: str = "") -> None:
-        """Say that a visitor still waits, who begins if there is a place."""
-        if self.queue.is_waiting(token):
+        """Say that somebody is still there: who waits for a place or a partner, or plays with one."""
+        row = self.database.participant(token)
+        if row is None and self.queue.is_waiting(token):
             self.begin(token, worker)
+        if row is None or self.pairs is None:
+            return
+        self.pairs.sign(row)
+        with self.database.transaction():
+            row = self.required(token)
+            if row["stage"] == WAITING:
+                self._meet(row, token)
+            elif row["stage"] == GAME and self.pairs.is_left(row, partner := self.pairs.partner(row)):
+                self.database.update(row["id"], {"stage": LEFT})
+                if partner is not None and partner["stage"] == GAME:
+                    self.database.update(partner["id"], {"stage": AWAY})
+
+    def _meet(self, row: Row, token: str) -> None:
+        """Begin the game of somebody who waits with the first who waits in the same condition, if there is one."""
+        assert self.pairs is not None
+        if self.queue.seconds(token) is not None and not self.queue.is_waiting(token):
+            return
+        self.queue.join(token)
+        for other_token in self.queue.before(token):
+            other = self.database.participant(other_token)
+            if other is None or (other["stage"], other["dataset"]) != (WAITING, row["dataset"]):
+                continue
+            places = zip((other_token, token), self.pairs.meeting(other, row), strict=True)
+            for member, values in places:
+                self.queue.leave(member)
+                self.database.update(self.required(member)["id"], values)
+                self._show(self.required(member), GAME)
+            return
 
     def _place(self, token: str, now: float, number: int) -> dict[str, Any] | None:
         """The condition of the next participant as columns; None if the visitor has to wait."""
@@ -159,7 +195,7 @@ class Sessions:
         counts = self.database.condition_counts(*since)
         conditions = self.study.conditions
         fewest = min(counts.get(condition, 0) for condition in conditions)
-        if fewest >= self.study.participants:
+        if fewest >= self.study.wanted:
             raise RefusedError(FULL)
         open_ones = [each for each in conditions if counts.get(each, 0) == fewest]
         chosen = open_ones[int(stream(self.study.seed, f"condition{number}").integers(len(open_ones)))]
@@ -182,7 +218,7 @@ class Sessions:
         with self.database.transaction():
             row = self.required(token)
             if row["stage"] in (INSTRUCTIONS, QUIZ_STAGE):
-                self._show(row, GAME)
+                self._enter(row)
 
     def go_on(self, token: str, stage: str, settings: Mapping[str, bool]) -> None:
         """Leave the instructions; `settings` are the participant's choices of sound and of names of objects."""
@@ -193,7 +229,7 @@ class Sessions:
                 if PROTOCOLS[row["protocol"]].quiz:
                     self.database.update(row["id"], {"stage": QUIZ_STAGE})
                 else:
-                    self._show(row, GAME)
+                    self._enter(row)
 
     def choose(self, token: str, settings: Mapping[str, bool]) -> None:
         """Store the participant's choices of sound and of names of objects."""
@@ -210,8 +246,15 @@ class Sessions:
             is_right = all(replies.get(name) == question.right for name, question in quiz.items())
             self.database.update(row["id"], {"num_quiz_attempts": attempt + 1, "last_seen": self.clock()})
             if is_right:
-                self._show(row, GAME)
+                self._enter(row)
             return is_right
+
+    def _enter(self, row: Row) -> None:
+        """Go to the first step, or wait for a partner."""
+        if self.pairs is None:
+            self._show(row, GAME)
+        else:
+            self.database.update(row["id"], {"stage": WAITING})
 
     def _show(self, row: Row, stage: str, step: int = 0, num_available: int | None = None) -> None:
         """Go to a step of the game, and fix what it shows."""
@@ -243,6 +286,8 @@ class Sessions:
             if row["stage"] != GAME or step != row["step"]:
                 raise RefusedError("This example can't be answered now.")
             game, shown = self.game_of(row), Shown(kind=row["kind"], thing=row["thing"])
+            if shown.kind == LISTENING and self.pairs is not None and self.pairs.message(row) is None:
+                raise RefusedError("Your partner has said nothing yet.")
             is_right = game.is_right(step, shown, typed)
             points = (
                 game.points(row["shown_available"]) if is_right and shown.kind not in (ATTENTION, TEST) else 0
@@ -264,6 +309,10 @@ class Sessions:
                 "response_ms": response_ms,
             }
             self.database.insert("answers", entry)
+            if self.pairs is not None:
+                self.pairs.sign(row)
+                if shown.kind == LISTENING:
+                    self.pairs.judge(row, step, is_right, points)
             self.database.update(row["id"], {"score": row["score"] + points, "last_seen": now})
             after = game.available_after(step, shown, row["num_available"])
             if after != row["num_available"]:

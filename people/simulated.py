@@ -11,16 +11,10 @@ from ecsuite.people.chain_game import ChainGame
 from ecsuite.people.codes_game import CodesGame
 from ecsuite.people.database import Row
 from ecsuite.people.game import ATTENTION, Shown
+from ecsuite.people.pair_game import PairGame, pair_game
 from ecsuite.people.protocols import PROTOCOLS
-from ecsuite.people.session import (
-    FINISHED,
-    GAME,
-    INSTRUCTIONS,
-    QUESTIONS_STAGE,
-    QUIZ_STAGE,
-    RefusedError,
-    Sessions,
-)
+from ecsuite.people.session import RefusedError, Sessions
+from ecsuite.people.stages import FINISHED, GAME, INSTRUCTIONS, QUESTIONS_STAGE, QUIZ_STAGE
 
 Seen = Mapping[int, str]
 """The codes that were seen, by object."""
@@ -66,21 +60,89 @@ class RandomTypist(Memorizer):
         return "".join(chr(ord("a") + int(number)) for number in numbers)
 
 
+class Namer:
+    """Plays with a partner: names an object as one of the two did before, and anew if nobody did."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.words: dict[int, str] = {}
+
+    def say(self, thing: int) -> str:
+        """What it types for an object."""
+        word = "".join(chr(ord("a") + int(number)) for number in self.rng.integers(26, size=4))
+        return self.words.setdefault(thing, word)
+
+    def choose(self, game: PairGame, step: int, message: str) -> str:
+        """The number of the object that it takes a message for; then it is told which one was meant."""
+        candidates = game.candidates(step)
+        same = [thing for thing in candidates if self.words.get(thing) == message]
+        unnamed = [thing for thing in candidates if thing not in self.words]
+        chosen = self.rng.choice(same or unnamed or candidates)
+        self.words[game.target(step)] = message
+        return str(candidates.index(chosen) + 1)
+
+
 def simulate(sessions: Sessions) -> int:
-    """Let programs that compose codes take part, one after the other, until nobody more is wanted.
+    """Let programs take part until nobody more is wanted: such as compose codes, or name objects in pairs.
 
     Args:
-        sessions: Of a study of codes, or with chains.
+        sessions: Of a study of codes, with chains or with pairs.
 
     Returns:
         How many took part.
     """
+    pairs: dict[str, Namer] = {}
     for number in count():
+        token, worker = secrets.token_urlsafe(24), f"simulated{number}"
         try:
-            play(sessions, secrets.token_urlsafe(24), Composer(number), worker=f"simulated{number}")
+            if sessions.pairs is None:
+                play(sessions, token, Composer(number), worker)
+            else:
+                arrive(sessions, token, worker)
+                sessions.wait(token)
+                pairs[token] = Namer(number)
         except RefusedError:
-            return number
-    raise AssertionError
+            break
+    play_together(sessions, pairs)
+    return number
+
+
+def play_together(sessions: Sessions, players: Mapping[str, Namer]) -> None:
+    """Play the games of pairs to the end, by token of each participant, whose games have begun."""
+    assert sessions.pairs is not None or not players
+    at_work = dict(players)
+    while at_work:
+        for token, player in list(at_work.items()):
+            if not take_turn(sessions, token, player):
+                sessions.reply(token, REPLIES)
+                del at_work[token]
+
+
+def take_turn(sessions: Sessions, token: str, player: Namer) -> bool:
+    """Answer, if it is the participant's turn in a game with a partner; returns whether the game goes on."""
+    row = sessions.required(token)
+    if row["stage"] != GAME:
+        return False
+    assert sessions.pairs is not None
+    game, view = pair_game(sessions.study, row), sessions.pairs.view(row, False)
+    if view["kind"] == "speak":
+        sessions.answer(token, row["step"], player.say(row["thing"]), 1000.0)
+    elif view["kind"] == "choice":
+        sessions.answer(token, row["step"], player.choose(game, row["step"], view["message"]), 1000.0)
+    return True
+
+
+def arrive(sessions: Sessions, token: str, worker: str = "") -> Row:
+    """Agree, read the instructions and pass the quiz, as far as that is not done; there must be a place."""
+    begun = sessions.begin(token, worker)
+    assert begun is not None
+    if begun["stage"] == INSTRUCTIONS:
+        sessions.go_on(token, INSTRUCTIONS, {"has_sound": False, "names_objects": False})
+    row = sessions.required(token)
+    if row["stage"] == QUIZ_STAGE:
+        quiz = PROTOCOLS[row["protocol"]].quiz
+        sessions.take_quiz(token, 0, {name: question.right for name, question in quiz.items()})
+    return sessions.required(token)
 
 
 def play(
@@ -95,15 +157,7 @@ def play(
         worker: ID of the platform.
         steps: None: to the end.
     """
-    begun = sessions.begin(token, worker)
-    assert begun is not None
-    if begun["stage"] == INSTRUCTIONS:
-        sessions.go_on(token, INSTRUCTIONS, {"has_sound": False, "names_objects": False})
-    row = sessions.required(token)
-    if row["stage"] == QUIZ_STAGE:
-        quiz = PROTOCOLS[row["protocol"]].quiz
-        sessions.take_quiz(token, 0, {name: question.right for name, question in quiz.items()})
-        row = sessions.required(token)
+    row = arrive(sessions, token, worker)
     game: Any = sessions.game_of(row)
     seen: dict[int, str] = {}
     done = 0

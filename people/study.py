@@ -20,7 +20,7 @@ from ecsuite.parts.config import (
     unread,
 )
 from ecsuite.people.objects import DATASETS, make_codes
-from ecsuite.people.protocols import AGENTS, CHAIN
+from ecsuite.people.protocols import AGENTS, CHAIN, PAIR
 from ecsuite.people.texts import TEXTS, shipped_texts
 from ecsuite.runtime.errors import ConfigError
 
@@ -40,14 +40,25 @@ CAN_CHANGE = (
     "generations",
     "wait_minutes",
     "waited_code",
+    "pairs",
+    "turn_seconds",
+    "partner_seconds",
+    "left_code",
 )
 """Settings that may change while a study runs: no answer depends on them."""
-CODES, WITH_RUN, WITH_CHAINS = "a study of codes", "a study with run", "a study with chains"
+CODES, WITH_RUN, WITH_CHAINS, WITH_PAIRS = (
+    "a study of codes",
+    "a study with run",
+    "a study with chains",
+    "a study with pairs",
+)
 READS = {
     CODES: ("grammars", "datasets", "participants", "protocol", "min_score", "min_accuracy"),
     WITH_RUN: ("roles", "participants"),
     WITH_CHAINS: ("grammars", "datasets", "generations", "seen", "passes", "drops_homonyms", "wait_minutes", "waited",
                   "waited_code"),
+    WITH_PAIRS: ("datasets", "rounds", "choices", "turn_seconds", "partner_seconds", "wait_minutes", "waited",
+                 "waited_code", "left", "left_code"),
 }  # fmt: skip
 """By kind of study, the settings that it reads beside those of all."""
 
@@ -80,8 +91,18 @@ class Study:
     """How often each of these is asked before the test; the codes can be looked up in the first pass."""
     drops_homonyms: bool = False
     """Whether of objects with the same code one alone is taught."""
+    pairs: Natural = 0
+    """Pairs of people in each dataset who play a signalling game with each other; 0: there are none."""
+    rounds: Count = 40
+    """Rounds of a pair; in turns, one of the two speaks."""
+    choices: Annotated[int, Meta(ge=2, le=9)] = 4
+    """Objects among which the listener chooses."""
+    turn_seconds: Count = 120
+    """How long a turn of a pair takes at most; then the other one is told that the partner has left."""
+    partner_seconds: Count = 60
+    """How long the page of a partner may be closed, or without a connection; then the partner has left."""
     wait_minutes: Count = 10
-    """How long a visitor waits for a place of a chain that becomes free."""
+    """How long a visitor waits for a place of a chain that becomes free, or for a partner."""
     seed: Seed = 0
     """Seed of the assignment and of every participant's game."""
     consent: str = ""
@@ -92,6 +113,8 @@ class Study:
     """Markdown file of the last page; empty: the shipped text."""
     waited: str = ""
     """Markdown file of the page of those who waited too long; empty: the shipped text."""
+    left: str = ""
+    """Markdown file of the page of those whose partner has left; empty: the shipped text."""
     platform: Literal["none", "prolific", "mturk"] = "none"
     """Where participants come from: it decides under which name links carry their ID."""
     worker_ids: Literal["hashed", "plain", "none"] = "hashed"
@@ -100,6 +123,8 @@ class Study:
     """Code that participants enter at the platform."""
     waited_code: str = ""
     """Code of those who waited too long."""
+    left_code: str = ""
+    """Code of those whose partner has left."""
     return_url: str = ""
     """Where the last page leads, such as Prolific's address; in it, `{code}` is the code of that page."""
     min_score: float = 50.0
@@ -131,8 +156,8 @@ class Study:
         for kind, names in listed.items():
             if len(set(names)) < len(names):
                 raise ConfigError(f"{kind}: expected each once, got {', '.join(names)}")
-        if self.run and self.chains:
-            raise ConfigError("expected at most one of run and chains")
+        if sum(map(bool, (self.run, self.chains, self.pairs))) > 1:
+            raise ConfigError("expected at most one of run, chains and pairs")
         changed = {each.name: each.name for each in fields(self) if getattr(self, each.name) != each.default}
         refuse_unread(self.kind, [self.kind], changed, READS)
         for dataset in self.datasets:
@@ -156,19 +181,29 @@ class Study:
     @property
     def kind(self) -> str:
         """One of `READS`."""
-        return WITH_RUN if self.run else WITH_CHAINS if self.chains else CODES
+        if self.run:
+            return WITH_RUN
+        return WITH_CHAINS if self.chains else WITH_PAIRS if self.pairs else CODES
+
+    @property
+    def wanted(self) -> int:
+        """Participants of each condition, of a study without chains."""
+        return 2 * self.pairs if self.pairs else self.participants
 
     @property
     def conditions(self) -> list[tuple[str, str]]:
-        """All pairs of a dataset and a grammar; of a game with agents, `agents` and the roles."""
+        """All pairs of a dataset and a grammar (of pairs, `pair`); of a game with agents, `agents` and the roles."""
         if self.run:
             return [(AGENTS, role) for role in self.roles]
+        if self.pairs:
+            return [(dataset, PAIR) for dataset in self.datasets]
         return [(dataset, grammar) for dataset in self.datasets for grammar in self.grammars]
 
     @property
     def played_protocol(self) -> str:
         """The protocol of the game: one of `PROTOCOLS`."""
-        return AGENTS if self.run else CHAIN if self.chains else self.protocol
+        protocols = {WITH_RUN: AGENTS, WITH_CHAINS: CHAIN, WITH_PAIRS: PAIR}
+        return protocols.get(self.kind, self.protocol)
 
     def place_seconds(self, has_begun: bool) -> float:
         """How long without an action a participant keeps the place.

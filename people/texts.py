@@ -4,7 +4,7 @@ from importlib import resources
 
 from ecsuite.runtime.errors import missing_extra
 
-TEXTS = ("consent", "instructions", "debriefing", "waited")
+TEXTS = ("consent", "instructions", "debriefing", "waited", "left")
 """Settings that name Markdown files."""
 
 

@@ -121,6 +121,11 @@ function wayBack(state) {
   return element("div", {}, state.completion_code ? code : null, state.return_url ? link : null);
 }
 
+function tokenLine(state) {
+  return element("p", {}, "Keep this token if you may want your data deleted later: ",
+    element("code", { id: "token" }, state.token));
+}
+
 const SCREENS = {
   error(display, state) {
     display.append(heading("This page can't go on"), element("p", {}, state.error),
@@ -158,6 +163,12 @@ const SCREENS = {
     display.append(markdown(state.html), wayBack(state), element("p", { class: "buttons" }, beginButton("Wait again", state, next)));
   },
 
+  left(display, state, next) {
+    display.append(markdown(state.html), wayBack(state), tokenLine(state), element("p", { class: "buttons" }, withdrawButton(next)));
+  },
+
+  away(display, state, next) { SCREENS.left(display, state, next); },
+
   instructions(display, state, next) {
     let settings = state.settings;
     display.append(markdown(state.html), settingsBox(settings, (changed) => { settings = changed; }),
@@ -185,8 +196,7 @@ const SCREENS = {
 
   finished(display, state, next) {
     display.append(markdown(state.html), element("p", { class: "big" }, `Your score: ${state.score} points`), resultTable(state.table));
-    display.append(wayBack(state), element("p", {}, "Keep this token if you may want your data deleted later: ",
-      element("code", { id: "token" }, state.token)));
+    display.append(wayBack(state), tokenLine(state));
     const again = state.is_trial ? button("Play again", () => { window.location.assign("?again"); }) : null;
     display.append(element("p", { class: "buttons" }, again, withdrawButton(next)));
   },
@@ -266,7 +276,13 @@ function drawGame(display, state, next) {
 
   const cards = game.panel.map(({ code, name }, place) =>
     element("li", {}, shownObject(game, "panel", place, name), element("span", { class: "code" }, code)));
-  const test = element("section", {}, ...(game.view.kind === "choice" ? choices(game, send) : typing(game, send)));
+  const views = { choice: choices, partner: partnerTypes };
+  const test = element("section", {}, ...(views[game.view.kind] || typing)(game, send));
+  if (game.told !== undefined) {  // a game for two, in which the server says what came of the round before
+    lastResult = { text: game.told, kind: game.told_kind };
+    const shape = (of) => of.game && JSON.stringify([of.game.step, of.game.view.kind, of.game.told]);
+    poll(display, 1000, state, next, (found) => shape(found) === shape(state));
+  }
   const change = (difference) => again("panel", { before: game.num_available, after: game.num_available + difference });
   const canChange = game.max_available > game.min_available;
   const training = element("section", {}, element("ul", { class: "cards", "aria-label": "Unlocked objects and their codes" }, ...cards),
@@ -300,12 +316,13 @@ function typing(game, send) {
   const labels = {
     attention: `To show that you are reading, type the word “${word}”`,
     code: "Secret code of this object",
+    speak: "Say which object this is: type a word. Your partner sees it, and chooses among several objects.",
     test: "Test: which code do you give this object? You are not told whether it is right.",
     message: `What would the agents say of this object? (${rule})`,
   };
   const input = element("input", { id: "typed", type: "text", name: "typed", autocomplete: "off", autocapitalize: "none",
     autocorrect: "off", spellcheck: "false",
-    pattern: kind === "test" ? ".*[A-Za-z].*" : null, title: kind === "test" ? "letters from a to z" : null, maxlength: Math.min(max_length || 64, 64), required: true, "data-focus": true });
+    ...(["test", "speak"].includes(kind) ? { pattern: ".*[A-Za-z].*", title: "letters from a to z" } : {}), maxlength: Math.min(max_length || 64, 64), required: true, "data-focus": true });
   return [kind === "attention" ? null : shownObject(game, "step", game.step, name),
     form([element("p", {}, element("label", { for: "typed" }, labels[kind]), input)], "Answer", ({ typed }) => {
       if (typed.trim()) return send(typed.trim());
@@ -314,11 +331,15 @@ function typing(game, send) {
     })];
 }
 
+function partnerTypes() {
+  return [element("p", { class: "said", tabindex: -1, "data-focus": true }, "Your partner is at work. Please wait: this page goes on by itself.")];
+}
+
 function choices(game, send) {
   const { message, choices: names } = game.view;
   const items = names.map((_, place) => element("li", {}, button(
     element("span", {}, `${place + 1}`), () => send(String(place + 1)))));
   items.forEach((item, place) => item.firstChild.append(shownObject(game, "choice", 10 * game.step + place, names[place])));
-  return [element("p", { class: "said", tabindex: -1, "data-focus": true }, "The agents say ", element("strong", { class: "code" }, message), " Which object do they mean?"),
+  return [element("p", { class: "said", tabindex: -1, "data-focus": true }, game.told === undefined ? "The agents say " : "Your partner says ", element("strong", { class: "code" }, message), " Which object is it?"),
     element("ol", { class: game.has_pictures ? "choices pictured" : "choices" }, ...items)];
 }

@@ -1,0 +1,229 @@
+"""Live pairs: who meets whom, that nothing is lost or counted twice, and what happens when one leaves."""
+
+import csv
+import json
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra `people` is not installed")
+from starlette.testclient import TestClient
+
+from ecsuite.people.export import export
+from ecsuite.people.games import game_to_play
+from ecsuite.people.opening import make_database
+from ecsuite.people.records import read_records
+from ecsuite.people.reports import make_report, make_status
+from ecsuite.people.server import People
+from ecsuite.people.session import RefusedError, Sessions
+from ecsuite.people.simulated import Namer, arrive, play_together, simulate, take_turn
+from ecsuite.people.study import Study, with_texts
+from ecsuite.runtime.errors import ConfigError
+
+PAIRS = {"datasets": ("synth",), "pairs": 1, "rounds": 6, "simulated": True}
+
+
+class Clock:
+    now = 1e9
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """Makes the sessions of a study with one pair of six rounds, and its clock."""
+    made = []
+
+    def make(clock=None, **settings):
+        study = with_texts(Study(name="study", **{**PAIRS, **settings}))
+        database = make_database(study, tmp_path / "study")
+        database._connection.execute("PRAGMA synchronous = OFF")  # a test needs no waiting for the disk
+        made.append(Sessions(study, database, game_to_play(study, database, None), clock=clock or Clock()))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.database.close()
+
+
+def meet(study, *tokens):
+    """Begin the game of two participants; returns their tokens, who speaks first first."""
+    for token in tokens:
+        arrive(study, token)
+        study.wait(token)
+    return sorted(tokens, key=lambda token: study.required(token)["seat"])
+
+
+def stages(study, *tokens):
+    return [study.required(token)["stage"] for token in tokens]
+
+
+def test_two_who_wait_play_and_take_turns(pairs):
+    study = pairs()
+    arrive(study, "one")
+    study.wait("one")
+    assert stages(study, "one") == ["waiting"]
+    first, second = meet(study, "one", "two")
+    kinds = []
+    for step in range(6):
+        rows = [study.required(token) for token in (first, second)]
+        assert {row["thing"] for row in rows} == {rows[0]["thing"]}
+        kinds.append(rows[0]["kind"])
+        speaker, listener = (first, second) if rows[0]["kind"] == "speaking" else (second, first)
+        with pytest.raises(RefusedError, match="said nothing"):
+            study.answer(listener, step, "1")
+        study.answer(speaker, step, "abc")
+        game = study.game_of(study.required(listener))
+        study.answer(listener, step, game.right_answer(step, game.shown(step, 0)))
+    assert kinds == ["speaking", "listening"] * 3
+    assert stages(study, "one", "two") == ["questions"] * 2
+    assert [study.required(token)["score"] for token in ("one", "two")] == [6, 6]
+    rows = study.database.answers()
+    assert len(rows) == 12 and all(row["is_right"] and row["points"] == 1 for row in rows)
+
+
+def test_an_answer_that_is_sent_again_counts_once(pairs):
+    study = pairs()
+    first, second = meet(study, "one", "two")
+    study.answer(first, 0, "abc")
+    assert study.answer(first, 0, "other")["typed"] == "abc"
+    game = study.game_of(study.required(second))
+    right = game.right_answer(0, game.shown(0, 0))
+    for typed in (right, right, "9"):
+        study.answer(second, 0, typed)
+    assert [study.required(token)["score"] for token in (first, second)] == [1, 1]
+    assert len(study.database.answers()) == 2
+
+
+def test_nothing_that_a_listener_gets_tells_the_object(pairs):
+    study = pairs()
+    apps = People(study).app()
+    clients = [TestClient(apps) for _ in range(2)]
+    tokens = []
+    for client in clients:
+        client.get("/")
+        tokens.append(client.cookies.get(People(study).cookie))
+    first, second = meet(study, *tokens)
+    listener = clients[tokens.index(second)]
+    assert listener.get("/api/state").json()["game"]["view"] == {"kind": "partner"}
+    assert listener.get("/picture/step/0").status_code == 404
+    study.answer(first, 0, "abc")
+    game = listener.get("/api/state").json()["game"]
+    assert game["view"] == {"kind": "choice", "choices": [None] * 4, "message": "abc"}
+    assert listener.get("/picture/step/0").status_code == 404
+    assert [listener.get(f"/picture/choice/{place}").status_code for place in range(5)] == [200] * 4 + [404]
+    assert clients[tokens.index(first)].get("/api/state").json()["game"]["told"] == "Sent."
+
+
+def test_after_a_restart_both_go_on_and_nobody_has_gone(pairs):
+    study = pairs()
+    first, second = meet(study, "one", "two")
+    study.answer(first, 0, "abc")
+    clock = Clock()
+    clock.now = study.clock.now + 3600
+    again = pairs(clock)
+    again.wait(second), again.wait(first)
+    assert again.pairs.view(again.required(second), False)["message"] == "abc"
+    players = {"one": Namer(1), "two": Namer(2)}
+    play_together(again, players)
+    assert stages(again, "one", "two") == ["finished"] * 2
+    assert len(again.database.answers()) == 12
+
+
+@pytest.mark.parametrize("is_idle", [False, True], ids=["connection lost", "page open"])
+def test_who_is_left_behind_is_told_and_who_was_away_too(pairs, is_idle):
+    study = pairs(
+        partner_seconds=60, turn_seconds=120, left_code="HALF", return_url="https://x.example/?cc={code}"
+    )
+    first, second = meet(study, "one", "two")
+    study.answer(first, 0, "abc")  # now it is the turn of the second, who does nothing
+    for _ in range(7 if is_idle else 3):
+        study.clock.now += 19
+        study.wait(first)
+        if is_idle:
+            study.wait(second)
+    assert stages(study, first, second) == ["game", "game"] if not is_idle else ["left", "away"]
+    study.clock.now += 19
+    study.wait(first)
+    study.wait(second)
+    assert stages(study, first, second) == ["left", "away"]
+    with pytest.raises(RefusedError):
+        study.answer(second, 0, "1")
+    assert len(study.database.answers()) == 1
+    arrive(study, "new"), arrive(study, "newer")  # the places are given again
+
+
+def test_a_partner_who_withdraws_ends_the_game(pairs):
+    study = pairs()
+    first, second = meet(study, "one", "two")
+    study.answer(first, 0, "abc")
+    study.withdraw(first)
+    study.wait(second)
+    assert stages(study, second) == ["left"] and study.database.answers() == []
+
+
+def test_who_has_done_all_rounds_may_go(pairs):
+    study = pairs()
+    first, second = meet(study, "one", "two")
+    players = {"one": Namer(1), "two": Namer(2)}
+    while stages(study, second) == ["game"]:  # the second speaks last, and then goes
+        take_turn(study, first, players[first])
+        take_turn(study, second, players[second])
+    study.clock.now += 300
+    study.wait(first)
+    assert take_turn(study, first, players[first])
+    assert stages(study, first, second) == ["questions", "questions"]
+
+
+def test_nobody_meets_who_has_gone_and_waiting_ends(pairs):
+    study = pairs(pairs=5, wait_minutes=2)
+    for token in ("gone", "waits"):
+        arrive(study, token)
+    study.wait("gone")
+    study.clock.now += 20
+    study.wait("waits")
+    assert stages(study, "gone", "waits") == ["waiting"] * 2
+    client = TestClient(People(study).app())
+    client.get("/")
+    token = client.cookies.get(People(study).cookie)
+    headers = {"X-CSRF-Token": client.get("/api/state").json()["csrf"]}
+    study.clock.now += 20
+    arrive(study, token)
+    found = []
+    for action, seconds in (("wait", 0), ("wait", 130), ("begin", 0)):
+        study.clock.now += seconds
+        found.append(client.post(f"/api/{action}", json={}, headers=headers).json()["state"]["stage"])
+    assert found == ["waiting", "waited", "waiting"]
+
+
+def test_simulated_pairs_come_to_agree(pairs, tmp_path, ecsuite):
+    """Known answer: two who remember what was meant understand each other once each object was named."""
+    study = pairs(pairs=3, rounds=30)
+    assert simulate(study) == 6
+    data = make_report(study.study, study.database, read_records(study.database)).data
+    assert [pair["num_rounds"] for pair in data["pairs"]] == [30] * 3
+    assert all(pair["curve"][0] < 1 and pair["curve"][-1] == 1 for pair in data["pairs"])
+    _, (status,) = make_status(study.study, study.database, read_records(study.database), study.clock())
+    assert (status["finished"], status["missing"]) == (6, 0)
+    export(study.study, study.database, tmp_path / "data", has_workers=False)
+    with open(tmp_path / "data" / "responses.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6 * 30 and {row["pair"] for row in rows} == {"pair_001", "pair_002", "pair_003"}
+    listened = [row for row in rows if row["phase"] == "listening"]
+    assert len(listened) == 90 and all(row["message"] for row in rows)
+    assert all((row["response"] == row["target"]) == (row["correct"] == "1") for row in listened)
+    code, printed, err = ecsuite("score", tmp_path / "data/corpora/pair_001", "--metrics", "topsim", "--json")
+    assert code == 0 and len(json.loads(printed)["scores"][0]["details"]["by_speaker"]) == 2, err
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"grammars": ("hol",)}, "grammars: not read by a study with pairs"),
+        ({"chains": 2}, "at most one of run, chains and pairs"),
+        ({"pairs": 0}, "rounds: not read by a study of codes; read by a study with pairs"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        Study(name="x", **{**PAIRS, **settings})
