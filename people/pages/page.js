@@ -9,7 +9,10 @@ let ready = null;  // the next screen
 async function prepared(state) {
   const screen = document.createElement("div");
   const display = document.getElementById("screen");
+  let isOver = false;
   SCREENS[state.error ? "error" : state.stage](screen, state, async (next) => {
+    if (isOver) return;
+    isOver = true;
     display.inert = true;
     ready = await prepared(next);
     display.inert = false;

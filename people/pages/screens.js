@@ -106,9 +106,11 @@ function beginButton(label, state, next) {
 function poll(display, wait, state, next, isSame) {
   const ask = async () => {
     if (!display.isConnected) return;
+    const before = Server.sent;
     const found = await Server.act("wait", { worker: worker(state.platform) });
     if (!display.isConnected) return;
-    if (found.error) next(found.status === 409 ? { error: found.error } : found.state);
+    if (Server.sent !== before) setTimeout(ask, wait);  // what was asked may be out of date
+    else if (found.error) next(found.status === 409 ? { error: found.error } : found.state);
     else if (isSame(found.state)) setTimeout(ask, wait);
     else next(found.state);
   };

@@ -3,6 +3,7 @@
 
 const Server = {
   csrf: "",
+  sent: 0,  // actions that were begun, but for signs that somebody is still there
   WAITS: [500, 1000, 2000, 4000],
 
   say(text) { document.getElementById("said").textContent = text; },
@@ -36,6 +37,7 @@ const Server = {
   },
 
   async act(action, sent) {
+    if (action !== "wait") this.sent += 1;
     const found = await this.request(`api/${action}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-CSRF-Token": this.csrf },
