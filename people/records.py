@@ -31,7 +31,7 @@ class Record:
     def grammar(self) -> str:
         """The canonical name of the language; of a game with agents, the role; of pairs, `pair`."""
         name = str(self.row["grammar"])
-        return name if self.row["protocol"] in (AGENTS, PAIR) else canonical(name)
+        return name if self.row["dataset"] == AGENTS or name == PAIR else canonical(name)
 
     @property
     def chain(self) -> str | None:
