@@ -16,6 +16,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.runtime.errors import ConfigError, look_up, shown
 
 if TYPE_CHECKING:
+    from ecsuite.eval.methods.methods import Methods
     from ecsuite.eval.records.source import Source
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
@@ -445,6 +446,33 @@ def verify(
             note=note or reporter.note,
         )
         return verify_all([source.folder if isinstance(source, Run) else Path(source)], asked)
+
+
+def methods(
+    *sources: "Run | str | Path", metrics: str | Iterable[str] | None = None, hardware: bool = False
+) -> "Methods":
+    r"""The methods section of a paper, as `ecsuite methods` writes it, from what the files say and nothing else.
+
+    Args:
+        *sources: Runs, or paths of run folders, sweeps, corpora and files of scores, all of one study.
+        metrics: The scores that are told; None: all that they have.
+        hardware: Whether the machine is told.
+
+    Returns:
+        The section, which prints as Markdown: `text("latex")` has `\cite`, and `bibtex()` the works.
+
+    Raises:
+        ConfigError: If there is nothing at a path, or they have no such score.
+    """
+    from ecsuite.eval.methods.methods import methods as methods_of
+    from ecsuite.games.runs import Run
+
+    for source in sources:
+        _require("sources", source, (Run, str, Path), "runs or paths")
+    paths = [source.folder if isinstance(source, Run) else Path(source) for source in sources]
+    return methods_of(
+        paths, metrics=None if metrics is None else _names("metrics", metrics), hardware=hardware
+    )
 
 
 def list_parts(kind: str) -> dict[str, str]:

@@ -189,6 +189,11 @@ COMMANDS = {
         "BibTeX of what a run, a game, a study or a metric rests on.",
         ("runs/disc_small", "disc_small topsim posdis > references.bib"),
     ),
+    "methods": Entry(
+        COMPARE,
+        "The methods section of a paper: game, agents, training, seeds, metrics.",
+        ("runs/disc_small", "runs/study --as latex --bib references.bib"),
+    ),
     "verify": Entry(
         COMPARE,
         "Compute again what a run, a corpus or a sweep claims.",

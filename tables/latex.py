@@ -74,7 +74,7 @@ def latex(table: Grid) -> str:
     """The table in LaTeX; title and notes are comments before and after it."""
     columns, grid = table.shown()
     is_long = len(table.rows) > LONG
-    headings = _line([_escaped(each.heading_text) for each in columns])
+    headings = _line([escaped(each.heading_text) for each in columns])
     top = [r"\toprule", headings, r"\midrule"] if table.has_headings else [r"\toprule"]
     body: list[str] = []
     for place, (row, cells) in enumerate(zip(table.rows, grid, strict=True)):
@@ -88,16 +88,23 @@ def latex(table: Grid) -> str:
     content = "\n".join(lines)
     title = [f"% {printable(table.title)}"] if table.title else []
     notes = [f"% {printable(note)}" for note in table.notes]
-    return "\n".join([*title, _preamble(content, is_long=is_long), content, *notes, ""])
-
-
-def _preamble(content: str, *, is_long: bool) -> str:
-    """A comment on what the document needs."""
     packages = [r"\usepackage{booktabs}", *([r"\usepackage{longtable}"] if is_long else [])]
     packages += [r"\usepackage{array}"] if "arraybackslash" in content else []
+    return "\n".join([*title, preamble(content, packages), content, *notes, ""])
+
+
+def preamble(content: str, packages: Sequence[str] = ()) -> str:
+    """A comment on what the document needs; empty where it needs nothing.
+
+    Args:
+        content: What is to be set.
+        packages: Packages that it needs anyway.
+    """
+    packages = [*packages]
     packages += [r"\usepackage[T1]{fontenc}"] if LATIN.search(content) else []
     engine = "; compile it with LuaLaTeX or XeLaTeX" if OTHER.search(content) else ""
-    return f"% needs {' '.join(packages)}{engine}"
+    needs = " ".join(packages) + engine
+    return f"% needs {needs.removeprefix('; ')}" if needs else ""
 
 
 def _sides(columns: Sequence[Column], grid: Sequence[Sequence[Cell]]) -> list[str]:
@@ -118,11 +125,11 @@ def _line(texts: Sequence[str]) -> str:
 
 def _cell(cell: Cell, role: Role) -> str:
     is_number = isinstance(cell.value, int | float)
-    shown = _escaped(cell.text.strip(), is_number=is_number)
+    shown = escaped(cell.text.strip(), is_number=is_number)
     return rf"\{MACROS[role]}{{{shown}}}" if role in MACROS and shown and shown != UNDEFINED else shown
 
 
-def _escaped(text: str, *, is_number: bool = False) -> str:
+def escaped(text: str, *, is_number: bool = False) -> str:
     """A text that LaTeX sets as it is."""
     text = LIGATURES.sub("\0", printable(text))
     if is_number:

@@ -32,28 +32,28 @@ def markdown(table: Grid) -> str:
     columns, grid = table.shown()
     # Markdown has no table without headings: they are empty then.
     headings = [each.heading_text if table.has_headings else "" for each in columns]
-    lines = [[_escaped(heading) for heading in headings]]
+    lines = [[escaped(heading) for heading in headings]]
     lines.append(["---:" if each.align == "right" else "---" for each in columns])
     for row, cells in zip(table.rows, grid, strict=True):
         lines.append([_starred(cell, STARS.get(row.role_of(cell), "")) for cell in cells])
-    title = [f"**{_escaped(table.title)}**", ""] if table.title else []
-    notes = [part for note in table.notes for part in ("", _paragraph(note))]
+    title = [f"**{escaped(table.title)}**", ""] if table.title else []
+    notes = [part for note in table.notes for part in ("", paragraph(note))]
     return "\n".join([*title, *("| " + " | ".join(line) + " |" for line in lines), *notes, ""])
 
 
 def _starred(cell: Cell, stars: str) -> str:
-    shown = _escaped(cell.text.strip())
+    shown = escaped(cell.text.strip())
     return f"{stars}{shown}{stars}" if shown and shown != UNDEFINED else shown
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """A text that Markdown shows as it is, within a line."""
     return SPECIAL.sub(lambda match: "\\" + match[0], printable(text))
 
 
-def _paragraph(text: str) -> str:
+def paragraph(text: str) -> str:
     """A text that Markdown shows as it is, as a paragraph: no heading, list or block of code."""
-    return BEGINNING.sub(r"\1\\\2", _escaped(printable(text).strip()))
+    return BEGINNING.sub(r"\1\\\2", escaped(printable(text).strip()))
 
 
 def html(table: Grid) -> str:

@@ -100,7 +100,7 @@ FLOORS = [
     "eval.run_metrics",
     "downloads",
     "eval.sweeps eval.collections eval.html_report eval.icy.fast eval.icy eval.xferbench.comparison eval.xferbench "
-    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification people",
+    "eval.concept_games eval.translation eval.xtreme.scoring eval.xtreme eval.verification eval.methods people",
     "hub testing",
     "commands",
     "api cli",

@@ -33,30 +33,68 @@ def sources() -> dict[str, list[str]]:
     return {score: found[metric] for score, metric in METRIC_OF.items() if metric in found} | found
 
 
+OWN = "ecsuite"
+"""The key of this package."""
+
+
 def bibliography(names: Iterable[str]) -> list[str]:
     """BibTeX of this package, and of each work behind these names, which a comment above it lists."""
-    known, works = sources(), _table()["works"]
+    known = sources()
     keys: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         for key in known.get(name, ()):
             keys.setdefault(key, []).append(name)
-    return [
-        entry("ecsuite", ECSUITE),
-        *(f"% {', '.join(keys[key])}\n{entry(key, works[key])}" for key in sorted(keys)),
-    ]
+    return [bibtex(OWN), *(f"% {', '.join(keys[key])}\n{bibtex(key)}" for key in sorted(keys))]
+
+
+def keys_of(names: Iterable[str]) -> list[str]:
+    """The keys of the works that names rest on, each once; of `ecsuite` the package itself."""
+    known = {**sources(), OWN: [OWN]}
+    return list(dict.fromkeys(key for name in names for key in known.get(name, ())))
+
+
+def work(key: str) -> Mapping[str, Any]:
+    """A work by its key."""
+    found: Mapping[str, Any] = ECSUITE if key == OWN else _table()["works"][key]
+    return found
+
+
+def bibtex(key: str) -> str:
+    """A work as BibTeX."""
+    return entry(key, work(key))
+
+
+def author_year_of(key: str) -> str:
+    """A work by its authors and year, such as `Lazaridou et al. 2017`."""
+    return _author_year(work(key))
+
+
+def reference(key: str) -> str:
+    """A work as a line of a list of references."""
+    found = work(key)
+    authors = _plain(str(found["author"])).replace(" and ", ", ")
+    place = next((str(found[name]) for name in ("journal", "booktitle", "publisher") if name in found), None)
+    place = f"arXiv {found['eprint']}" if place is None and "eprint" in found else place
+    place = f"version {found['version']}" if place is None and "version" in found else place
+    more = f". {_plain(place)}" if place else ""
+    return f"{authors} ({found['year']}). {_plain(str(found['title']))}{more}."
 
 
 def author_years(name: str) -> list[str]:
     """The works that a name rests on, such as `Lazaridou et al. 2017`."""
-    works = _table()["works"]
-    return [_author_year(works[key]) for key in sources().get(name, ())]
+    return [author_year_of(key) for key in sources().get(name, ())]
 
 
 def _author_year(work: Mapping[str, Any]) -> str:
     """A work by its authors and year: `Boldt & Mortensen 2024`, `Dessì et al. 2019`."""
-    authors = [_plain(author).split()[-1] for author in str(work["author"]).split(" and ")]
+    authors = [_last_name(author) for author in str(work["author"]).split(" and ")]
     said = f"{authors[0]} et al." if len(authors) > 2 else " & ".join(authors)
     return f"{said} {work['year']}"
+
+
+def _last_name(author: str) -> str:
+    """The last name of an author; what stands in braces is one name."""
+    return _plain(author) if author[0] + author[-1] == "{}" else _plain(author).split()[-1]
 
 
 def _plain(text: str) -> str:

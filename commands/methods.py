@@ -1,0 +1,45 @@
+"""`ecsuite methods`: the methods section of a paper, from what runs say of themselves."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import Json, names_in
+from ecsuite.eval.reports.console import print_json
+from ecsuite.tables.forms import Form
+
+
+def methods(
+    sources: Annotated[
+        list[Path], typer.Argument(help="Run folders, sweeps, corpora, or files of scores: all of one study.")
+    ],
+    form: Annotated[
+        Form, typer.Option("--as", metavar="FORM", help="text, markdown, or latex with \\cite.")
+    ] = Form.MARKDOWN,
+    bib: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write BibTeX of the works that it cites.")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Scores that are told; default all that were kept.")
+    ] = None,
+    hardware: Annotated[bool, typer.Option("--hardware", help="Also say on which machine.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the text to this file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write how runs were made, from their files alone: game, agents, training, seeds, metrics, versions."""
+    from ecsuite.eval.methods.methods import methods as methods_of
+    from ecsuite.files.atomic_files import write_atomically
+
+    found = methods_of(sources, metrics=None if metrics is None else names_in(metrics), hardware=hardware)
+    text = found.text(form)  # before anything is written
+    if bib is not None:
+        write_atomically(bib, found.bibtex().encode())
+    if as_json:
+        print_json(found.to_json())
+        return
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        write_atomically(out, text.encode())

@@ -1,0 +1,135 @@
+"""The methods section says what the files of runs say, with the works that it cites, and nothing else."""
+
+import json
+import re
+
+import pytest
+
+import ecsuite as ec
+from ecsuite.files.checksums import sealed
+from ecsuite.runtime.errors import ConfigError
+
+GAME = (
+    "Agents were trained on the game game with ecsuite (The ecsuite authors 2026). The world is attributes (objects "
+    "with attribute values, drawn at random; one target per round): number of attributes 2, number of values 4. The "
+    "task is discrimination (identify the sender's object among candidates): number of distractors 3, sender input "
+    "targets. The channel is gumbel (Gumbel-softmax) (Jang et al. 2017; Maddison et al. 2017): vocab size 5, max len "
+    "3, length variable, temperature 1.0, temperature decay 1.0, temperature min 0.1."
+)
+TRAINING = (
+    r"Training minimises the loss of the task. The optimiser is adam (Kingma \& Ba 2015): lr 0.001. The schedule of "
+    "the learning rate is constant (the same learning rate at every step). Training lasts at most 2 epochs of 512 "
+    "rounds, in batches of 64, that is 16 steps, in fp32. Agents are evaluated every 8 steps, and nothing stops "
+    "training before its end."
+)
+RUNS = (
+    "It was trained once, with seed 1, which sets all that is drawn at random. Training ended after all epochs, at "
+    "step 16."
+)
+SCORES = (
+    r"Languages were scored by the following metrics. topsim (topographic similarity) (Brighton \& Kirby 2006; "
+    "Lazaridou et al. 2018): similar meanings have similar messages; 1 if both distances rank all pairs of messages "
+    "alike (dist lev/mean, mdist hamming, eos strip, pairs all, version 3)."
+)
+
+
+def test_the_known_text_of_a_known_run(ecsuite, small_files):
+    code, out, err = ecsuite("methods", "finished", "--metrics", "topsim")
+    assert (code, err) == (0, "")
+    paragraphs = out.split("\n\n")
+    assert [paragraphs[place] for place in (0, 2, 3, 5)] == [GAME, TRAINING, RUNS, SCORES]
+    assert (
+        "The chance level of accuracy, that of the best answer that reads no message, is 0.25."
+        in paragraphs[4]
+    )
+    assert paragraphs[6].startswith("It was computed with ecsuite ") and "EPYC" not in out
+    assert (
+        paragraphs[7] == "**References**" and "- Diederik P. Kingma, Jimmy Ba (2015). Adam: " in paragraphs[8]
+    )
+    assert "The machine: " in ecsuite("methods", "finished", "--hardware")[1]
+
+
+def test_the_keys_of_latex_are_those_of_its_bibtex(ecsuite, small_files, tmp_path):
+    code, out, err = ecsuite("methods", "finished", "--as", "latex", "--bib", "a.bib")
+    assert (code, err) == (0, "")
+    keys = {key for keys in re.findall(r"\\cite{([^}]*)}", out) for key in keys.split(",")}
+    assert keys == set(re.findall(r"@\w+{(\w+),", (tmp_path / "a.bib").read_text())) and "kingma2015" in keys
+    assert r"~\cite{jang2017,maddison2017}" in out and r"past end blank" in out
+
+
+def test_works_are_those_of_cite(ecsuite, small_files, tmp_path):
+    ecsuite("methods", "finished", "--bib", "a.bib")
+    cited = ecsuite("cite", "finished")[1]
+    of_run = set(re.findall(r"@\w+{(\w+),", cited)) - {"boldt2024xferbench"}
+    assert of_run <= set(re.findall(r"@\w+{(\w+),", (tmp_path / "a.bib").read_text()))
+
+
+def a_sweep(folder, runs):
+    """The file of a sweep of these runs, whose folders are not there."""
+    data = {"format": 1, "name": "study", "metrics": [], "runs": runs}
+    (folder / "sweep.json").write_text(json.dumps(sealed(data)))
+
+
+def a_run(seed, kind, failure=None, stopped="epochs"):
+    training = (
+        {}
+        if failure
+        else {"stopped": stopped, "step": 8, "measures": {"accuracy": 0.5}, "extra_evaluations": {}}
+    )
+    return {
+        "settings": {"channel.kind": kind}, "seed": seed, "folder": f"runs/{kind}-{seed}", "training": training,
+        "scores": [], "failure": failure,
+    }  # fmt: skip
+
+
+def test_failed_seeds_are_named(tmp_path):
+    kinds = [("gumbel", None), ("reinforce", "the loss is not finite at step 3")]
+    a_sweep(
+        tmp_path,
+        [
+            *(a_run(seed, kind, why) for kind, why in kinds for seed in (1, 2)),
+            a_run(3, "soft", None, "minutes"),
+        ],
+    )
+    text = str(ec.methods(tmp_path))
+    assert "What varies is channel.kind (gumbel, reinforce or soft): 3 combinations, 5 runs in all." in text
+    assert (
+        "Of 5 runs, 2 ended as set. The run with seed 1, channel.kind reinforce diverged: the loss is not finite"
+        in text
+    )
+    assert "The run with seed 3, channel.kind soft was stopped early: ended by the clock." in text
+
+
+def test_hostile_names_are_text(small_files, tmp_path):
+    file = tmp_path / "finished" / "config.yaml"
+    text = file.read_text().rpartition("# sha256")[0]
+    file.write_text(text.replace("name: game", r"name: '\input{/etc/passwd}$x_1$ <b>[a](b)</b> `c` 50%'"))
+    found = ec.methods(tmp_path / "finished")
+    assert r"\textbackslash{}input\{/etc/passwd\}\$x\_1\$ \textless{}b\textgreater{}" in found.text("latex")
+    assert r"\\input{/etc/passwd}\$x_1\$ \<b\>\[a\](b)\</b\> \`c\` 50%" in found.text()
+    file.write_text(text.replace("kind: gumbel", "kind: ./mine.py:Mine"))
+    assert "The channel is ./mine.py:Mine (a part of our own):" in str(ec.methods(tmp_path / "finished"))
+
+
+def test_a_grammar_says_how_it_was_made(small_files):
+    text = str(ec.methods("perm"))
+    assert text.startswith("The corpus perm has ") and "of the artificial language perm (perm: " in text
+    assert "number of attributes 2, number of values 3, word length 2" in text and "(Perkins 2021)" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (("nothing",), "nothing: no such file or folder of results\n"),
+        (("finished", "--metrics", "topsin"), "unknown score 'topsin'; did you mean 'topsim'?"),
+        (("finished", "--as", "csv"), "unknown form 'csv'; choices: text, markdown, latex\n"),
+    ],
+)
+def test_what_is_not_there_is_refused(ecsuite, small_files, line, message):
+    code, out, err = ecsuite("methods", *line)
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(message)
+
+
+def test_a_source_is_a_run_or_a_path():
+    with pytest.raises(ConfigError, match="sources: expected runs or paths"):
+        ec.methods(3)
