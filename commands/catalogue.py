@@ -191,7 +191,7 @@ COMMANDS = {
     ),
     "methods": Entry(
         COMPARE,
-        "The methods section of a paper: game, agents, training, seeds, metrics.",
+        "The methods section of a paper: game, agents, seeds, metrics.",
         ("runs/disc_small", "runs/study --as latex --bib references.bib"),
     ),
     "verify": Entry(
