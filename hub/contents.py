@@ -2,16 +2,14 @@
 
 import hashlib
 import io
-import json
 import os
+import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecsuite.files.checksums import changed
-from ecsuite.files.tensor_files import read_tensors
-from ecsuite.games.run_log import LOG, require_unchanged_log
+from ecsuite.eval.verification.files import file_rows
 from ecsuite.hub.machine import RECORDS, Machine
 from ecsuite.hub.names import require_safe_names
 from ecsuite.parts.own_code import CODE
@@ -19,7 +17,6 @@ from ecsuite.runtime.errors import ConfigError, DamagedError
 
 CARD, CROISSANT = "README.md", "croissant.json"
 """The files that are written for a repository, and that a pulled folder has."""
-METADATA = "metadata.json"
 ENDINGS = (
     ".json .jsonl .ndjson .yaml .yml .csv .tsv .txt .safetensors .npz .npy .parquet .arrow .feather .svg .png"
 ).split()
@@ -154,25 +151,15 @@ def _state(file: Path) -> tuple[int, int]:
 
 
 def _require_undamaged(contents: Contents) -> None:
-    """Refuse files that are not as their own folder's checksums say.
+    """Refuse what is not as the checksums in its own folder say.
 
     Raises:
-        DamagedError: For the first of them.
+        DamagedError: For the first file of it.
     """
-    by_name = {each.name: each for each in contents.files}
-    for each in contents.files:
-        folder, _, last = each.name.rpartition("/")
-        if last == METADATA:
-            metadata = json.loads(contents.read(each.name) or b"")
-            sums = metadata.get("sha256") if isinstance(metadata, dict) else None
-            for other, sha256 in (sums if isinstance(sums, dict) else {}).items():
-                content = by_name.get(f"{folder}/{other}".lstrip("/"))
-                if content is None or content.sha256 != sha256:
-                    raise changed(each.file.parent / other)
-        elif last == LOG:
-            require_unchanged_log(each.file.parent)
-        elif last.startswith(AGENTS) and last.endswith(".safetensors"):
-            try:
-                read_tensors(each.file)
-            except DamagedError as error:
-                raise DamagedError(f"{each.file}: {error}: restore it, or delete it") from None
+    for folder in sorted({each.file.parent for each in contents.files if each.file.name in RECORDS}):
+        for row in file_rows(folder):
+            if row.verdict == "damaged":
+                raise DamagedError(
+                    f"{folder / row.name}: {row.reason}: restore it, or take it as it is with ecsuite verify "
+                    f"{shlex.quote(str(folder))} --accept"
+                )
