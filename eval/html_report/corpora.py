@@ -22,7 +22,7 @@ from ecsuite.runtime.errors import ConfigError, CorpusError
 
 BUDGET = 3_000_000
 """Most characters of all messages of a page."""
-MAX_CORPORA = 60
+MAX_CORPORA = 100
 """Most corpora of a page."""
 MAX_ROWS = 20_000
 """Most different messages with their meanings of a corpus."""

@@ -11,6 +11,7 @@ from ecsuite.eval.figures.canvas import as_svg
 from ecsuite.eval.figures.curves import Curve
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.html_report.comparing import Differences, ScoreAbout
+from ecsuite.eval.html_report.systems import Systems
 from ecsuite.eval.records.logs import read_evaluations
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.correlation import spearman
@@ -25,6 +26,8 @@ MOST = 6
 """Most figures of a gallery."""
 MAX_CURVES = 400
 """Most combinations of settings with curves: of more, no figure can be read."""
+MAX_SYSTEMS = 100
+"""Most rows of a figure of systems."""
 MAX_SIDE = 16
 """Most values of a setting in a map of two settings."""
 FIRST_MEASURES = ("accuracy", "loss", "length")
@@ -98,6 +101,33 @@ def galleries(
         ),
     ]
     return [gallery for gallery in found if gallery.figures]
+
+
+def system_galleries(systems: Systems) -> list[Gallery]:
+    """Each score of all systems that have it, the highest first.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    figures = []
+    for place, score in enumerate(systems.about[:MOST]):
+        cells = [(row.name, row.cells[place]) for row in systems.rows]
+        points = [
+            Point(row=name, value=cell.value, low=cell.low, high=cell.high, is_faint=cell.is_faint)
+            for name, cell in sorted(cells, key=lambda pair: -(pair[1].value or 0))
+            if cell.value is not None
+        ]
+        if 3 <= len(points) <= MAX_SYSTEMS:
+            told = f"{len(points)} systems, the highest first. The table of systems has the values."
+            svg = as_svg(intervals(Panel(points=points, axis=score.name)), f"Systems: {score.name}", told)
+            figures.append(Shown(name=score.name, svg=svg))
+    caption = (
+        "The highest first, with 95 % intervals over messages; grey where a score is not told from chance."
+    )
+    gallery = Gallery(
+        id="of-systems", title="Systems", choice="Score", caption=caption, figures=tuple(figures)
+    )
+    return [gallery] if figures else []
 
 
 def _curves(table: Means, sources: Sequence[Source]) -> Iterator[Shown]:

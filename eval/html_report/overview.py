@@ -61,7 +61,9 @@ def overview(sources: Sequence[Source]) -> Overview:
     }
     return Overview(
         varied=tuple(_varied(key, [run.settings.get(key) for run in runs]) for key in keys),
-        facts=_facts([source for source in sources if source.metadata]) if sources else (),
+        facts=_facts([source for source in sources if "versions" in source.metadata] or sources[:1])
+        if sources
+        else (),
         fixed=tuple(Fact(name=key, value=shown(value)) for key, value in fixed.items()),
         num_runs=len(runs),
         num_failed=sum(run.failure is not None for run in runs),

@@ -11,9 +11,10 @@ from typing import Any
 
 from ecsuite.eval.html_report.comparing import about_scores, differences
 from ecsuite.eval.html_report.corpora import corpora_data, object_data
-from ecsuite.eval.html_report.galleries import galleries
+from ecsuite.eval.html_report.galleries import galleries, system_galleries
 from ecsuite.eval.html_report.inventories import inventories
 from ecsuite.eval.html_report.overview import overview
+from ecsuite.eval.html_report.systems import systems
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.citations import bibliography, names_in_run
@@ -100,6 +101,9 @@ def write_report(
     about = about_scores(runs, table.figures) if table else []
     corpora, notes = corpora_data(sources, reading or Reading())
     found, num_other = inventories(sources)
+    rows = None
+    if others:
+        rows = systems(sources, {corpus["title"]: place for place, corpus in enumerate(corpora)}, metrics)
     text = (
         _environment()
         .get_template("page.html")
@@ -109,11 +113,13 @@ def write_report(
             overview=overview(sources),
             table=table,
             about=about,
-            galleries=galleries(table, runs, about, compared) if table else [],
+            galleries=[
+                *(galleries(table, runs, about, compared) if table else []),
+                *(system_galleries(rows) if rows else []),
+            ],
             has_scores=any(run.scores for run in runs),
             differences=compared,
-            others=others,
-            other_about=about_scores(others, _names(others)),
+            systems=rows,
             inventories=found,
             num_other_inventories=num_other,
             corpora=corpora,
@@ -141,10 +147,6 @@ def _title(paths: Sequence[Path]) -> str:
     names = [path.resolve().name for path in paths]
     more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
     return ", ".join(names[:MAX_LISTED]) + more
-
-
-def _names(sources: Sequence[Source]) -> list[str]:
-    return list(dict.fromkeys(record.score for source in sources for record in source.records))
 
 
 def _cited(sources: Sequence[Source]) -> Iterable[str]:

@@ -34,6 +34,26 @@ function makeSortable(table) {
   });
 }
 
+/* Rows of the systems by a part of their names, their kind, and whether they failed; names lead to messages. */
+function startSystems(table) {
+  const rows = [...table.tBodies[0].rows], failed = byId("failed");
+  const show = () => {
+    const words = byId("filter").value.toLowerCase().split(/\s+/).filter((word) => word), kind = byId("kind").value;
+    rows.forEach((row) => {
+      const name = row.cells[0].textContent.toLowerCase();
+      row.hidden = !(words.every((word) => name.includes(word)) && (!kind || row.dataset.kind === kind) && (!failed?.checked || "problem" in row.dataset));
+    });
+    byId("filtered").textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length}`;
+  };
+  byId("filters").hidden = false;
+  [byId("filter"), byId("kind"), failed].forEach((control) => control?.addEventListener("input", show));
+  table.querySelectorAll("[data-corpus]").forEach((link) => link.addEventListener("click", () => {
+    byId("corpus").value = link.dataset.corpus;
+    byId("corpus").dispatchEvent(new Event("input"));
+  }));
+  show();
+}
+
 function startCopying(button) {
   const source = byId(button.dataset.copies);
   button.addEventListener("click", () => {
@@ -56,6 +76,7 @@ const data = JSON.parse(byId("data").textContent);
 document.querySelectorAll(".gallery").forEach(startGallery);
 if (data.corpora.length) startBrowser(data.corpora, data.objects);
 document.querySelectorAll("table.sortable").forEach(makeSortable);
+if (byId("systems-table")) startSystems(byId("systems-table"));
 startCopying(byId("copy"));
 window.addEventListener("beforeprint", openForPrint);
 window.addEventListener("afterprint", closeAfterPrint);

@@ -1,13 +1,19 @@
 """The page in a real Chromium: no error, no request, search, phone, dark mode, print."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from headless import CHROMIUM, chromium
 
 from ecsuite.eval.html_report.page import write_report
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+    pytest.mark.slow,
+]
+AXE = (Path(__file__).parents[2] / "people" / "axe" / "axe.min.js").read_text()
 
 HOSTILE = "<script>window.attacked = 1</script><img src=x onerror='window.attacked = 1'>"
 CONTRAST = """
@@ -41,6 +47,12 @@ OVERLAPS = """
     Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > 3);
   return texts.filter(onAnother).map(([text]) => text);
 }).join()
+"""
+
+
+FIRST_PAINT = """
+new Promise((tell) => new PerformanceObserver((seen) => tell(seen.getEntries()[0].startTime)).observe(
+  { type: "paint", buffered: true }))
 """
 
 
@@ -102,3 +114,47 @@ def search(page, words):
         r"(\d+) of (\d+)", page.ask("document.querySelector('#found').textContent")
     ).groups()
     return int(found), int(everything)
+
+
+@pytest.fixture(scope="module")
+def systems100(tmp_path_factory, write_run):
+    """The page of 100 systems: ten runs, and files of scores with their chance levels."""
+    folder = tmp_path_factory.mktemp("systems100")
+    for seed in range(10):
+        write_run(folder / "runs" / f"gumbel-{seed}", "gumbel", 5, seed)
+    for number in range(90):
+        score = {
+            "name": "topsim", "value": number / 90, "ci95": [number / 90, 1], "signature": "topsim", "details": {},
+            "chance": {"level": 0.1, "low": 0.0, "high": 0.2}, "reason": None,
+        }  # fmt: skip
+        content = {"format": 1, "corpus": {}, "scores": [score]}
+        (folder / f"grammar{number}.json").write_text(json.dumps(content))
+    sources = [folder / "runs", *sorted(folder.glob("*.json"))]
+    return write_report(sources, folder / "report.html").path
+
+
+def test_the_page_of_100_systems(systems100):
+    seen = "[...document.querySelectorAll('#systems-table tbody tr:not([hidden])')]"
+    with chromium() as page:
+        page.resize(1200)
+        page.open(systems100.as_uri())
+        assert page.ask(FIRST_PAINT) < 5000  # milliseconds; about 400 on two cores
+        assert page.ask(f"{seen}.length") == 100
+        page.ask("(filter.value = 'Grammar8', filter.dispatchEvent(new Event('input')))")
+        assert page.ask(f"{seen}.length") == 11
+        assert page.ask("document.querySelector('#filtered').textContent") == "11 of 100"
+        page.ask("(filter.value = '', kind.value = 'disc_tiny', kind.dispatchEvent(new Event('input')))")
+        assert page.ask(f"{seen}.length") == 10
+        page.ask(f"{seen}[3].querySelector('a').click()")
+        assert page.ask("corpus.value") == "3" and page.ask("location.hash") == "#messages"
+        page.ask("(kind.value = '', kind.dispatchEvent(new Event('input')))")
+        page.ask("document.querySelector('#systems-table thead th:nth-child(4) button').click()")
+        values = page.ask(f"{seen}.map((row) => Number(row.cells[3].dataset.value))")
+        assert values == sorted(values) and len(values) == 100
+        page.ask(AXE)
+        for scheme, width in (("light", 1200), ("dark", 360)):
+            page.prefer(scheme)
+            page.resize(width)
+            assert page.ask("document.documentElement.scrollWidth") <= width
+            assert page.ask("axe.run().then((found) => found.violations.map((each) => each.id).join())") == ""
+        assert page.errors == []

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import ecsuite as ec
+from ecsuite.eval.html_report.systems import Cell, systems
+from ecsuite.eval.records.reading import read_sources
 from ecsuite.runtime.errors import ConfigError
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -123,8 +125,45 @@ def test_corpora_and_files_of_scores_stand_beside_runs(tmp_path, write_run, page
     (tmp_path / "plain.jsonl").write_text("[1,2]\n[3]\n")
     (tmp_path / "other.json").write_text((tmp_path / "a" / "scores.json").read_text())
     text, data = page_of(tmp_path / "a", tmp_path / "plain.jsonl", tmp_path / "other.json")
-    assert "Other sources" in text and "other.json" in text
+    part = text[text.index('<section id="systems"') : text.index('<section id="works"')]
+    names = re.findall(r'<th scope="row">(?:<a href="#messages" data-corpus="(\d+)">)?([^<]+)<', part)
+    assert names == [("0", "a"), ("1", "plain.jsonl"), ("", "other")]
     assert [corpus["title"] for corpus in data["corpora"]] == ["a", "plain.jsonl"]
+
+
+def written_scores(file, **values):
+    """A file of scores, each of an interval of ± 0.1, with a chance level of 0.1 that lies in 0 to 0.2."""
+    chance = {"level": 0.1, "low": 0.0, "high": 0.2}
+    scores = [
+        {"name": name, "value": value, "ci95": value and [value - 0.1, value + 0.1], "chance": chance,
+         "reason": None if value else "too few", "signature": name, "details": {}}
+        for name, value in values.items()
+    ]  # fmt: skip
+    file.write_text(json.dumps({"format": 1, "corpus": {}, "scores": scores}))
+
+
+def test_systems_have_intervals_chance_levels_and_reasons(tmp_path):
+    written_scores(tmp_path / "far.json", topsim=0.5, posdis=0.4, has=None)
+    written_scores(tmp_path / "near.json", topsim=0.15, has=None)
+    found = systems(read_sources([tmp_path / "far.json", tmp_path / "near.json"]), {"near": 3}, None)
+    assert [score.name for score in found.about] == ["topsim", "posdis"]  # nobody has `has`
+    far, near = found.rows
+    assert far.cells[0] == Cell(value=0.5, low=0.4, high=0.6, chance=0.1)
+    assert near.cells[0].is_faint and near.cells[1] == Cell(value=None, reason="not measured")
+    assert (far.corpus, near.corpus, found.num_more) == (None, 3, 0)
+    chosen = systems(read_sources([tmp_path / "far.json"]), {}, ["posdis"])
+    assert [score.name for score in chosen.about] == ["posdis"] and chosen.num_more == 1
+
+
+def test_systems_that_did_not_end_as_planned_are_told(tmp_path, write_run, page_of):
+    write_run(tmp_path / "a", "gumbel", 5, 1)
+    metadata = json.loads((tmp_path / "a" / "metadata.json").read_text())
+    metadata["training"]["stopped"] = "minutes"
+    (tmp_path / "a" / "metadata.json").write_text(json.dumps(metadata))
+    written_scores(tmp_path / "other.json", topsim=0.5)
+    text, _ = page_of(tmp_path / "a", tmp_path / "other.json")
+    assert '<span class="warn">ended by minutes</span>' in text
+    assert "only the 1 that did not end as planned" in text
 
 
 def test_scores_of_different_signatures_are_not_compared(tmp_path, write_run, page_of):
