@@ -1,8 +1,10 @@
 """What holds here and in the programs that tests start.
 
 One thread a process: tests are small, and run side by side. And no data that the user has downloaded.
+Compiled modules are kept, whatever the user's setting: else each process would compile and rewrite all of them again.
 """
 
+import gc
 import json
 import math
 import os
@@ -11,6 +13,8 @@ import shutil
 import sys
 
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 os.environ["ECSUITE_DATA"] = os.path.join(os.path.dirname(__file__), "no such folder")
 
 import pretended_cuda.chosen  # noqa: F401, before torch
@@ -41,6 +45,17 @@ def pytest_make_parametrize_id(val, argname):
         return None
     readable = re.sub(r"[^A-Za-z0-9 _.,:;=+/()<>?!|*-]+", "_", val)
     return readable[:longest].strip("_ ") or argname
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Of what is collected nothing is freed, and looking for it takes a second."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items):

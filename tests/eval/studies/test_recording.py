@@ -10,7 +10,7 @@ ICY = "icy icy_study.yaml --workers 1 --protocol"
 COMMANDS = {
     "exact": f"{ICY} exact",
     "end-to-end": f"{ICY} end-to-end --seeds 1 --receiver fc1l --max-steps 5 --grammar concat",
-    "metrics": "icy --protocol metrics --grammar perm --seeds 2 --num-attributes 2 --num-values 3 --word-length 2",
+    "metrics": "icy --protocol metrics --grammar perm --seeds 2 --num-attributes 2 --num-values 3 --word-length 2 --workers 1",
     "translate": f"translate perm --pairs inputs/pairs.tsv {NANO}",
 }
 COLUMNS = [
