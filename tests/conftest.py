@@ -14,7 +14,6 @@ import sys
 
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 os.environ["ECSUITE_DATA"] = os.path.join(os.path.dirname(__file__), "no such folder")
 
 import pretended_cuda.chosen  # noqa: F401, before torch
@@ -24,6 +23,7 @@ import torch
 from ecsuite.cli import main
 from ecsuite.eval.reports.console import Reporter
 
+sys.dont_write_bytecode = False
 torch.set_num_threads(1)
 
 pytest_plugins = ["device_option", "xtreme_data", "xtreme_submissions"]

@@ -6,11 +6,12 @@ import json
 import pytest
 
 NANO = "--preset nano --device cpu --workers 1"
+SMALL = "--num-attributes 2 --num-values 3 --word-length 2 --workers 1"
 ICY = "icy icy_study.yaml --workers 1 --protocol"
 COMMANDS = {
     "exact": f"{ICY} exact",
     "end-to-end": f"{ICY} end-to-end --seeds 1 --receiver fc1l --max-steps 5 --grammar concat",
-    "metrics": "icy --protocol metrics --grammar perm --seeds 2 --num-attributes 2 --num-values 3 --word-length 2 --workers 1",
+    "metrics": f"icy --protocol metrics --grammar perm --seeds 2 {SMALL}",
     "translate": f"translate perm --pairs inputs/pairs.tsv {NANO}",
 }
 COLUMNS = [
