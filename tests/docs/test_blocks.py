@@ -20,6 +20,8 @@ from doc_shell import Shell
 
 from ecsuite.cli import COMMANDS, Commands
 
+ALONE = ("docs/cookbook.md", "docs/index.md")
+"""Pages whose code `test_cookbook.py` runs always, each recipe alone."""
 RECORD = Path(__file__).with_name("pages_that_ran.json")
 RAN = json.loads(RECORD.read_text())
 
@@ -37,7 +39,7 @@ def code(page):
 def pages_with_code():
     """Those that ran as they stand are slow tests."""
     for page in PAGES:
-        if digest := code(page):
+        if (digest := code(page)) and name(page) not in ALONE:
             marks = [pytest.mark.slow] if RAN.get(name(page)) == digest else []
             yield pytest.param(page, id=name(page), marks=marks)
 
@@ -50,6 +52,7 @@ def shell(tmp_path_factory):
     shell.close()
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", list(pages_with_code()))
 def test_blocks_are_run(page, shell, tmp_path):
     with shell.session(tmp_path) as session:
