@@ -69,19 +69,18 @@ def transfer(preset: str) -> Iterator[Step]:
     """XferBench of games, of the paper's baselines and of human texts."""
     for game in GAMES:
         yield Step(name=f"{game}-{preset}", line=_scored(game, preset))
-    options = f"--preset {preset} --targets {{text}} --device {{device}}"
+    own, options = f"preset={preset},targets={{text}}", "--device {device}"
     for name in ("paren_synth", "random", "no_pretrain"):
-        yield Step(name=f"{name}-{preset}", line=f"score reference {name} {options}")
+        yield Step(name=f"{name}-{preset}", line=f"score reference {name},{own} {options}")
     for text in TEXTS:
         yield Step(
             name=f"human-{text}-{preset}",
-            line=f"score reference human --text {{text}}/{text}.txt.gz {options}",
+            line=f"score reference human,{own} --text {{text}}/{text}.txt.gz {options}",
         )
 
 
 def _scored(game: str, preset: str) -> str:
-    options = f"--preset {preset} --targets {{text}} --device {{device}}"
-    return f"score {{runs}}/{game} --metrics xferbench {options}"
+    return f"score {{runs}}/{game} --metrics xferbench,preset={preset},targets={{text}} --device {{device}}"
 
 
 def command(step: Step, folder: Path, data: Path | None, device: str) -> list[str] | str:

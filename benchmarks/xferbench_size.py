@@ -15,6 +15,7 @@ from rows import add_json_option, collect, publish
 
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.xferbench.metric import score_source
+from ecsuite.eval.xferbench.traits import XferBenchOptions
 from ecsuite.grammars import baselines
 
 SOURCES = {"uniform_noise": baselines.uniform_noise, "zipf_parentheses": baselines.zipf_parentheses}
@@ -28,7 +29,7 @@ def figures(
         for name in sources:
             for size in sizes:
                 corpus = SOURCES[name](size, np.random.default_rng(seed), num_types=num_types)
-                score = score_source(corpus, Options(seed=seed, preset=preset))
+                score = score_source(corpus, Options(seed=seed), XferBenchOptions(preset=preset))
                 if score.value is not None:
                     yield f"{name}, {num_types:,} types, {size:,} symbols", "nats", score.value
 

@@ -110,13 +110,13 @@ COMMANDS = {
         (
             "runs/disc_small",
             "messages.jsonl --metrics topsim,posdis,cbm",
-            "runs/disc_small --metrics xferbench --preset mini --seeds 3 --out scores.json",
+            "runs/disc_small --metrics xferbench,num_seeds=3 --out scores.json",
         ),
     ),
     "score reference": Entry(
         MEASURE,
         "XferBench scores of reference sources: human text, parentheses, noise.",
-        ("random --seeds 3", "human --text fr.txt.gz --out french.json"),
+        ("random,num_seeds=3", "human --text fr.txt.gz --out french.json"),
         place="reference:reference",
     ),
     "icy": Entry(

@@ -2,17 +2,14 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ecsuite.commands.completion import NamesOf, OneOf
+from ecsuite.commands.completion import OneOf
 from ecsuite.parts.config import refuse_unread
-from ecsuite.runtime.errors import ConfigError, look_up
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
-
-if TYPE_CHECKING:
-    from ecsuite.eval.metrics.score import Options as MetricOptions
 
 MAX_SEED = 2**31 - 1
 """Largest seed on the command line: XferBench and others make larger numbers of it, of at most 63 bits."""
@@ -24,8 +21,6 @@ MORE = "More options"
 OUTPUT, COMPUTING = "Output", "Computing"
 """Groups of options that several commands have."""
 DEVICES = OneOf("auto", "cpu", "cuda", "mps")
-PROTOCOLS = OneOf("strict", "published-2024", "head-2024-12")
-"""Those of XferBench."""
 
 
 def advanced(*names: str, group: str = "", **settings: Any) -> Any:
@@ -134,17 +129,6 @@ Slurm = Annotated[
         help="Options of sbatch, such as partition=low,gres=gpu:1,time=2:00:00.",
     ),
 ]
-Preset = Annotated[
-    str, typer.Option(help="Size of XferBench: mini, mini-3m, danish or full."), NamesOf("presets")
-]
-Protocol = Annotated[str, advanced(help=f"Protocol of XferBench: {PROTOCOLS}."), PROTOCOLS]
-Targets = Annotated[
-    Path | None,
-    advanced(
-        metavar="FOLDER",
-        help="Folder of target texts (da.txt.gz ...) for XferBench; default those of the preset.",
-    ),
-]
 OutFolder = Annotated[
     Path | None,
     typer.Option(rich_help_panel=OUTPUT, metavar="FOLDER", help="The folder to write; default runs/NAME."),
@@ -219,47 +203,3 @@ def require_read(
 ) -> None:
     """Refuse options of a command that the user gave and that have no effect: `refuse_unread` of its parameters."""
     refuse_unread(choice, chosen, given_options(ctx), reads)
-
-
-def xferbench_options(ctx: typer.Context) -> "MetricOptions":
-    """Options of the metrics from those of a command that runs XferBench, checked; without a runner.
-
-    Args:
-        ctx: The context of a command with the options seed, seeds, preset, protocol, targets and device.
-
-    Raises:
-        ConfigError: If a name is unknown, the seeds are not consecutive, texts are missing, or `--seeds` names all
-            seeds and `--seed` the first one.
-    """
-    from ecsuite.eval.metrics.score import Options as MetricOptions
-    from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.protocols import PROTOCOLS
-    from ecsuite.eval.xferbench.texts import preset_folder
-
-    given = ctx.params
-    seeds = given["seeds"]
-    targets = None if given["targets"] is None else Path(given["targets"])
-    has_first = seeds is not None and not seeds.strip().isdecimal()
-    kind = "--seeds FIRST-LAST" if has_first else "--seeds COUNT"
-    require_read(ctx, f"--seeds {seeds}", [kind], {"--seeds COUNT": ("seed",)})
-    chosen = consecutive_seeds(seeds, given["seed"])
-    preset = look_up("preset", given["preset"], PRESETS)
-    look_up("protocol", given["protocol"], PROTOCOLS)
-    if targets is not None and not targets.is_dir():
-        raise ConfigError(f"--targets {targets}: no such folder")
-    return MetricOptions(
-        seed=chosen.start,
-        num_seeds=len(chosen),
-        preset=given["preset"],
-        protocol=given["protocol"],
-        targets=preset_folder(targets, preset),
-        device=given["device"],
-    )
-
-
-def consecutive_seeds(text: str | None, first: int) -> range:
-    """Seeds as `read_seeds` reads them, `first` alone if none are given; `ConfigError` if they are not consecutive."""
-    seeds = read_seeds(text, first) or (first,)
-    if seeds != tuple(range(seeds[0], seeds[0] + len(seeds))):
-        raise ConfigError(f"--seeds {text}: expected consecutive seeds, such as 3 or 5-7")
-    return range(seeds[0], seeds[0] + len(seeds))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import OneOf
-from ecsuite.commands.options import Preset, Protocol, Seed, Seeds, Targets, require_read, xferbench_options
+from ecsuite.commands.options import Seed, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 
 SOURCES = OneOf("paren_synth", "paren_real", "random", "no_pretrain", "human")
@@ -18,43 +18,49 @@ READS = {"human": ("text",), "paren_real": ("text",)}
 @has_study_options(cache=Path("runs/xferbench"))
 def reference(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(help=f"{SOURCES}.", show_default=False), SOURCES],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help=f"{SOURCES}; after commas options of `xferbench`: random,preset=danish,num_seeds=3.",
+            show_default=False,
+        ),
+        SOURCES,
+    ],
     text: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="The text of human and paren_real: one document per line, .txt or .txt.gz."
         ),
     ] = None,
-    preset: Preset = "mini",
-    protocol: Protocol = "strict",
-    targets: Targets = None,
     seed: Seed = 0,
-    seeds: Seeds = None,
     *,
     options: StudyOptions,
 ) -> None:
     """Score reference sources with XferBench: parentheses, noise, a human language, or no pretraining."""
+    from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import Scorecard, describe
     from ecsuite.eval.xferbench import registry
     from ecsuite.eval.xferbench.jobs import plan as plan_jobs
-    from ecsuite.eval.xferbench.metric import score_source, study_of
+    from ecsuite.eval.xferbench.metric import own_options, score_source, study_of
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.sources import Request
 
-    make_source = registry.SOURCES.load(name)
-    require_read(ctx, name, [name], READS)
-    chosen = xferbench_options(ctx)
+    source, comma, after = name.partition(",")
+    make_source = registry.SOURCES.load(source)
+    require_read(ctx, source, [source], READS)
+    own = own_options(f"xferbench{comma}{after}")
+    of_metrics = Options(seed=seed, device=options.device)
     corpora = {
-        each: make_source(Request(preset=PRESETS[preset], protocol=protocol, seed=each, text=text))
-        for each in range(chosen.seed, chosen.seed + chosen.num_seeds)
+        each: make_source(Request(preset=PRESETS[own.preset], protocol=own.protocol, seed=each, text=text))
+        for each in range(seed, seed + own.num_seeds)
     }
-    study = study_of(corpora, chosen)
+    study = study_of(corpora, of_metrics, own)
     if options.plan:
         options.print_plan(plan_jobs(study).values())
         return
-    score = options.run(lambda runner: score_source(corpora, replace(chosen, runner=runner)))
-    known = {"source_path": name if text is None else f"{name} {text.name}"}
-    corpus = corpora[chosen.seed]
+    score = options.run(lambda runner: score_source(corpora, replace(of_metrics, runner=runner), own))
+    known = {"source_path": source if text is None else f"{source} {text.name}"}
+    corpus = corpora[seed]
     sizes_of = {} if corpus is None else describe(corpus)
     scorecard = Scorecard(corpus=known | sizes_of, scores=(score,))
     scorecard.publish(out=options.out, as_json=options.as_json, form=options.form)

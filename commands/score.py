@@ -9,17 +9,7 @@ import typer
 
 from ecsuite.commands.completion import NamesOf
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import (
-    Plot,
-    Preset,
-    Protocol,
-    Seed,
-    Seeds,
-    Targets,
-    advanced,
-    require_read,
-    xferbench_options,
-)
+from ecsuite.commands.options import OUTPUT, Seed, advanced, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.eval.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.parts.registry import split_names
@@ -32,10 +22,6 @@ if TYPE_CHECKING:
 
 XFERBENCH = (
     "seed",
-    "preset",
-    "protocol",
-    "targets",
-    "seeds",
     "cache",
     "workers",
     "on",
@@ -51,6 +37,11 @@ JOBS = ("cache", "workers", "on", "slurm", "plan")
 
 MOST_COMPARED = 6
 """Corpora that are compared with each other; more are a collection."""
+
+
+def is_xferbench(name: str) -> bool:
+    """Whether a metric is XferBench, with options after its name or none."""
+    return name.partition(",")[0] == "xferbench"
 
 
 @has_study_options(cache=Path("runs/xferbench"))
@@ -81,17 +72,14 @@ def score(
             metavar="COLUMN=VALUE", help="Only these messages: split=held_out; such scores are not kept."
         ),
     ] = None,
-    preset: Preset = "mini",
-    protocol: Protocol = "strict",
-    targets: Targets = None,
     seed: Seed = 0,
-    seeds: Seeds = None,
-    plot: Plot = None,
-    pictures: Annotated[
-        bool, advanced("--pictures", help="Draw pictures into the folder `pictures` beside the corpus.")
-    ] = False,
-    picture_folder: Annotated[
-        Path | None, advanced(metavar="FOLDER", help="Draw pictures into this folder.")
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            metavar="PATH",
+            help="Draw the scores into this file (.svg, .png), or words and concepts into this folder.",
+        ),
     ] = None,
     trust_code: Annotated[
         bool,
@@ -107,6 +95,7 @@ def score(
     from ecsuite.commands.scoring import Scored, asked_run, prepare_scores, score_and_keep
     from ecsuite.eval.metrics import METRICS, metric_names, traits_of_metric
     from ecsuite.eval.metrics.score import Options
+    from ecsuite.eval.xferbench.metric import own_options, study_of
     from ecsuite.parts.own_code import trust
 
     names = metric_names(None if metrics is None else split_names(metrics))
@@ -116,33 +105,38 @@ def score(
         traits = {name: traits_of_metric(name) for name in METRICS.parts} | traits
     of_jobs = JOBS if len(corpora) > MOST_COMPARED else ()
     reads = {name: (*of_jobs, *(SAMPLING if traits[name].draws else ())) for name in traits}
-    reads["xferbench"] = XFERBENCH
+    reads |= dict.fromkeys({"xferbench", *filter(is_xferbench, names)}, XFERBENCH)
     chosen = f"--metrics {metrics}" if metrics else "the default metrics (`--metrics +xferbench` adds it)"
     require_read(ctx, chosen, names, reads)
-    of_metrics = xferbench_options(ctx) if "xferbench" in names else Options(seed=seed)
+    transfers = {name: own_options(name) for name in names if is_xferbench(name)}
+    of_metrics = Options(seed=seed, device=options.device)
+    draws = plot is not None and not plot.suffix
     scored = Scored(options=read_with, where=where)
     if len(corpora) > MOST_COMPARED:
-        if pictures or picture_folder is not None:
-            raise ConfigError("--pictures: draws one corpus; --plot draws the scores of a collection")
+        if draws:
+            raise ConfigError(
+                f"--plot {plot}: a folder is of one corpus; .svg or .png has scores of a collection"
+            )
         _score_collection(corpora, names, of_metrics, options, scored, plot=plot, trust_code=trust_code)
         return
     if options.plan:
         from ecsuite.eval.xferbench.jobs import plan as plan_jobs
-        from ecsuite.eval.xferbench.metric import study_of
 
         jobs = [
-            job for path in corpora for job in plan_jobs(study_of(scored.read(path), of_metrics)).values()
+            job
+            for path in corpora
+            for own in transfers.values()
+            for job in plan_jobs(study_of(scored.read(path), of_metrics, own)).values()
         ]
         options.print_plan(jobs)
         return
-    draws = pictures or picture_folder is not None
     if draws and len(corpora) > 1:
-        raise ConfigError("--pictures: draws one corpus; got several")
+        raise ConfigError(f"--plot {plot}: a folder is of one corpus; got several")
     options.prepare_output()
-    if plot is not None:
-        prepare_picture(plot)
     if draws:
         require_matplotlib()
+    elif plot is not None:
+        prepare_picture(plot)
     prepare_scores(corpora)
     messages = [scored.read(path) for path in corpora]
     runs = [asked_run(path, names, trust_code=trust_code) for path in corpora]
@@ -158,18 +152,16 @@ def score(
         _publish_several(corpora, scorecards, options, plot=plot)
         return
     scorecards[0].publish(out=options.out, as_json=options.as_json, form=options.form, is_full=every)
-    if plot is not None:
+    if plot is not None and not draws:
         from ecsuite.eval.reports.languages import corpus_name
         from ecsuite.eval.reports.score_chart import draw_scores
 
         title = f"{corpus_name(messages[0])}: scores of the language"
         draw_scores(scorecards[0].scores, scorecards[0].conclusions, title, plot)
-    if draws:
+    if plot is not None and draws:
         from ecsuite.eval.reports.corpus_plots import draw_score
 
-        [corpus] = corpora
-        beside = corpus if corpus.is_dir() else corpus.parent
-        drawn = draw_score(messages[0], picture_folder or beside / "pictures")
+        drawn = draw_score(messages[0], plot)
         nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"
         line = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
         print(line, file=sys.stderr if options.as_json else sys.stdout)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import As, Device, Json, Out, Quiet, Targets
+from ecsuite.commands.options import As, Device, Json, Out, Quiet, advanced
 from ecsuite.tables.forms import Form
 
 
@@ -26,7 +26,10 @@ def verify(
         str | None,
         typer.Option(metavar="NAMES", help="Metrics of your own among the scores: `./mine.py:my_metric`."),
     ] = None,
-    targets: Targets = None,
+    targets: Annotated[
+        Path | None,
+        advanced(metavar="FOLDER", help="Folder of target texts of XferBench; default those of the preset."),
+    ] = None,
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Import the foreign parts of the runs.")
     ] = False,

@@ -25,7 +25,8 @@ NUM_ARTICLES_ELSE = 100_000
 """Number of articles of languages that they did not use."""
 
 OFFLINE_ADVICE = (
-    "Without a network, score with a folder of one text per language (da.txt, eu.txt.gz …): --targets FOLDER"
+    "Without a network, score with a folder of one text per language (da.txt, eu.txt.gz …): "
+    "--metrics xferbench,targets=FOLDER"
 )
 
 

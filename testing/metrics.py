@@ -19,7 +19,9 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, option_checks, require
 
 SYMBOLS, ATTRIBUTES, VALUES = 6, 2, 4
-OPTIONS = Options(preset="nano")
+OPTIONS = Options()
+SMALLEST = "xferbench,preset=nano"
+"""XferBench as it is checked."""
 NUM_SHUFFLES = 5
 """Shuffles whose median must lie in the range of a chance level."""
 
@@ -34,6 +36,7 @@ def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
         raise ConfigError(
             f"{name}: asks the agents of a run, and is not checked by a corpus: ecsuite score RUN --metrics {name}"
         )
+    name = SMALLEST if name == "xferbench" else name
     own = option_checks(METRICS, name, lambda function: called(function, language(), OPTIONS))
     return [*bound(ALL, lambda: load_metric(name)), *own]
 

@@ -62,8 +62,12 @@ def smaller(arguments: list[str]) -> list[str]:
     if command == "grammar":
         without_meanings = any(name in rest[0] for name in ("dyck", "parentheses", "noise", "regular", "bag"))
         options = options[2:] if without_meanings else options[:2]
-    if command == "score" and any("xferbench" in argument for argument in rest) and "--preset" not in rest:
-        options = ["--preset=nano", "--workers=1"]
+    if command == "score" and any("xferbench" in argument or argument == "reference" for argument in rest):
+        places = [place for place, word in enumerate(rest) if "xferbench" in word]
+        place = rest.index("reference") + 1 if "reference" in rest else places[0]
+        small = "" if "preset=" in rest[place] else ",preset=nano"
+        options, rest[place] = [], f"{rest[place]}{small}"
+        rest.append("--workers=1")
     if "--protocol" in rest:
         options = [option for option in options if not option.startswith("--cap")]
     if command == "train-game" and rest and rest[0].endswith(("config.yaml", "mine.yaml")):

@@ -81,33 +81,25 @@ MISTAKES = {
     "score nowhere": "cannot read nowhere: No such file or directory",
     "score a_file --metrics cbn": "unknown metric 'cbn'; did you mean 'cbm'? choices: cbm, ",
     "score bad.jsonl": "bad.jsonl:2: expected a list of non-negative integers",
-    "score good.jsonl --metrics xferbench --preset minni": "unknown preset 'minni'; did you mean 'mini'?",
-    "score good.jsonl --metrics xferbench --targets nowhere": "--targets nowhere: no such folder",
-    "score good.jsonl --metrics xferbench --protocol strickt": (
+    "score good.jsonl --metrics xferbench,preset=minni": "unknown preset 'minni'; did you mean 'mini'?",
+    "score good.jsonl --metrics xferbench,targets=nowhere": "nowhere: no such folder of target texts",
+    "score good.jsonl --metrics xferbench,protocol=strickt": (
         "unknown protocol 'strickt'; did you mean 'strict'?"
     ),
-    "score good.jsonl --metrics xferbench --preset danish": (
-        "preset danish needs texts of da: run `ecsuite data wikipedia` once, or give --targets FOLDER"
+    "score good.jsonl --metrics xferbench,preset=danish": (
+        "preset danish needs texts of da: run `ecsuite data wikipedia` once, or give targets=FOLDER"
     ),
-    "score good.jsonl --metrics topsim --preset full": (
-        "--preset: not read by --metrics topsim; read by xferbench\n"
-    ),
-    "score good.jsonl --metrics elcc,topsim --targets nowhere": (
-        "--targets: not read by --metrics elcc,topsim; read by xferbench\n"
-    ),
-    "score good.jsonl --metrics cbm --protocol strict": "--protocol: not read by --metrics cbm; ",
-    "score good.jsonl --metrics cbm --seeds 1": "--seeds: not read by --metrics cbm; ",
+    "score good.jsonl --metrics topsim,preset=full": "unknown option of topsim 'preset'; ",
+    "score good.jsonl --metrics xferbench,seeds=3": "unknown option of xferbench 'seeds'; did you mean 'num_seeds'?",
+    "score good.jsonl --metrics xferbench,num_seeds=0": "xferbench.num_seeds: expected int >= 1, got 0",
+    "score good.jsonl --preset full": "ecsuite score: no such option: --preset",
     "score good.jsonl --metrics cbm --cache kept": "--cache: not read by --metrics cbm; ",
     "score good.jsonl --metrics cbm --workers 2": "--workers: not read by --metrics cbm; ",
     "score good.jsonl --metrics cbm --device cpu": "--device: not read by --metrics cbm; ",
     "score good.jsonl --metrics elcc --seed 3": "--seed: not read by --metrics elcc; read by cbm, ",
     "score good.jsonl --metrics xferbench --seed 2147483648": "--seed: expected 0 to 2,147,483,647",
-    "score good.jsonl --metrics xferbench --seeds 1-2147483648": "--seeds 1-2147483648: expected how",
-    "score good.jsonl --metrics xferbench --seed 2147483647 --seeds 2": (
-        "--seeds 2: expected seeds from 0 to 2,147,483,647\n"
-    ),
-    "score good.jsonl --metrics xferbench --seed 3 --seeds 5-7": (
-        "--seed: not read by --seeds 5-7; read by --seeds COUNT\n"
+    "score good.jsonl --metrics xferbench,num_seeds=2 --seed 2147483647": (
+        "num_seeds=2: expected seeds up to 2,147,483,647, from 2147483647 on\n"
     ),
     "score reference random --text nowhere.txt": "--text: not read by random; read by human, paren_real\n",
     "score reference no_pretrain --text nowhere.txt": "--text: not read by no_pretrain; read by human, ",

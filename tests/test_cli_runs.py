@@ -54,19 +54,19 @@ def test_a_score_comes_with_pictures(ecsuite, tmp_path):
     names = [
         f"{name}.{suffix}" for name in ("translation", "heatmap", "accuracy") for suffix in ("svg", "png")
     ]
-    code, out, err = ecsuite("score", "runs/disc_tiny/corpus.jsonl", "--metrics", "cbm", "--pictures")
+    code, out, err = ecsuite(
+        "score", "runs/disc_tiny/corpus.jsonl", "--metrics", "cbm", "--plot", "deep/pictures"
+    )
     assert (code, err) == (0, "")
-    drawn = [f"runs/disc_tiny/pictures/{name}" for name in names]
+    drawn = [f"deep/pictures/{name}" for name in names]
     assert out.splitlines()[-1] == f"Pictures: {', '.join(drawn)}"
     assert all(Path(file).stat().st_size for file in drawn)
-    code, out, err = ecsuite(
-        "score", "runs/disc_tiny", "--metrics", "cbm", "--picture-folder", "here", "--json"
-    )
+    code, out, err = ecsuite("score", "runs/disc_tiny", "--metrics", "cbm", "--plot", "here", "--json")
     assert code == 0 and [score["name"] for score in json.loads(out)["scores"]] == ["cbm"]
     assert err == f"Pictures: {', '.join(f'here/{name}' for name in names)}\n"
 
     (tmp_path / "plain.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
-    code, out, err = ecsuite("score", "plain.jsonl", "--metrics", "cbm", "--pictures")
+    code, out, err = ecsuite("score", "plain.jsonl", "--metrics", "cbm", "--plot", "here")
     assert (code, err) == (0, "")
     assert out.splitlines()[-1] == "nothing to draw: the corpus has no concepts and is not in a run folder"
 

@@ -58,13 +58,14 @@ def require_listed(name, value):
     assert not new, f"{name}: {LISTING.name} lacks new keys; add them as the top of this file says: {new}"
 
 
-NANO_CPU = "--preset nano --device cpu --workers 1"
+CPU = "--device cpu --workers 1"
+NANO_CPU = f"--preset nano {CPU}"
 ICY = "icy icy_study.yaml --seeds 1 --workers 1 --protocol"
 SIZES = "--num-attributes 2 --num-values 3 --word-length 2"
 SCORES = "score.json score_perm.json baseline_no_pretrain.json"
 TASKS = "--tasks udpos --data inputs/tasks"
 COMMANDS = {
-    "baseline": f"score reference no_pretrain {NANO_CPU}",
+    "baseline": f"score reference no_pretrain,preset=nano {CPU}",
     "grammar": f"grammar perm {SIZES}",
     "icy, exact": f"{ICY} exact",
     "icy, paper": f"{ICY} paper",
@@ -106,7 +107,7 @@ def test_train_game_that_diverges(ecsuite):
 
 
 def test_score_with_every_metric(as_json):
-    found = as_json("score", "finished", "--metrics", "+xferbench", *NANO_CPU.split())
+    found = as_json("score", "finished", "--metrics", "+xferbench,preset=nano", *CPU.split())
     scores = found.pop("scores")
     require_listed("score", found)
     names = [score["name"] for score in scores]

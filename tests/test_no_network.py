@@ -10,7 +10,7 @@ COMMANDS = (
     "list",
     "train-game game.yaml --device cpu --epochs 1 --out run",
     "score finished --metrics topsim,cbm",
-    "score finished --metrics xferbench --preset nano --device cpu --plan",
+    "score finished --metrics xferbench,preset=nano --device cpu --plan",
     "icy icy_study.yaml --seeds 1 --workers 1",
     "sweep sweep.yaml --on here --device cpu --out sweep",
     "translate finished --pairs inputs/pairs.tsv --preset nano --device cpu --plan",

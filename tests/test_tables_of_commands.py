@@ -11,7 +11,8 @@ import pytest
 
 from ecsuite.cli import COMMANDS
 
-NANO_CPU = "--preset nano --device cpu --workers 1 --quiet"
+CPU = "--device cpu --workers 1 --quiet"
+NANO_CPU = f"--preset nano {CPU}"
 ICY = "icy icy_study.yaml --seeds 1 --workers 1 --quiet --protocol"
 SIZES = "--num-attributes 2 --num-values 3 --word-length 2"
 SCORES = "score.json score_perm.json baseline_no_pretrain.json"
@@ -43,7 +44,7 @@ SLOW = {
     "icy, budget": f"{ICY} budget --max-steps 50",
     "icy, end-to-end": f"{ICY} end-to-end --receiver fc1l --max-steps 5 --grammar concat",
     "icy, metrics": f"icy --protocol metrics --grammar perm --seeds 1 --quiet {SIZES}",
-    "baseline": f"score reference no_pretrain {NANO_CPU}",
+    "baseline": f"score reference no_pretrain,preset=nano {CPU}",
     "translate": f"translate perm --pairs inputs/pairs.tsv {NANO_CPU}",
     "cbm": "cbm cbm_study.yaml --workers 1 --device cpu --quiet "
     + " ".join(f"--set {each}" for each in CBM.split()),

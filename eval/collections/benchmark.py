@@ -53,12 +53,13 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
     def plan(self, study: CollectionStudy) -> list[Job]:
         """A job for each corpus and metric, and those of XferBench."""
         jobs = [job for of_member in self._jobs(study).values() for job in of_member.values()]
-        if "xferbench" in study.metrics:
+        for name in (name for name in study.metrics if name.partition(",")[0] == "xferbench"):
             from ecsuite.eval.xferbench.jobs import plan as plan_xferbench
-            from ecsuite.eval.xferbench.metric import study_of
+            from ecsuite.eval.xferbench.metric import own_options, study_of
 
+            own = own_options(name)
             for member in study.members:
-                jobs += plan_xferbench(study_of(self.read(member.path), self.options)).values()
+                jobs += plan_xferbench(study_of(self.read(member.path), self.options, own)).values()
         return jobs
 
     def _jobs(self, study: CollectionStudy) -> dict[Member, dict[str, Job]]:

@@ -22,7 +22,7 @@ def with_options(metric: Metric, name: str, chosen: Any) -> Metric:
     """
     for kind in own_code.foreign_kinds(name):
         own_code.named(kind)
-    ending = unusual(chosen)
+    ending = unusual(chosen) if traits_in(metric)[0].names_options else ""
 
     def scored(corpus: Corpus, options: Options) -> list[Score]:
         with_own: Any = metric

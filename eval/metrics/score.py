@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
 from ecsuite.corpus import Corpus
@@ -23,14 +22,6 @@ class Options:
 
     seed: int = 0
     """Seed of every random draw: pair sampling, bootstrap, model initialisation."""
-    preset: str = "mini"
-    """Size of the XferBench run: model, data and training steps."""
-    protocol: str = "strict"
-    """XferBench protocol: `strict`, or a protocol of the authors' program."""
-    num_seeds: int = 1
-    """Number of XferBench runs, with seeds `seed`, `seed` + 1, …"""
-    targets: Path | None = None
-    """Folder of target texts for XferBench; None means the embedded artificial languages."""
     device: str = "auto"
     """`auto`, `cpu`, `cuda` or `mps`."""
     runner: Runner = field(default_factory=Runner)

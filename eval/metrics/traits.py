@@ -97,6 +97,8 @@ class Traits:
     """Whether it looks at requests to stop, and keeps what it has done; others end at once."""
     options: type | None = None
     """A frozen dataclass of its own options, an instance of which is its third argument; None: it has none."""
+    names_options: bool = True
+    """Whether the names of its scores have those options that are not the defaults; its signature has them anyway."""
     details: Mapping[str, str] = field(default_factory=dict)
     """A word of explanation by the key of a detail, or of a group of details."""
 
@@ -126,7 +128,7 @@ class Traits:
         return min(num_messages, self.most_messages or num_messages)
 
 
-OF_METRIC = ("version", "trains", "by_name_only", "keeps_work", "options", "needs")
+OF_METRIC = ("version", "trains", "by_name_only", "keeps_work", "options", "names_options", "needs")
 """Traits that all scores of one metric share."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -9,6 +9,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRIC_OF, traits_of_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.side_by_side import num_threads
+from ecsuite.eval.records.documents import XFERBENCH
 from ecsuite.eval.records.source import Record
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.verification.rows import Bound, Row, Verdict, compared, differences
@@ -30,6 +31,8 @@ OWN = "no metric of ecsuite gives it: --metrics ./mine.py:my_metric names the fi
 """Why a score of a metric that is not ours is not computed."""
 USUAL = Options()
 """What options are where a signature does not say."""
+MAX_SEEDS = 10_000
+"""Most seeds of a score of XferBench."""
 VERSION = "v"
 """The key of a metric's version in a signature."""
 
@@ -60,7 +63,7 @@ def score_rows(
         run: The run whose messages they are, for metrics that ask agents; None: no run's.
         agents: How far scores of agents may differ.
     """
-    metrics = [metric_of(record) for record in records]
+    metrics = [metric_of(record, scoring) for record in records]
     scores, failed = _all_computed(corpus, records, metrics, scoring, run)
     for record, metric in zip(records, metrics, strict=True):
         verdict: Verdict = "unverifiable"
@@ -103,27 +106,32 @@ def _all_computed(
     return scores, failed
 
 
-def metric_of(record: Record) -> str | None:
+def metric_of(record: Record, scoring: Scoring) -> str | None:
     """The metric that gives a score, with its options; None of a metric that is none of ours."""
     name, comma, options = record.score.partition(",")
     known = METRIC_OF.get(name)
-    return None if known is None or record.signature is None else f"{known}{comma}{options}"
+    if known is None or record.signature is None:
+        return None
+    if known == XFERBENCH:
+        comma, options = ",", _xferbench_options(signature_fields(record.signature), scoring)
+    return f"{known}{comma}{options}"
+
+
+def _xferbench_options(fields: Mapping[str, str], scoring: Scoring) -> str:
+    """The options of XferBench that a signature names, as after its name; words that are none are left out."""
+    first, *further = (int(each) if each.isdecimal() else 0 for each in fields.get("seeds", "0").split("-"))
+    values = {key: fields[key] for key in ("preset", "protocol") if key in fields}
+    values["num_seeds"] = str(min(max(1, further[0] - first + 1), MAX_SEEDS) if further else 1)
+    values |= {} if scoring.targets is None else {"targets": str(scoring.targets)}
+    return ",".join(f"{key}={value}" for key, value in values.items())
 
 
 def options_of(record: Record, scoring: Scoring) -> Options:
     """The options with which a score was computed, from its signature and its chance level."""
     fields, chance = signature_fields(record.signature), record.chance or {}
     seeds = str(fields.get("seeds", fields.get("seed", chance.get("seed") or 0)))
-    first, *further = (int(each) if each.isdecimal() else 0 for each in seeds.split("-"))
-    return Options(
-        seed=first,
-        num_seeds=max(1, further[0] - first + 1) if further else 1,
-        preset=fields.get("preset", USUAL.preset),
-        protocol=fields.get("protocol", USUAL.protocol),
-        runner=USUAL.runner,
-        targets=scoring.targets,
-        device=scoring.device,
-    )
+    first = seeds.partition("-")[0]
+    return Options(seed=int(first) if first.isdecimal() else 0, runner=USUAL.runner, device=scoring.device)
 
 
 def signature_fields(signature: str | None) -> Mapping[str, str]:

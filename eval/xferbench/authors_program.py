@@ -55,13 +55,13 @@ def source(corpus: Corpus, sizes: Pretraining, _: int, *, shuffled: bool = False
     if messages.values.max() >= sizes.vocab_size or messages.values.min() < 0:
         raise ConfigError(
             f"this protocol expects symbol ids from 0 to {sizes.vocab_size - 1:,}, "
-            f"found {messages.values.max()}; try --protocol strict"
+            f"found {messages.values.max()}; try protocol=strict"
         )
     lost = (num_rows // ROWS_AT_ONCE + 1) * (sizes.context - 1)
     if num_symbols <= lost:
         raise ConfigError(
             f"this protocol drops up to {lost} symbols in incomplete blocks: expected a corpus of more symbols, "
-            f"found {num_symbols}; try --protocol strict"
+            f"found {num_symbols}; try protocol=strict"
         )
     num_rounds = sizes.pretrain_tokens // (num_symbols - lost) + 1
     in_order = not shuffled and num_symbols >= sizes.pretrain_tokens
@@ -108,7 +108,7 @@ def target(text: Text, sizes: TextSizes, *, shuffled: bool = False) -> Target:
     if len(tune) < sizes.tune_tokens:
         raise ConfigError(
             f"{text.name}: this protocol expects {sizes.tune_tokens:,} tokens for fine-tuning, found {len(tune):,}; "
-            "try --protocol strict, which repeats the text"
+            "try protocol=strict, which repeats the text"
         )
     test: list[int] = []
     for row in encode(tokenizer, tested, end=""):

@@ -1,19 +1,24 @@
 """XferBench as a metric of a corpus, and as the score of a source that draws a corpus for each seed."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import metric
-from ecsuite.eval.xferbench.traits import XFERBENCH
-from ecsuite.runtime.errors import DivergedError, look_up
+from ecsuite.eval.xferbench.traits import USUAL, XFERBENCH, XferBenchOptions
+from ecsuite.runtime.errors import ConfigError, DivergedError, look_up
 
 if TYPE_CHECKING:
     from ecsuite.eval.xferbench.study import Corpora, Study
+    from ecsuite.eval.xferbench.texts import Text
+
+MAX_SEED = 2**31 - 1
+"""Largest seed: larger numbers are made of it, of at most 63 bits."""
 
 
 @metric(XFERBENCH)
-def xferbench(corpus: Corpus, options: Options) -> list[Score]:
+def xferbench(corpus: Corpus, options: Options, own: XferBenchOptions = USUAL) -> list[Score]:
     """Score a corpus by XferBench at a preset.
 
     The score is the mean over targets and seeds. It has no interval over the targets, because their levels differ;
@@ -26,11 +31,11 @@ def xferbench(corpus: Corpus, options: Options) -> list[Score]:
     if len(corpus.messages.values) == 0:
         from ecsuite.eval.xferbench.report import report
 
-        return [report(study_of(corpus, options), None, "the corpus has no symbols to learn from")]
-    return [score_source(corpus, options)]
+        return [report(study_of(corpus, options, own), None, "the corpus has no symbols to learn from")]
+    return [score_source(corpus, options, own)]
 
 
-def score_source(corpus: "Corpora", options: Options) -> Score:
+def score_source(corpus: "Corpora", options: Options, own: XferBenchOptions = USUAL) -> Score:
     """Score a corpus, a corpus for each seed, or, for None, the model without pretraining.
 
     Raises:
@@ -39,29 +44,60 @@ def score_source(corpus: "Corpora", options: Options) -> Score:
     from ecsuite.eval.xferbench.report import report
     from ecsuite.eval.xferbench.result import measure
 
-    study = study_of(corpus, options)
+    study = study_of(corpus, options, own)
     try:
         return report(study, measure(study, options.runner))
     except DivergedError as error:
         return report(study, None, str(error))
 
 
-def study_of(corpus: "Corpora", options: Options) -> "Study":
-    """The study of a corpus, or of a corpus for each seed, by options of the metrics.
+def study_of(corpus: "Corpora", options: Options, own: XferBenchOptions = USUAL) -> "Study":
+    """The study of a corpus, or of a corpus for each seed, by options of the metrics and its own.
 
     Raises:
         ConfigError: See `xferbench`.
     """
     from ecsuite.eval.xferbench.presets import PRESETS
     from ecsuite.eval.xferbench.study import make_study
-    from ecsuite.eval.xferbench.texts import choose_texts
 
-    preset = look_up("preset", options.preset, PRESETS)
+    if options.seed + own.num_seeds - 1 > MAX_SEED:
+        raise ConfigError(
+            f"num_seeds={own.num_seeds}: expected seeds up to {MAX_SEED:,}, from {options.seed} on"
+        )
     return make_study(
         corpus,
-        choose_texts(options.targets, preset),
-        preset,
-        range(options.seed, options.seed + options.num_seeds),
-        protocol=options.protocol,
+        texts_of(own),
+        PRESETS[own.preset],
+        range(options.seed, options.seed + own.num_seeds),
+        protocol=own.protocol,
         device=options.device,
     )
+
+
+def texts_of(own: XferBenchOptions) -> "list[Text]":
+    """The target texts of options: those of the folder, or of the preset.
+
+    Raises:
+        ConfigError: If there is no such preset or folder, or it lacks a text.
+    """
+    from ecsuite.eval.xferbench.presets import PRESETS
+    from ecsuite.eval.xferbench.texts import choose_texts, preset_folder
+
+    preset = look_up("preset", own.preset, PRESETS)
+    return choose_texts(preset_folder(Path(own.targets) if own.targets else None, preset), preset)
+
+
+def own_options(name: str) -> XferBenchOptions:
+    """The options after the name of XferBench or of a source, checked: `xferbench,preset=danish,num_seeds=3`.
+
+    Raises:
+        ConfigError: If one is unknown or out of bounds, or as of `texts_of`.
+    """
+    from ecsuite.eval.metrics import METRICS
+    from ecsuite.eval.xferbench.protocols import PROTOCOLS
+    from ecsuite.parts.own_functions import options_in
+
+    own: XferBenchOptions = options_in(METRICS, name, XferBenchOptions)
+    look_up("protocol", own.protocol, PROTOCOLS)
+    texts_of(own)
+    return own

@@ -1,6 +1,28 @@
-"""The traits of XferBench's score, which its jobs read, too."""
+"""The traits of XferBench's score, which its jobs read, too, and its options."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
 
 from ecsuite.eval.metrics.traits import Traits
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class XferBenchOptions:
+    """How XferBench is run; its signature has what changes the score."""
+
+    preset: Annotated[str, Meta(description="mini, mini-3m, danish, full")] = "mini"
+    """Its size: model, data and training steps."""
+    protocol: Annotated[str, Meta(description="strict, published-2024, head-2024-12")] = "strict"
+    """strict, or a protocol of the authors' program."""
+    num_seeds: Annotated[int, Meta(ge=1, le=10_000)] = 1
+    """Number of runs, with seeds from that of scoring on."""
+    targets: Annotated[str, Meta(description="a folder")] = ""
+    """Folder of target texts (da.txt.gz, ...); empty: those of the preset."""
+
+
+USUAL = XferBenchOptions()
 
 XFERBENCH = Traits(
     name="xferbench",
@@ -12,6 +34,8 @@ XFERBENCH = Traits(
     version=4,
     chance="training",
     trains=True,
+    names_options=False,
+    options=XferBenchOptions,
     keeps_work=True,
     details={
         "by_target": "nats per token, by target language",

@@ -85,7 +85,7 @@ COMMANDS = {
     "kickback": ([], train_society(*KICKBACK)),
     "score": ([TRAIN], ["score", "run", "--metrics", "topsim,posdis"]),
     "icy": ([], ICY.split() + HERE),
-    "xferbench": ([TRAIN], "score run --metrics xferbench --preset nano --cache c".split() + HERE),
+    "xferbench": ([TRAIN], "score run --metrics xferbench,preset=nano --cache c".split() + HERE),
     "sweep": ([], ["sweep", "study.yaml", "--out", "sweep", "--on", "local:1", "--device", "cpu"]),
 }
 """By name, commands that prepare the folder, and the command that is disturbed and runs again."""

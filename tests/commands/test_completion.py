@@ -6,13 +6,11 @@ import sys
 
 import pytest
 
-from ecsuite.commands.options import PROTOCOLS as WRITTEN_PROTOCOLS
 from ecsuite.commands.reference import SOURCES as WRITTEN_SOURCES
 from ecsuite.commands.table import KINDS as WRITTEN_KINDS
 from ecsuite.commands.translate import SETTINGS
 from ecsuite.eval.sweeps.drawing import KINDS
 from ecsuite.eval.translation.presets import PRESETS
-from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.registry import SOURCES
 
 LINES = {
@@ -26,8 +24,8 @@ LINES = {
     "ecsuite train-game disc_tiny --device c": ["cpu", "cuda"],
     "ecsuite score runs/a --metrics topsim,po": ["topsim,posdis"],
     "ecsuite score runs/a --metrics posdis,topsim,corr": ["posdis,topsim,correlation="],
-    "ecsuite score runs/a --protocol st": ["strict"],
-    "ecsuite score runs/a --targ": ["--targets"],
+    "ecsuite score runs/a --metrics xferbench,pro": ["xferbench,protocol="],
+    "ecsuite score runs/a --trust": ["--trust-code"],
     "ecsuite icy paper/icy_table1": [f"paper/icy_table{number}" for number in (10, 15, 16, 17, 18)],
     "ecsuite icy --model ls": ["lstm"],
     "ecsuite icy --protocol e": ["exact", "end-to-end"],
@@ -47,7 +45,7 @@ LINES = {
     "ecsuite new chan": ["channel"],
     "ecsuite score runs/": [],
 }
-SLOW = ("--grammar", "people try", "new chan", "topsim,corr")
+SLOW = ("--grammar", "people try", "new chan", "topsim,corr", "xferbench,pro")
 """What imports numpy."""
 
 
@@ -98,6 +96,5 @@ def test_a_script_for_each_shell(ecsuite, monkeypatch, shell):
 def test_choices_are_the_registered_ones():
     """Those whose registry takes long to import are written again."""
     assert WRITTEN_SOURCES.words == tuple(SOURCES.parts)
-    assert WRITTEN_PROTOCOLS.words == tuple(PROTOCOLS)
     assert WRITTEN_KINDS.words == KINDS
     assert set(SETTINGS.words) == set(PRESETS["full"].settings)

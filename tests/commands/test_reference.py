@@ -8,11 +8,15 @@ KINDS = ["artificial-1, seed 4", "artificial-2, seed 4", "pretraining, seed 4", 
 
 
 @pytest.mark.parametrize(
-    "command", [("score", "reference", "no_pretrain"), ("score", "corpus.jsonl", "--metrics", "xferbench")]
+    "command",
+    [
+        ("score", "reference", "no_pretrain,preset=nano"),
+        ("score", "corpus.jsonl", "--metrics", "xferbench,preset=nano"),
+    ],
 )
 def test_the_plan_is_what_runs(ecsuite, tmp_path, command):
     (tmp_path / "corpus.jsonl").write_text("".join(f"{[row % 5, row % 3, 7]}\n" for row in range(40)))
-    line = (*command, "--preset", "nano", "--seed", "4", "--workers", "1", "--device", "cpu", "--json")
+    line = (*command, "--seed", "4", "--workers", "1", "--device", "cpu", "--json")
     code, out, _ = ecsuite(*line, "--plan")
     jobs = json.loads(out)["jobs"]
     assert code == 0 and sorted(job["name"] for job in jobs)[:4] == KINDS and len(jobs) == 5
@@ -28,8 +32,5 @@ def test_the_plan_is_what_runs(ecsuite, tmp_path, command):
 def test_what_is_refused_or_planned_leaves_no_folder(ecsuite, tmp_path):
     code, _, err = ecsuite("score", "reference", "human", "--out", "new/a.json")
     assert code == 2 and err.startswith("human needs a text")
-    assert (
-        ecsuite("score", "reference", "no_pretrain", "--preset", "nano", "--plan", "--out", "new/a.json")[0]
-        == 0
-    )
+    assert ecsuite("score", "reference", "no_pretrain,preset=nano", "--plan", "--out", "new/a.json")[0] == 0
     assert not (tmp_path / "new").exists()

@@ -43,7 +43,7 @@ def icy_steps(folder: Path, model: str, *options: str) -> dict[str, Any]:
 
 def xferbench(folder: Path) -> dict[str, float]:
     """Nats a token in each target, after the corpus `irregular`."""
-    options = ("--metrics", "xferbench", "--preset", "nano", *HERE)
+    options = ("--metrics", "xferbench,preset=nano", *HERE)
     found = as_json("score", irregular(folder), *options, folder=folder)
     return {"score": found["score"], **found["by_target"]}
 
@@ -51,7 +51,7 @@ def xferbench(folder: Path) -> dict[str, float]:
 def baseline(folder: Path, name: str, preset: str = "nano") -> dict[str, float]:
     """Nats a token in each target, after one of the sources that corpora are held against."""
     text = ("--text", write_text(folder / "text.txt")) if name == "human" else ()
-    found = as_json("score", "reference", name, *text, "--preset", preset, *HERE, folder=folder)
+    found = as_json("score", "reference", f"{name},preset={preset}", *text, *HERE, folder=folder)
     return {"score": found["score"], **found["by_target"]}
 
 

@@ -66,7 +66,7 @@ ICY = (
     "--model", "husendz:dgsend", "--model", "lstm", "--num-attributes", "2", "--num-values", "4", "--word-length", "2",
     "--hidden-size", "32", "--seeds", "2", "--grammar", "perm", "--grammar", "hol", "--workers", "1",
 )  # fmt: skip
-XFERBENCH = ("--metrics", "xferbench", "--workers", "1", "--device", "cpu")
+XFERBENCH = ("--workers", "1", "--device", "cpu")
 NOT_FIGURES = (
     "seconds",
     "examples_per_second",
@@ -156,7 +156,7 @@ def grammar(version: Version) -> dict[str, Any]:
 
 def xferbench(version: Version, preset: str = "nano") -> dict[str, Any]:
     """A language model that learns the corpus of `grammar`, and is tuned on two targets."""
-    found = version.as_json("score", "grammar", *XFERBENCH, "--preset", preset)
+    found = version.as_json("score", "grammar", "--metrics", f"xferbench,preset={preset}", *XFERBENCH)
     return {key: found[key] for key in ("scores", "score", "by_target")}
 
 

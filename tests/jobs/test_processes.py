@@ -91,11 +91,12 @@ def concept_games(runner, folder, _):
 def xferbench(runner, folder, _):
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.xferbench.metric import xferbench
+    from ecsuite.eval.xferbench.traits import XferBenchOptions
     from ecsuite.grammars.baselines import zipf_parentheses
 
     corpus = zipf_parentheses(1000, np.random.default_rng(0), num_types=20)
-    options = Options(preset="nano", num_seeds=2, device="cpu", runner=runner)
-    return [asdict(score) for score in xferbench(corpus, options)]
+    options, own = Options(device="cpu", runner=runner), XferBenchOptions(preset="nano", num_seeds=2)
+    return [asdict(score) for score in xferbench(corpus, options, own)]
 
 
 def icy(runner, folder, _):

@@ -247,7 +247,7 @@ def test_a_wrong_partition_is_one_line(start, tmp_path):
 @pytest.mark.parametrize("name", ["baseline", "icy", "cbm", "translate", "xtreme"])
 def test_other_commands(run, name, tmp_path, write_data):
     commands = {
-        "baseline": ["score", "reference", "paren_synth", "--preset", "nano", "--seeds", "1"],
+        "baseline": ["score", "reference", "paren_synth,preset=nano"],
         "icy": ["icy", "--model", "fc1l", "--grammar", "perm", "--seeds", "1"],
         "cbm": ["cbm", "small.yaml", *(word for setting in SMALL for word in ("--set", setting))],
         "translate": ["translate", "corpus.jsonl", "--pairs", "pairs.tsv", "--preset", "nano"],

@@ -47,7 +47,10 @@ def test_one_table_that_resumes_and_is_correlated(ecsuite, paths):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--pictures"], "--pictures: draws one corpus; --plot draws the scores of a collection\n"),
+        (
+            ["--plot", "folder"],
+            "--plot folder: a folder is of one corpus; .svg or .png has scores of a collection\n",
+        ),
         (["--plot", "a.gif"], "a.gif: expected the name of a picture, ending in .svg or .png"),
         (["--on", "there"], "--on there: expected here, local"),
         (["--metrics", "tosim"], "unknown metric 'tosim'; did you mean 'topsim'"),

@@ -3,7 +3,7 @@
 from ecsuite.eval.learning import needed_resources
 from ecsuite.files import disk_space
 
-SCORE = "score perm --metrics xferbench --preset nano --device cpu --workers 1 --cache kept"
+SCORE = "score perm --metrics xferbench,preset=nano --device cpu --workers 1 --cache kept"
 
 
 def test_too_little_memory(ecsuite, small_files, monkeypatch):

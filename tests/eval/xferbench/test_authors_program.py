@@ -69,7 +69,7 @@ def test_the_padding_is_never_predicted_in_a_corpus_of_ids():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([[300] * 100], "expects symbol ids from 0 to 299, found 300; try --protocol strict"),
+        ([[300] * 100], "expects symbol ids from 0 to 299, found 300; try protocol=strict"),
         ([[1] * 3] * 5, "drops up to 15 symbols in incomplete blocks: expected a corpus of more"),
     ],
 )

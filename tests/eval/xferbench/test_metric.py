@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.preset_limits import passes_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
@@ -14,6 +15,7 @@ from ecsuite.eval.xferbench.metric import score_source, xferbench
 from ecsuite.eval.xferbench.presets import MINI, NANO, PRESETS
 from ecsuite.eval.xferbench.report import report
 from ecsuite.eval.xferbench.texts import ArtificialText, choose_texts
+from ecsuite.eval.xferbench.traits import XferBenchOptions
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError
 
@@ -52,8 +54,8 @@ def test_score_is_deterministic_and_says_what_it_is(corpus, kept):
 
 @pytest.mark.usefixtures("nano")
 def test_several_seeds(corpus, kept):
-    (alone,), (both,) = xferbench(corpus, kept), xferbench(corpus, replace(kept, num_seeds=2))
-    assert "|seeds:0-1|" in both.signature
+    (alone,), (both,) = xferbench(corpus, kept), load_metric("xferbench,num_seeds=2")(corpus, kept)
+    assert both.name == alone.name == "xferbench" and "|seeds:0-1|" in both.signature
     first, second = both.details["by_seed"]
     assert (first["seed"], second["seed"], first["value"]) == (0, 1, alone.value)
     assert both.value == pytest.approx((first["value"] + second["value"]) / 2)
@@ -68,7 +70,7 @@ def test_other_protocols_say_so(study_of, protocol):
 
 def test_no_pretraining_on_a_short_text(tmp_path):
     (tmp_path / "xx.txt").write_text("\n".join(ArtificialText(1, 4_000).documents()), encoding="utf-8")
-    score = score_source(None, Options(preset="nano", device="cpu", targets=tmp_path))
+    score = score_source(None, Options(device="cpu"), XferBenchOptions(preset="nano", targets=str(tmp_path)))
     assert "|targets:xx#" in score.signature and score.details["repeats"] == 0
     assert set(score.details["by_target"]) == {"xx"}
     assert score.details["text_repeats"]["xx"] > 1
@@ -120,7 +122,7 @@ def test_where_all_seeds_diverge_the_other_metrics_are_shown(corpus, monkeypatch
 )
 def test_what_is_refused(corpus, options, message):
     with pytest.raises(ConfigError, match=f"^{message}"):
-        xferbench(corpus, Options(**options))
+        xferbench(corpus, Options(), XferBenchOptions(**options))
 
 
 def test_mini_has_two_artificial_targets():
