@@ -29,6 +29,7 @@ from ecsuite.jobs.computing import compute
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.groups import GroupFolder
 from ecsuite.jobs.job import Context, Job
+from ecsuite.jobs.plan import Plan
 from ecsuite.jobs.store import Store
 from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
 
@@ -248,6 +249,19 @@ def test_a_member_of_a_group_that_diverges_fails_alone_and_is_not_tried_again(ru
     calls()
     assert runner.run(jobs)[jobs[1]].failure == "13 is unlucky"
     assert calls() == []
+
+
+@pytest.mark.parametrize("retries", [False, True])
+def test_a_failure_that_another_process_keeps_after_the_plan_counts_as_one(
+    runner, calls, monkeypatch, retries
+):
+    job = Job(misbehave, how="diverge")
+    runner.run([job])
+    calls()
+    monkeypatch.setattr("ecsuite.jobs.graph.make_plan", lambda *_, **__: Plan(kept={}, missing=(job,)))
+    result = replace(runner, retries=retries).run([job])[job]
+    assert result.failure == "the loss is nan at step 3"
+    assert calls() == (["misbehave diverge"] if retries else [])
 
 
 def test_a_failed_job_fails_what_reads_it_and_nothing_else(runner, calls, notes):
