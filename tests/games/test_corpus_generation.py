@@ -47,6 +47,20 @@ def test_greedy_speech_repeats_and_sampled_speech_repeats_with_its_seed():
     assert rows(record("evaluation.mode=sample", "training.seed=2")) != sampled
 
 
+def test_speakers_who_are_alike_sample_other_messages():
+    experiment = load_experiment(
+        "disc_tiny", ["society.senders=2", "society.receivers=2", "evaluation.mode=sample"]
+    )
+    players = Players(experiment, make_world(experiment))
+    first, second = players.senders
+    second.load_state_dict(first.state_dict())
+    corpus = record_corpus(players, experiment)
+    said = [
+        rows_of(corpus.messages.take(np.flatnonzero(corpus.columns["speaker"] == each))) for each in (0, 1)
+    ]
+    assert len(said[0]) == len(said[1]) == 16 and said[0] != said[1]
+
+
 @pytest.mark.parametrize(
     ("num_levels", "values", "ids"),
     [

@@ -7,7 +7,7 @@ from ecsuite.agents.message import Message
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.losses import Correct, RewardLoss, ShareCorrect, TaskLoss, weights_of_answers
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.tasks import TaskOutput, Truth, choose
+from ecsuite.games.tasks import Answers, TaskOutput, Truth, choose
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -33,6 +33,13 @@ def test_a_cost_of_length_waits_for_accuracy():
         output = TaskOutput(loss=torch.zeros(1, 2), measures={"accuracy": torch.tensor([correct])})
         _, cost = loss(output, ends, message(length))
         assert torch.allclose(cost, torch.tensor(expected))
+
+
+def test_a_cost_of_length_waits_for_the_accuracy_in_expectation_over_the_end():
+    ends, accuracy = torch.tensor([[0.75], [0.25]]), torch.tensor([[1.0], [0.0]])
+    loss = TaskLoss(TaskLoss.Options(length_cost=0.1, length_cost_power=2.0))
+    output = TaskOutput(loss=torch.zeros(2, 1), measures={"accuracy": accuracy})
+    assert loss(output, ends, message(torch.tensor([4.0])))[1].tolist() == pytest.approx([0.4 * 0.75**2])
 
 
 def test_weights_of_the_answers_of_an_impatient_receiver():
@@ -126,6 +133,21 @@ def test_the_policy_gradient_of_the_receiver():
     direction = torch.tensor([[0.5, -0.5]]) if right else torch.tensor([[-0.5, 0.5]])
     assert torch.allclose(logits.grad, -float(right) * direction)
     assert loss.baseline.item() == -float(right) and loss.num_steps.item() == 1
+
+
+def test_the_baseline_of_the_receiver_is_the_mean_reward_so_far():
+    """So a right answer after two that were right and two that were wrong is worth a half more."""
+    loss = RewardLoss(RewardLoss.Options())
+    truth = Truth(labels=torch.tensor([[1, 0], [1, 0]]), values=None)
+    advantages = []
+    for chosen in ([0, 0], [1, 1], [0, 1]):
+        own = torch.zeros(2, requires_grad=True)
+        answers = Answers(chosen=torch.tensor(chosen), log_probability=own, entropy=torch.zeros(2))
+        output = TaskOutput(loss=torch.zeros(1, 2), measures={}, answers=answers, truth=truth)
+        spoken = message(torch.ones(2), log_probability=torch.zeros(2), entropy=torch.zeros(2))
+        loss(output, torch.ones(1, 2), spoken)[0].sum().backward()
+        advantages.append((-own.grad).tolist())
+    assert advantages == [[1, 1], [-1, -1], [0.5, -0.5]]
 
 
 def test_a_game_of_rewards_is_learnt():

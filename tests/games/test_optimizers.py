@@ -51,6 +51,10 @@ def test_a_cosine_begins_at_1_is_at_half_in_the_middle_and_ends_at_its_last_valu
     assert 0.2 < found[-1] < 0.21
 
 
+def test_a_linear_rate_begins_at_1_and_would_be_0_after_the_last_step():
+    assert factors("schedule=linear") == pytest.approx([1 - step / 20 for step in range(20)])
+
+
 def test_a_warmup_rises_by_the_same_amount():
     found = factors("schedule=cosine,warmup_steps=4")
     assert found[:5] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])

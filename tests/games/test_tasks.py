@@ -8,7 +8,7 @@ import torch
 
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.tasks import Concept, Discrimination, Reconstruction, Truth
+from ecsuite.games.tasks import Concept, Discrimination, InBatch, Reconstruction, Truth
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -91,6 +91,18 @@ def test_concept_by_hand():
     assert output.loss[0].tolist() == pytest.approx([first, second])
     assert output.measures["accuracy"][0].tolist() == pytest.approx([2 / 3, 1])
     assert output.measures["set_accuracy"][0].tolist() == [0, 1]
+
+
+def test_choices_are_what_the_loss_is_of():
+    """The most likely ones are those that count as right; of a temperature, the loss is the divided scores'."""
+    scores = torch.tensor([[[9.0, 9.0, 9.0]], [[2.0, -1.0, 0.5]]])
+    likely = concept(2, 1).choices(scores).softmax(-1)
+    torch.testing.assert_close(likely, torch.stack([1 - scores[-1].sigmoid(), scores[-1].sigmoid()], -1))
+    task = InBatch(InBatch.Options(loss_temperature=0.25), world=SimpleNamespace(), state_size=5)
+    for target in range(3):
+        loss = task(scores, truth(one_target([target], 3))).loss[-1]
+        torch.testing.assert_close(loss, -task.choices(scores).log_softmax(-1)[:, target])
+    torch.testing.assert_close(task.choices(scores), scores[-1] / 0.25)
 
 
 def test_a_target_that_is_repeated_is_one_guess():
