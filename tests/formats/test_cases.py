@@ -343,6 +343,25 @@ def test_arrays_of_messages(tmp_path):
         ec.read_corpus(tmp_path / "objects.npy")
 
 
+@pytest.mark.parametrize(
+    ("arrays", "told"),
+    [
+        ({"length": [-1, 2]}, "its lengths do not fit: expected 0 to 2"),
+        ({"length": [1, 3]}, "its lengths do not fit: expected 0 to 2"),
+        ({"length": [1]}, "its lengths do not fit: expected 0 to 2"),
+        ({"size": [1]}, "array size: expected 2 rows, as array message; got 1"),
+        ({"size": [1, 2, 3]}, "array size: expected 2 rows, as array message; got 3"),
+        ({"message": [[[0, 1], [0, 1]], [[0, 1], [0, 0]]]}, "expected whole numbers, .* got one-hot symbols"),
+        ({"message": [[1, 2], [3, -1]]}, "expected whole numbers from 0"),
+    ],
+    ids=["negative", "too long", "too few", "few rows", "many rows", "no symbol", "no id"],
+)
+def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, told):
+    np.savez(tmp_path / "a.npz", **{"message": [[1, 2], [3, 4]], **arrays})
+    with pytest.raises(CorpusError, match=rf"a\.npz: .*{told}"):
+        ec.read_corpus(tmp_path / "a.npz")
+
+
 def test_pairs_with_concepts(tmp_path):
     (tmp_path / "a.jsonl").write_text('["green hat", ["green", "hat"]]\n["red hat", ["red", "hat"]]\n')
     corpus = ec.read_corpus(tmp_path / "a.jsonl")
