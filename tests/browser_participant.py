@@ -3,10 +3,12 @@
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import ecsuite
 
@@ -15,6 +17,22 @@ CHROMIUM = next(
 )
 WAIT = 30_000
 """Milliseconds that anything may take, on a loaded machine."""
+AXE = Path(__file__).parent / "people" / "axe" / "axe.min.js"
+
+
+def rows(server, statement):
+    """The rows of a statement about the answers of the study `study.yaml` of a server."""
+    with sqlite3.connect(server.folder / "runs" / "study" / "people.db") as connection:
+        return connection.execute(statement).fetchall()
+
+
+def accessible(page):
+    """Check a page by axe-core's rules of WCAG 2.1 A and AA; and nothing is cut off at its width."""
+    page.wait_for_load_state("networkidle")
+    page.evaluate(AXE.read_text() + ";0")
+    found = page.evaluate("() => axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
 class Server:
@@ -77,11 +95,18 @@ class Player:
         """Open the page, agree, read the instructions, and pass the quiz if there is one."""
         self.page.goto(url)
         self.page.get_by_role("button", name="I agree: begin").click()
+        self.arrive("its colour and its shape", "under Training", "four")
+        self.page.locator("#typed").wait_for()
+
+    def arrive(self, *quiz, names_objects=False):
+        """Read the instructions, and pass the quiz if there is one."""
+        self.page.get_by_role("button", name="Go on").wait_for()
+        if names_objects:
+            self.page.get_by_label("Name colours and shapes in words").check()
         self.page.get_by_role("button", name="Go on").click()
         self.page.locator("#typed, input[type=radio]").first.wait_for()
         if self.page.locator("input[type=radio]").count():
-            self.quiz("its colour and its shape", "under Training", "four")
-        self.page.locator("#typed").wait_for()
+            self.quiz(*quiz)
 
     def quiz(self, *choices):
         for choice in choices:

@@ -1,10 +1,21 @@
 """A study of simulated participants in temporary folders."""
 
 import pytest
+from browser_participant import CHROMIUM
 
 from ecsuite.people.opening import make_database
 from ecsuite.people.session import Sessions
 from ecsuite.people.study import Study, with_texts
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

@@ -1,16 +1,13 @@
 """The pages in a real browser: whole games, what goes wrong on the way, and who can use them."""
 
-import sqlite3
-from pathlib import Path
-
 import pytest
-from browser_participant import CHROMIUM, Player, Server
+from browser_participant import CHROMIUM, Player, Server, accessible, rows
 
 import ecsuite as ec
 from ecsuite.people.codes_game import CodesGame
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(600),
@@ -24,15 +21,6 @@ platform: prolific
 completion_code: CODE17
 return_url: https://app.prolific.com/submissions/complete?cc=CODE17
 """
-AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -48,11 +36,6 @@ def player(chromium):
     context = chromium.new_context()
     yield Player(context.new_page())
     context.close()
-
-
-def rows(server, statement):
-    with sqlite3.connect(server.folder / "runs" / "study" / "people.db") as connection:
-        return connection.execute(statement).fetchall()
 
 
 LANGUAGES = [
@@ -135,15 +118,6 @@ def test_a_whole_game_with_agents(chromium, tmp_path, run, role, width):
         context.close()
         if server.process.poll() is None:
             server.kill()
-
-
-def accessible(page):
-    """Check a page by axe-core's rules of WCAG 2.1 A and AA; and nothing is cut off at its width."""
-    page.wait_for_load_state("networkidle")
-    page.evaluate(AXE + ";0")
-    found = page.evaluate("() => axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
-    assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
-    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def test_a_reload_and_the_back_button_lose_nothing(study, player):
