@@ -203,7 +203,8 @@ def test_twenty_pairs_with_lost_connections(serve, visit):
     assert {(ids[who], step): typed for who, step, kind, typed in found if kind == "speaking"} == said
     assert {(ids[who], step): int(typed) for who, step, kind, typed in found if kind == "listening"} == chosen
     assert rows(server, "SELECT COUNT(*), COUNT(DISTINCT pair) FROM participants") == [(40, 20)]
-    of_pairs = "SELECT pair, answers.step, answers.kind FROM answers JOIN participants ON id = participant ORDER BY 1, 2, 3"
+    joined = "answers JOIN participants ON id = participant"
+    of_pairs = f"SELECT pair, answers.step, answers.kind FROM {joined} ORDER BY 1, 2, 3"
     assert rows(server, of_pairs) == [
         (pair, step, kind) for pair in range(1, 21) for step in range(4) for kind in ("listening", "speaking")
     ]
