@@ -21,6 +21,7 @@ from ecsuite.parts.config import (
 )
 from ecsuite.people.objects import DATASETS, make_codes
 from ecsuite.people.protocols import AGENTS, CHAIN, PAIR
+from ecsuite.people.stages import AWAY, LEFT
 from ecsuite.people.texts import TEXTS, shipped_texts
 from ecsuite.runtime.errors import ConfigError
 
@@ -215,7 +216,8 @@ class Study:
 
     def keeps_place(self, row: Mapping[str, Any], now: float) -> bool:
         """Whether a participant, who is given as stored, was seen lately; `now` is in seconds since 1970."""
-        return bool(row["last_seen"] >= now - self.place_seconds(row["shown_at"] is not None))
+        was_seen = row["last_seen"] >= now - self.place_seconds(row["shown_at"] is not None)
+        return bool(was_seen) and row["stage"] not in (LEFT, AWAY)
 
     def as_json(self) -> dict[str, Any]:
         """The settings, with the texts themselves."""

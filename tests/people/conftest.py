@@ -1,8 +1,11 @@
 """A study of simulated participants in temporary folders."""
 
+import time
+
 import pytest
 from browser_participant import CHROMIUM
 
+from ecsuite.people.games import game_to_play
 from ecsuite.people.opening import make_database
 from ecsuite.people.session import Sessions
 from ecsuite.people.study import Study, with_texts
@@ -18,16 +21,30 @@ def chromium():
         browser.close()
 
 
+class Clock:
+    """A clock that stands, but for what a test adds to `now`."""
+
+    now = 1e9
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
 @pytest.fixture
 def sessions(tmp_path):
     """Makes the sessions of a study with the given settings."""
     made = []
 
-    def make(folder="study", clock=None, **settings):
-        study = with_texts(Study(**{"name": "study", "participants": 100, **settings}))
-        found = Sessions(
-            study, make_database(study, tmp_path / folder), **({"clock": clock} if clock else {})
-        )
+    def make(folder="study", clock=time.time, **settings):
+        number = {} if {"chains", "pairs"} & settings.keys() else {"participants": 100}
+        study = with_texts(Study(**{"name": "study", **number, **settings}))
+        database = make_database(study, tmp_path / folder)
+        found = Sessions(study, database, game_to_play(study, database, None), clock)
         found.database._connection.execute("PRAGMA synchronous = OFF")  # a test needs no waiting for the disk
         made.append(found)
         return found

@@ -14,43 +14,23 @@ from starlette.testclient import TestClient
 
 from ecsuite.people.chains import read_chains
 from ecsuite.people.export import as_csv, export
-from ecsuite.people.games import game_to_play
-from ecsuite.people.opening import make_database
 from ecsuite.people.records import read_records
 from ecsuite.people.reports import make_report, make_status
 from ecsuite.people.responses_table import RESPONSE_WORDS
 from ecsuite.people.server import People
-from ecsuite.people.session import RefusedError, Sessions
+from ecsuite.people.session import RefusedError
 from ecsuite.people.simulated import Composer, Memorizer, play
-from ecsuite.people.study import Study, with_texts
+from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
 CHAIN = {"grammars": ("hol",), "datasets": ("synth",), "chains": 1, "generations": 3, "simulated": True}
 MINUTE, ROOT = 60.0, Path(__file__).parents[2]
 
 
-class Clock:
-    now = 1e9
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
-def chains(tmp_path):
-    """Makes the sessions of a study with one chain of three generations, and its clock."""
-    made = []
-
-    def make(**settings):
-        study = with_texts(Study(name="study", **{**CHAIN, **settings}))
-        database = make_database(study, tmp_path / "study")
-        database._connection.execute("PRAGMA synchronous = OFF")  # a test needs no waiting for the disk
-        made.append(Sessions(study, database, game_to_play(study, database, None), clock=Clock()))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.database.close()
+def chains(sessions, clock):
+    """Makes the sessions of a study with one chain of three generations, with a clock that stands."""
+    return lambda **settings: sessions(**{"clock": clock, **CHAIN, **settings})
 
 
 def places(sessions):

@@ -9,41 +9,21 @@ pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
 from ecsuite.people.export import export
-from ecsuite.people.games import game_to_play
-from ecsuite.people.opening import make_database
 from ecsuite.people.records import read_records
 from ecsuite.people.reports import make_report, make_status
 from ecsuite.people.server import People
-from ecsuite.people.session import RefusedError, Sessions
+from ecsuite.people.session import RefusedError
 from ecsuite.people.simulated import Namer, arrive, play_together, simulate, take_turn
-from ecsuite.people.study import Study, with_texts
+from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
 PAIRS = {"datasets": ("synth",), "pairs": 1, "rounds": 6, "simulated": True}
 
 
-class Clock:
-    now = 1e9
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
-def pairs(tmp_path):
-    """Makes the sessions of a study with one pair of six rounds, and its clock."""
-    made = []
-
-    def make(clock=None, **settings):
-        study = with_texts(Study(name="study", **{**PAIRS, **settings}))
-        database = make_database(study, tmp_path / "study")
-        database._connection.execute("PRAGMA synchronous = OFF")  # a test needs no waiting for the disk
-        made.append(Sessions(study, database, game_to_play(study, database, None), clock=clock or Clock()))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.database.close()
+def pairs(sessions, clock):
+    """Makes the sessions of a study with one pair of six rounds, with a clock that stands."""
+    return lambda **settings: sessions(**{"clock": clock, **PAIRS, **settings})
 
 
 def meet(study, *tokens):
@@ -119,9 +99,9 @@ def test_after_a_restart_both_go_on_and_nobody_has_gone(pairs):
     study = pairs()
     first, second = meet(study, "one", "two")
     study.answer(first, 0, "abc")
-    clock = Clock()
-    clock.now = study.clock.now + 3600
-    again = pairs(clock)
+    later = type(study.clock)()
+    later.now = study.clock.now + 3600
+    again = pairs(clock=later)
     again.wait(second), again.wait(first)
     assert again.pairs.view(again.required(second), False)["message"] == "abc"
     players = {"one": Namer(1), "two": Namer(2)}
@@ -198,19 +178,19 @@ def test_nobody_meets_who_has_gone_and_waiting_ends(pairs):
 
 def test_simulated_pairs_come_to_agree(pairs, tmp_path, ecsuite):
     """Known answer: two who remember what was meant understand each other once each object was named."""
-    study = pairs(pairs=3, rounds=30)
-    assert simulate(study) == 6
+    study = pairs(pairs=2, rounds=20)
+    assert simulate(study) == 4
     data = make_report(study.study, study.database, read_records(study.database)).data
-    assert [pair["num_rounds"] for pair in data["pairs"]] == [30] * 3
+    assert [pair["num_rounds"] for pair in data["pairs"]] == [20] * 2
     assert all(pair["curve"][0] < 1 and pair["curve"][-1] == 1 for pair in data["pairs"])
     _, (status,) = make_status(study.study, study.database, read_records(study.database), study.clock())
-    assert (status["finished"], status["missing"]) == (6, 0)
+    assert (status["finished"], status["missing"]) == (4, 0)
     export(study.study, study.database, tmp_path / "data", has_workers=False)
     with open(tmp_path / "data" / "responses.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 6 * 30 and {row["pair"] for row in rows} == {"pair_001", "pair_002", "pair_003"}
+    assert len(rows) == 4 * 20 and {row["pair"] for row in rows} == {"pair_001", "pair_002"}
     listened = [row for row in rows if row["phase"] == "listening"]
-    assert len(listened) == 90 and all(row["message"] for row in rows)
+    assert len(listened) == 40 and all(row["message"] for row in rows)
     assert all((row["response"] == row["target"]) == (row["correct"] == "1") for row in listened)
     code, printed, err = ecsuite("score", tmp_path / "data/corpora/pair_001", "--metrics", "topsim", "--json")
     assert code == 0 and len(json.loads(printed)["scores"][0]["details"]["by_speaker"]) == 2, err
