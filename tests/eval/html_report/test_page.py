@@ -15,8 +15,8 @@ from ecsuite.runtime.errors import ConfigError
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
-def test_all_parts_are_there(study, page_of):
-    text, _ = page_of(study)
+def test_all_parts_are_there(study_page):
+    text = study_page.decode()
     for part in ("runs", "scores", "differences", "pictures", "messages", "works"):
         assert f'<section id="{part}"' in text
     assert "18 runs of 6 settings, 3 seeds" in text and "gumbel, reinforce" in text
@@ -36,8 +36,8 @@ def test_all_parts_are_there(study, page_of):
     assert 'fill="var(--ink)"' in part and "style=" not in part
 
 
-def test_it_loads_nothing_and_allows_only_its_own_script(study, page_of):
-    text, _ = page_of(study)
+def test_it_loads_nothing_and_allows_only_its_own_script(study_page):
+    text = study_page.decode()
     assert not re.search(r"(src|href)=[\"'](?!#|data:)", text)
     assert "@import" not in text and not re.search(r"url\((?!#)", text)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
@@ -177,9 +177,8 @@ def test_scores_of_different_signatures_are_not_compared(tmp_path, write_run, pa
     assert "Not compared: topsim" in text and "2 signatures" in text
 
 
-def test_the_same_input_gives_the_same_bytes(study, tmp_path):
-    first = ec.report(study, out=tmp_path / "a.html").read_bytes()
-    assert first == ec.report(study, out=tmp_path / "b.html").read_bytes()
+def test_the_same_input_gives_the_same_bytes(study, study_page, tmp_path):
+    assert study_page == ec.report(study, out=tmp_path / "b.html").read_bytes()
 
 
 @pytest.mark.parametrize(

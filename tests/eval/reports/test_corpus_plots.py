@@ -55,7 +55,10 @@ def figures(monkeypatch):
 @pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow) if name == "many concepts" else name for name in CORPORA],
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in ("wide", "many concepts") else name
+        for name in CORPORA
+    ],
 )
 def test_labels_do_not_overlap(figures, draw, name):
     draw(CORPORA[name], max_words=24)
