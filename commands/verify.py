@@ -33,6 +33,10 @@ def verify(
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Import the foreign parts of the runs.")
     ] = False,
+    only_plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Say what would be computed and how long it takes, and compute nothing."),
+    ] = False,
     device: Device = "auto",
     quiet: Quiet = False,
     out: Out = None,
@@ -46,19 +50,21 @@ def verify(
     from ecsuite.eval.reports.console import Reporter
     from ecsuite.eval.verification.scores import Scoring
     from ecsuite.eval.verification.verify import Asked, verify_all
+    from ecsuite.jobs.graph import Runner
     from ecsuite.parts.own_code import trust
     from ecsuite.parts.registry import split_names
 
+    if only_plan:
+        from ecsuite.eval.verification.plan import plan
+
+        plan(sources, is_all=every).publish(out=out, picture=None, as_json=as_json, form=form)
+        return
     own = tuple(split_names(metrics)) if metrics else ()
     trust(own)
     with Reporter(quiet=quiet) as reporter:
-        asked = Asked(
-            scoring=Scoring(is_all=every, own=own, targets=targets, device=device),
-            device=device,
-            trust_code=trust_code,
-            note=reporter.note,
-            progress=reporter.progress,
-        )
+        runner = Runner(progress=reporter.progress, note=reporter.note)
+        scoring = Scoring(is_all=every, own=own, targets=targets, device=device, runner=runner)
+        asked = Asked(scoring=scoring, device=device, trust_code=trust_code, note=reporter.note)
         found = verify_all(sources, asked)
     found.report().publish(out=out, picture=None, as_json=as_json, form=form)
     if found.exit_code:

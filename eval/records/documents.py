@@ -21,7 +21,7 @@ OTHER_SIZES = ("min_length", "max_length", "vocab_size")
 """Sizes of a corpus whose names do not begin with num_."""
 NOT_SCORES = ("seed", "format")
 """Numbers beside the score in the JSON of a command."""
-NOT_MEASURES = ("step", "num_steps", "epoch")
+NOT_MEASURES = ("step", "num_steps", "epoch", "best_step", "evaluations_since_best")
 """What the metadata of a training have beside its measures."""
 
 

@@ -202,7 +202,8 @@ def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
     content = msgspec.convert(sweep, _Sweep)
     sources = []
     for run in content.runs:
-        places = (Path(run.folder), file.parent / "runs" / Path(run.folder).name)
+        # That beside the file first: a copy of a sweep is read, and not what it is a copy of.
+        places = (file.parent / "runs" / Path(run.folder).name, Path(run.folder))
         folder = next((place for place in places if place.is_dir()), None)
         later = _read(folder / FILES[0]).get("scores", []) if folder is not None else []
         scores = {(score.get("name"), score.get("signature")): score for score in [*later, *run.scores]}

@@ -1,7 +1,7 @@
 """The scores of a language, computed again with the options that their signatures name."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from ecsuite.eval.records.documents import XFERBENCH
 from ecsuite.eval.records.source import Record
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.verification.rows import Bound, Row, Verdict, compared, differences
+from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ PARTS = ("ci95", "chance", "details")
 """What is claimed of a score beside its value; its conclusion depends on which scores it stands with."""
 OWN = "no metric of ecsuite gives it: --metrics ./mine.py:my_metric names the file of one of your own"
 """Why a score of a metric that is not ours is not computed."""
-USUAL = Options()
-"""What options are where a signature does not say."""
 MAX_SEEDS = 10_000
 """Most seeds of a score of XferBench."""
 VERSION = "v"
@@ -49,6 +48,8 @@ class Scoring:
     """The folder of target texts of XferBench; None: those of its preset."""
     device: str = "auto"
     """Of metrics that train."""
+    runner: Runner = field(default_factory=Runner)
+    """How models are trained, and who is told of progress; nothing that was kept is read."""
 
 
 def score_rows(
@@ -131,7 +132,8 @@ def options_of(record: Record, scoring: Scoring) -> Options:
     fields, chance = signature_fields(record.signature), record.chance or {}
     seeds = str(fields.get("seeds", fields.get("seed", chance.get("seed") or 0)))
     first = seeds.partition("-")[0]
-    return Options(seed=int(first) if first.isdecimal() else 0, runner=USUAL.runner, device=scoring.device)
+    seed = int(first) if first.isdecimal() else 0
+    return Options(seed=seed, runner=scoring.runner, device=scoring.device)
 
 
 def signature_fields(signature: str | None) -> Mapping[str, str]:
@@ -155,9 +157,10 @@ def _computed(
 
 
 def _match(record: Record, scores: Sequence[Score]) -> Score | None:
-    """The score of the same name, best that with the same signature."""
+    """The score of the same signature; else of the same name."""
+    name = record.score.partition(",")[0]
+    same = [each for each in scores if (each.name.partition(",")[0], each.signature) == (name, record.signature)]
     named = [score for score in scores if score.name == record.score]
-    same = [score for score in named if score.signature == record.signature]
     return next(iter([*same, *named]), None)
 
 

@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.records.reading import SWEEP, run_source, sources_at
 from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.verification.agents import agent_rows
 from ecsuite.eval.verification.circumstances import Circumstances, circumstances
+from ecsuite.eval.verification.claims import corpus_of, folder_of
 from ecsuite.eval.verification.files import (
     CONFIG,
     CORPUS,
@@ -26,13 +27,12 @@ from ecsuite.eval.verification.scores import Scoring, score_rows
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import ignore
 from ecsuite.games.runs import Run, load_run
+from ecsuite.jobs.graph import no_progress
 from ecsuite.parts.own_code import UntrustedError
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
 
 SIZES = ("num_messages", "num_empty", "num_symbols", "num_distinct_symbols")
 """What the metadata of a corpus claim of its messages."""
-TENSORS = ".safetensors"
-"""How the names of files of weights end."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,8 +47,18 @@ class Asked:
     """Whether the foreign parts of runs are imported."""
     note: Callable[[str], None] = ignore
     """Called with each message about files."""
-    progress: Callable[[str, float, float], None] = lambda label, done, total: None
-    """Called as `progress(label, sources done, sources in total)`."""
+
+    @property
+    def progress(self) -> Callable[[str, float, float], None]:
+        """Called as `progress(label, done, total)`, of several sources with the number of these."""
+        return self.scoring.runner.progress
+
+    @property
+    def of_one(self) -> Self:
+        """The same for one of several sources, whose own progress is not told."""
+        return replace(
+            self, scoring=replace(self.scoring, runner=replace(self.scoring.runner, progress=no_progress))
+        )
 
 
 def verify_all(places: Sequence[Path], asked: Asked) -> Verification:
@@ -68,13 +78,8 @@ def verify_all(places: Sequence[Path], asked: Asked) -> Verification:
 
 def _verified(place: Path, asked: Asked) -> list[Verified]:
     """The sources at a place."""
-    if not place.exists():
-        raise ConfigError(f"{place}: no such run, corpus or file of scores")
-    folder = place if place.is_dir() else place.parent if place.name == CORPUS else None
-    if folder is not None and any((folder / name).is_file() for name in (CONFIG, METADATA)):
-        verified = [_of_folder(folder, [], asked)]
-    else:
-        verified = _of_several(place, asked)
+    folder = folder_of(place)
+    verified = _of_several(place, asked) if folder is None else [_of_folder(folder, [], asked)]
     if not any(row.kind != "file" or row.verdict == "damaged" for each in verified for row in each.rows):
         if not any(each.failure for each in verified):
             raise ConfigError(
@@ -92,16 +97,40 @@ def _of_several(place: Path, asked: Asked) -> list[Verified]:
         verified.append(Verified(name=SWEEP, rows=tuple(rows)))
         if is_damaged(rows, SWEEP):
             return verified
-    sources = sources_at(place)
+    try:
+        sources = sources_at(place)
+    except DamagedError as error:
+        others = [
+            replace(
+                each,
+                rows=(
+                    *each.rows,
+                    Row(kind="file", name="its figures", verdict="not verified", reason=str(error)),
+                ),
+            )
+            for each in verified
+        ]
+        return [*others, *_by_folder(place, asked)]
     for number, source in enumerate(sources):
         asked.progress(source.name, number, len(sources))
         is_folder = source.folder is not None and source.folder.is_dir()
         if source.failure is not None:
             verified.append(Verified(name=source.title, failure=source.failure, seed=source.seed))
         elif source.is_run and is_folder and (source.folder / CONFIG).is_file():  # type: ignore[operator]
-            verified.append(_of_folder(source.folder, list(source.records), asked, source))  # type: ignore[arg-type]
+            verified.append(_of_folder(source.folder, list(source.records), asked.of_one, source))  # type: ignore[arg-type]
         else:
-            verified.append(_of_scores(source, asked))
+            verified.append(_of_scores(source, asked.of_one))
+    return verified
+
+
+def _by_folder(place: Path, asked: Asked) -> list[Verified]:
+    """Each run and corpus of a folder by itself, where what is known of all can't be read: a file of one is damaged."""
+    metadata = {file.parent for name in (CONFIG, METADATA) for file in place.rglob(name)}
+    folders = sorted(folder for folder in metadata if not folder.name.startswith("."))
+    verified = []
+    for number, folder in enumerate(folders):
+        asked.progress(folder.name, number, len(folders))
+        verified.append(_of_folder(folder, [], asked.of_one))
     return verified
 
 
@@ -122,9 +151,8 @@ def _of_folder(folder: Path, claimed: list[Record], asked: Asked, source: Source
     own = run_source(folder)
     records = _once([*own.records, *claimed])
     scores = [record for record in records if not record.is_measure]
-    damaged = next(
-        (row.name for row in files if row.verdict == "damaged" and not row.name.endswith(TENSORS)), None
-    )
+    of_corpus = {CORPUS, *own.metadata.get("sha256", {})}
+    damaged = next((row.name for row in files if row.verdict == "damaged" and row.name in of_corpus), None)
     corpus = read_corpus(folder) if damaged is None and (folder / CORPUS).is_file() else None
     rows, found, run = list(files), None, None
     if (folder / CONFIG).is_file():
@@ -202,10 +230,9 @@ def _of_scores(source: Source, asked: Asked) -> Verified:
     Raises:
         ConfigError: If the corpus is not there.
     """
-    file = source.file
-    place = next((each for each in _places(source) if each.exists()), None)
+    place = corpus_of(source)
     if place is None:
-        raise ConfigError(f"{file}: the corpus that it scores, {source.corpus}, is not there")
+        raise ConfigError(f"{source.file}: the corpus that it scores, {source.corpus}, is not there")
     corpus = read_corpus(place)
     digest = corpus.metadata.get("sha256")
     is_other = bool(source.digest and digest) and source.digest != json.dumps(digest, sort_keys=True)
@@ -219,17 +246,6 @@ def _of_scores(source: Source, asked: Asked) -> Verified:
     run = load_run(place.parent, trust_code=asked.trust_code, note=asked.note) if is_of_run else None
     rows = [row, *_scored(corpus, list(source.records), asked, run, None)]
     return Verified(name=source.name, seed=source.seed, rows=tuple(rows))
-
-
-def _places(source: Source) -> Iterator[Path]:
-    """Where the corpus of a file of scores may be: as it says, from here or from the file; beside the file."""
-    if source.corpus is not None:
-        yield from (
-            source.corpus,
-            source.file.parent / source.corpus,
-            source.file.parent / source.corpus.name,
-        )
-    yield source.file.parent / CORPUS
 
 
 def _once(records: list[Record]) -> list[Record]:

@@ -1,12 +1,16 @@
 """What a run claims is computed again: what agrees, what differs and why, what can't be told."""
 
 import json
+import re
+import shutil
 
 import pytest
 import torch
 
+import ecsuite as ec
 from ecsuite.files.checksums import sealed
 from ecsuite.games.run_folder import versions
+from ecsuite.runtime.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("all_draws")  # as the kept scores were made
 
@@ -154,3 +158,84 @@ def test_a_corpus_alone_claims_its_sizes(ecsuite, small_files, tmp_path):
     (tmp_path / "perm" / "scores.json").unlink(missing_ok=True)
     code, out, err = ecsuite("verify", "perm")
     assert (code, err) == (0, "") and "num_symbols" in out
+
+
+@pytest.fixture
+def sweep(run, tmp_path):
+    """A sweep of two runs and one that failed; the first is `finished`, the second a copy of it."""
+    folder = tmp_path / "study"
+    for seed in (1, 2):
+        shutil.copytree("finished", folder / "runs" / f"game-{seed}")
+    metadata = json.loads((run / "metadata.json").read_bytes())
+    measures = {name: metadata["training"][name] for name in ("loss", "accuracy")}
+    rows = [
+        {
+            "settings": {"channel.max_len": 3}, "seed": seed, "folder": f"elsewhere/game-{seed}", "failure": failure,
+            "training": {} if failure else {"stopped": "epochs", "measures": measures, "extra_evaluations": {}},
+            "scores": [],
+        }
+        for seed, failure in ((1, None), (2, None), (3, "the loss is not finite at step 3"))
+    ]  # fmt: skip
+    data = {"format": 1, "name": "study", "metrics": [], "runs": rows}
+    (folder / "sweep.json").write_text(json.dumps(sealed(data)))
+    return folder
+
+
+def test_each_run_of_a_sweep_is_verified_and_failed_ones_are_named(ecsuite, sweep):
+    code, out, err = ecsuite("verify", "study")
+    assert (code, err) == (0, "") and "1 failed run, which claim nothing" in out
+    assert "the loss is not finite at step 3" in out
+    change("study/sweep.json", lambda data: data["runs"][1]["training"]["measures"].update(accuracy=0.99))
+    code, out, err = ecsuite("verify", "study")
+    assert code == 1 and re.search("channel.max_len=3, seed 2 +differs +accuracy +0.99 ", out)
+
+
+def test_a_damaged_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
+    file = sweep / "runs" / "game-2" / "scores.json"
+    file.write_text(file.read_text().replace("0.25", "0.75"))
+    found = json.loads(ecsuite("verify", "study", "--json")[1])
+    by_name = {source["name"]: source["counts"] for source in found["sources"]}
+    assert by_name["game-1"]["identical"] == 18 and by_name["game-2"]["damaged"] == 1
+    assert ecsuite("verify", "study")[0] == 3
+
+
+def test_a_plan_computes_nothing(ecsuite, run, monkeypatch):
+    monkeypatch.setattr("ecsuite.eval.verification.verify.verify_all", None)
+    code, out, err = ecsuite("verify", "finished", "--plan")
+    assert (code, err) == (0, "")
+    assert out.endswith("about 5 s; scores that train models, and are left out without --all: 1\n")
+    data = json.loads(ecsuite("verify", "finished", "--plan", "--json")[1])
+    assert data["sources"][0]["scores"] == 3 and 0 < data["expected"]["seconds"] < 60
+
+
+def test_code_of_others_is_run_only_if_it_is_trusted(ecsuite, run, tmp_path):
+    (tmp_path / "mine.py").write_text("raise SystemExit('run')")
+    text = (run / "config.yaml").read_text().rpartition("# sha256")[0]
+    (run / "config.yaml").write_text(text.replace("kind: gumbel", "kind: ./mine.py:Mine"))
+    code, out, err = ecsuite("verify", "finished")
+    assert (code, out) == (2, "") and err.endswith("add --trust-code if you trust it\n")
+    (tmp_path / "mine.py").unlink()
+    code, out, err = ecsuite("verify", "finished", "--trust-code")
+    assert (code, out, err.count("\n")) == (2, "", 1) and "mine.py" in err
+
+
+def test_scores_of_an_own_metric_need_its_file(ecsuite, run, tmp_path):
+    (tmp_path / "mine.py").write_text("def mine(corpus):\n    return float(len(corpus.messages))\n")
+    assert ecsuite("score", "finished", "--metrics", "./mine.py:mine")[0] == 0
+    code, rows = verified(ecsuite, "finished")
+    assert code == 1 and rows["mine"]["reason"].endswith("names the file of one of your own")
+    code, rows = verified(ecsuite, "finished", "--metrics", "./mine.py:mine")
+    assert code == 0 and "mine" not in rows
+
+
+def test_chance_levels_are_drawn_with_their_seed(ecsuite, run):
+    assert ecsuite("score", "finished", "--metrics", "cbm", "--seed", "5")[0] == 0
+    assert verified(ecsuite, "finished")[0] == 0
+
+
+def test_python_has_the_rows(run):
+    found = ec.verify("finished", note=lambda _: None)
+    assert found.agrees and {row.verdict for row in found.rows} == {"identical", "not verified"}
+    assert list(found.to_frame()["name"])[:2] == ["config.yaml", "metadata.json"]
+    with pytest.raises(ConfigError, match="source: expected a run or a path"):
+        ec.verify(None)
