@@ -122,7 +122,9 @@ class Verification:
     def report(self) -> Report:
         """Of one source, a row a claim; of several, a row a source and one a claim that does not agree."""
         if len(self.sources) == 1:
-            tables = [_table([(each.name, row) for each in self.sources for row in each.rows])]
+            tables = [
+                _table([(each.name, row) for each in self.sources for row in each.rows], has_names=False)
+            ]
         else:
             others = [
                 (each.name, row)
@@ -130,7 +132,7 @@ class Verification:
                 for row in each.rows
                 if row.verdict not in ("identical", "agrees", "not verified")
             ]
-            tables = [_summary(self.sources), *([_table(others)] if others else [])]
+            tables = [_summary(self.sources), *([_table(others, has_names=True)] if others else [])]
         return Report(tables=tables, notes=tuple(self._notes()), data=self.to_json())
 
     def _notes(self) -> Iterator[str]:
@@ -182,11 +184,10 @@ def _counted(number: int, verdict: Verdict) -> Cell:
     return count(number, role=ROLES[verdict] if number else "dim")
 
 
-def _table(rows: list[tuple[str, Row]]) -> Table:
-    """A row a claim."""
-    names = {name for name, _ in rows}
+def _table(rows: list[tuple[str, Row]], *, has_names: bool) -> Table:
+    """A row a claim, with the name of its source where there are several."""
     columns = (
-        Column("source", is_key=True, merges=True, is_shown=len(names) > 1),
+        Column("source", is_key=True, merges=True, is_shown=has_names),
         Column("verdict"),
         name_column("claim"),
         number_column("claimed"),

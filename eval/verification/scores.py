@@ -159,7 +159,9 @@ def _computed(
 def _match(record: Record, scores: Sequence[Score]) -> Score | None:
     """The score of the same signature; else of the same name."""
     name = record.score.partition(",")[0]
-    same = [each for each in scores if (each.name.partition(",")[0], each.signature) == (name, record.signature)]
+    same = [
+        each for each in scores if (each.name.partition(",")[0], each.signature) == (name, record.signature)
+    ]
     named = [score for score in scores if score.name == record.score]
     return next(iter([*same, *named]), None)
 
