@@ -6,7 +6,6 @@ import yaml
 
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports import failed_runs
-from ecsuite.eval.reports.citations import bibliography
 from ecsuite.eval.sweeps.means import means_of
 from ecsuite.eval.sweeps.means_table import means_table
 from ecsuite.hub.address import Address
@@ -42,8 +41,8 @@ def card(
     licence: Licence,
     description: str,
     statements: Mapping[str, str],
-) -> bytes:
-    """The content of `README.md`.
+) -> str:
+    """The text of `README.md`.
 
     Args:
         address: Where it is pushed.
@@ -53,10 +52,6 @@ def card(
         description: What it is, in a paragraph.
         statements: See `statements_of`.
     """
-    facts = Table(
-        columns=(name_column("what"), Column("how", wraps=True)),
-        rows=[row_of(name, value) for name, value in summary.facts.items()],
-    )
     pulled = f"{address.name}/{contents.files[0].name}" if not summary.sources else address.name
     parts = [
         _front_matter(address, summary, licence),
@@ -64,22 +59,16 @@ def card(
         f"{description} Made with ecsuite {__version__}.",
         f"    ecsuite pull {address}\n    ecsuite {'compare' if len(summary.sources) > 1 else 'score'} {pulled}",
         "`ecsuite pull` verifies every file against the checksums in `croissant.json`, and runs nothing.",
-        "## How it came about" if summary.origin != "other" else "## What is in it",
-        facts.markdown().strip(),
+        *(["## How it was made", summary.made] if summary.made else []),
         *_scores(summary.sources),
-        *_failed(summary.runs),
+        *_failed([source for source in summary.sources if source.is_run]),
         "## Collection, uses and limits",
         "\n".join(f"- **{HEADINGS[name]}**: {statements[name]}" for name in HEADINGS),
         f"- **Licence**: [{licence.name}]({licence.url})",
         "## Citation",
-        f"```bibtex\n{citation(summary)}\n```",
+        f"```bibtex\n{summary.citation}\n```",
     ]
-    return ("\n\n".join(parts).replace("\n\n- **Licence", "\n- **Licence") + "\n").encode()
-
-
-def citation(summary: Summary) -> str:
-    """BibTeX of ecsuite and of the works behind what is pushed, as `ecsuite cite` prints it."""
-    return "\n".join(bibliography(summary.names)).strip()
+    return "\n\n".join(parts).replace("\n\n- **Licence", "\n- **Licence") + "\n"
 
 
 def _front_matter(address: Address, summary: Summary, licence: Licence) -> str:

@@ -59,24 +59,19 @@ class Contents:
     left_out: Mapping[str, str]
     """By the name of a file or a folder, why it stays here."""
 
-    def read(self, name: str) -> bytes | None:
-        """The content of a file, as it is pushed; None if there is no such file."""
-        found = next((each for each in self.files if each.name == name), None)
-        return None if found is None else found.file.read_bytes() if found.data is None else found.data
 
-
-def contents_of(source: Path, *, with_agents: bool = True) -> Contents:
+def contents_of(source: Path, machine: Machine, *, with_agents: bool = True) -> Contents:
     """Read what is pushed, check it, and take out what is of this machine.
 
     Args:
         source: A folder, or a file.
+        machine: What is of this machine.
         with_agents: Whether the weights of trained agents go along.
 
     Raises:
         ConfigError: If a file is secret or of this machine, has no safe name, or is a link out of the folder.
         DamagedError: If a file is not as its checksum says.
     """
-    machine = Machine(source if source.is_dir() else source.parent)
     found, left_out = {source.name: source}, dict[str, str]()
     if source.is_dir():
         found = {}

@@ -108,8 +108,8 @@ class Described:
     """The responsible-AI fields by their names, with their prefixes."""
 
 
-def croissant(described: Described, files: Iterable[Content]) -> bytes:
-    """The content of `croissant.json`."""
+def croissant(described: Described, files: Iterable[Content]) -> str:
+    """The text of `croissant.json`."""
     files = list(files)
     data = {
         "@context": CONTEXT,
@@ -131,7 +131,7 @@ def croissant(described: Described, files: Iterable[Content]) -> bytes:
             _records(each.name) for each in files if PurePosixPath(each.name).name in (MESSAGES, MEANINGS)
         ],
     }
-    return json.dumps(data, indent=1, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def _file_object(content: Content) -> dict[str, Any]:

@@ -76,21 +76,24 @@ class Machine:
         if not self._path.search(text):
             return content
         if not name.endswith(".json"):
-            shortened = self._path.sub(lambda found: self._short(found[0]), text).encode()
+            shortened = self.shortened(text).encode()
             return sealed_text(shortened) if MARK in content else shortened
         tree = self._without_paths(json.loads(text))
         tree = sealed(tree) if isinstance(tree, dict) and CHECKSUM in tree else tree
         return json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
+    def shortened(self, text: str) -> str:
+        """A text with paths of a machine relative to the folder or the current one, or else as a name alone."""
+        return self._path.sub(lambda found: self._short(found[0]), text)
+
     def _without_paths(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self._path.sub(lambda found: self._short(found[0]), value)
+            return self.shortened(value)
         if isinstance(value, dict):
             return {self._without_paths(key): self._without_paths(inner) for key, inner in value.items()}
         return [self._without_paths(inner) for inner in value] if isinstance(value, list) else value
 
     def _short(self, path: str) -> str:
-        """A path relative to the folder or the current one, or else the last part alone."""
         for base in (self.folder.parent, Path.cwd()):
             if Path(path).is_relative_to(base) and base != Path("/"):
                 return str(Path(path).relative_to(base))

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ecsuite.hub.address import KIND, Address
-from ecsuite.hub.card import TAGS, card, citation
+from ecsuite.hub.card import TAGS, card
 from ecsuite.hub.client import asking, hub, require_login
 from ecsuite.hub.contents import CARD, CROISSANT, Content, contents_of
 from ecsuite.hub.croissant import Described, croissant
 from ecsuite.hub.licences import Licence
+from ecsuite.hub.machine import Machine
 from ecsuite.hub.statements import DESCRIPTION, responsible, statements_of
 from ecsuite.hub.summary import summary_of
 from ecsuite.runtime.errors import ConfigError
@@ -66,11 +67,13 @@ def pack(
     """
     if not source.exists():
         raise ConfigError(f"{source}: no such file or folder")
-    contents = contents_of(source, with_agents=with_agents)
+    machine = Machine(source if source.is_dir() else source.parent)
+    contents = contents_of(source, machine, with_agents=with_agents)
     summary = summary_of(source, contents)
     said = statements_of(summary, statements)
     description = statements.get(DESCRIPTION, f"{summary.what}.")
-    page = _of_bytes(CARD, source, card(address, summary, contents, licence, description, said))
+    text = machine.shortened(card(address, summary, contents, licence, description, said))
+    page = _of_text(CARD, source, text, machine)
     described = Described(
         name=address.name,
         owner=address.owner,
@@ -78,16 +81,19 @@ def pack(
         description=description,
         licence=licence.url,
         keywords=TAGS,
-        cite_as=citation(summary),
+        cite_as=summary.citation,
         published=f"{datetime.now(UTC):%Y-%m-%d}",
         responsible=responsible(summary, said),
     )
     listed = (*contents.files, page)
-    metadata = _of_bytes(CROISSANT, source, croissant(described, listed))
+    metadata = _of_text(CROISSANT, source, machine.shortened(croissant(described, listed)), machine)
     return Parcel(address=address, files=(*listed, metadata), left_out=dict(contents.left_out))
 
 
-def _of_bytes(name: str, source: Path, data: bytes) -> Content:
+def _of_text(name: str, source: Path, text: str, machine: Machine) -> Content:
+    """A file that is written for the repository; like all others it has nothing of this machine."""
+    data = text.encode()
+    machine.require_clean(source / name, name, data)
     return Content(name=name, file=source, data=data, size=len(data), sha256=hashlib.sha256(data).hexdigest())
 
 

@@ -92,7 +92,7 @@ def responsible(summary: Summary, said: Mapping[str, str]) -> dict[str, Any]:
         fields["prov:wasGeneratedBy"] = {
             "@type": "prov:Activity",
             "prov:label": "training of agents" if summary.origin == "game" else "an artificial grammar",
-            "sc:description": "; ".join(f"{name}: {value}" for name, value in summary.facts.items()),
+            "sc:description": summary.plain,
         }
     return fields
 

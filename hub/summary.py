@@ -1,13 +1,15 @@
-"""What a source is, in the words of its card: what was trained and how, how large it is, and what it rests on."""
+"""What a source is, in the words of its card: what was made how, how large it is, and what it rests on."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ecsuite.eval.records.reading import SEED, read_sources
-from ecsuite.eval.records.source import CONFIG, METADATA, Source
-from ecsuite.eval.reports.citations import names_in_run
+from ecsuite.eval.methods.methods import Methods, methods
+from ecsuite.eval.methods.prose import cited
+from ecsuite.eval.records.reading import read_sources
+from ecsuite.eval.records.source import METADATA, Source
+from ecsuite.eval.reports.citations import OWN, bibtex
 from ecsuite.formats.reading import read_corpus
 from ecsuite.formats.strict_json import read_json
 from ecsuite.hub.contents import Contents
@@ -15,14 +17,10 @@ from ecsuite.runtime.errors import ConfigError, CorpusError
 
 Origin = Literal["game", "grammar", "other"]
 """Who speaks: agents that were trained, an artificial grammar, or who is not known here."""
-SECTIONS = ("world", "task", "channel", "sender", "receiver", "society", "loss", "optimizer", "schedule")
-"""Sections of a config that say what is trained."""
-TRAINING = ("num_examples", "num_epochs", "batch_size", "precision")
-"""Settings of the training that a card has."""
-UNSAID: tuple[Any, ...] = (None, "none", "auto", "", [], 0)
-"""Values of settings that say that something is not there."""
-SIZES = ("num_messages", "num_symbols", "num_distinct_symbols", "num_attributes")
-"""Sizes of a corpus that a card has."""
+REFERENCES = "**References**"
+"""What stands above the list of works in a methods section; a card has them as BibTeX."""
+OWN_DATA = ("objects", "features", "images")
+"""Settings of worlds that name a file of the user's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,19 +33,28 @@ class Summary:
     """The runs, corpora and scores."""
     what: str
     """What it is, in a few words."""
-    facts: Mapping[str, str]
-    """What was trained and how, or how large the corpus is, by a heading each."""
-    names: tuple[str, ...]
-    """Names of games, parts, metrics and grammars, whose works are cited."""
+    methods: Methods | None
+    """How it was made, as of `ecsuite methods`; None where nothing says it."""
     num_messages: int
     """Messages in all corpora."""
     own_data: tuple[str, ...] = ()
     """Files of objects that the runs read and that do not go along."""
 
     @property
-    def runs(self) -> list[Source]:
-        """The trained runs."""
-        return [source for source in self.sources if source.is_run]
+    def made(self) -> str:
+        """How it was made, in Markdown; empty where nothing says it."""
+        return "" if self.methods is None else self.methods.text().partition(REFERENCES)[0].strip()
+
+    @property
+    def plain(self) -> str:
+        """How it was made, as text without citations."""
+        return "" if self.methods is None else " ".join(each.text() for each in self.methods.paragraphs)
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of ecsuite and of the works behind what is pushed."""
+        works = [] if self.methods is None else cited(self.methods.paragraphs)
+        return "\n".join(map(bibtex, dict.fromkeys([OWN, *sorted(works)]))).strip()
 
 
 def summary_of(place: Path, contents: Contents) -> Summary:
@@ -58,58 +65,39 @@ def summary_of(place: Path, contents: Contents) -> Summary:
         CorpusError: If a corpus can't be read.
         DamagedError: If a file was changed.
     """
-    if place.is_file() and place.suffix != ".json":
-        return _of_file(place)
-    if not any(each.name.endswith(("json", "jsonl", "yaml")) for each in contents.files):
-        raise ConfigError(
-            f"{place}: expected a run, a corpus, the folder of a sweep, or a file of one of them"
-        )
-    sources = tuple(read_sources([place]))
+    sources = () if place.is_file() and place.suffix != ".json" else tuple(read_sources([place]))
     if place.is_file() and not any(source.records for source in sources):
-        return _of_file(place)
+        corpus = read_corpus(place)
+        what = (
+            f"A corpus of {len(corpus.messages):,} messages, {len(corpus.content().values):,} symbols in all"
+        )
+        return Summary(origin="other", sources=(), what=what, methods=None, num_messages=len(corpus.messages))
     for source in sources:
         if source.is_run and source.corpus is None and source.status == "done" and len(sources) == 1:
             raise CorpusError(f"{place}: the run has no corpus yet: wait until its training ends")
-    folders = sorted({each.file.parent for each in contents.files if each.file.name == METADATA})
-    found = {folder: read_json(folder / METADATA) for folder in folders}
-    metadata = {folder: data for folder, data in found.items() if isinstance(data, dict)}
-    names = [name for folder in folders for name in _cited(folder)]
-    names += [record.score for source in sources for record in source.records if not record.is_measure]
+    metadata = [
+        data
+        for each in contents.files
+        if each.file.name == METADATA and isinstance(data := read_json(each.file), dict)
+    ]
+    grammars = [str(data["grammar"]) for data in metadata if "grammar" in data]
+    sizes = [data.get("num_messages") for data in metadata]
     is_run = any(source.is_run for source in sources)
-    grammars = [str(data["grammar"]) for data in metadata.values() if "grammar" in data]
-    facts = _facts_of_runs(sources, metadata) if is_run else _facts_of_corpora(metadata, grammars)
-    sizes = [data.get("num_messages") for data in metadata.values()]
     return Summary(
         origin="game" if is_run else "grammar" if grammars and len(grammars) == len(metadata) else "other",
         sources=sources,
         what=_what(sources, len(metadata), grammars),
-        facts=facts,
-        names=tuple(dict.fromkeys(names)),
+        methods=_methods(place),
         num_messages=sum(size for size in sizes if type(size) is int),
-        own_data=tuple(sorted(_own_data(metadata.values()))),
+        own_data=tuple(sorted(set(_own_data(metadata)))),
     )
 
 
-def _of_file(place: Path) -> Summary:
-    """A corpus in a file of any format that is read."""
-    corpus = read_corpus(place)
-    content = corpus.content()
-    facts = {
-        "messages": f"{len(content):,}",
-        "symbols": f"{len(content.values):,}, {len(content.distinct()):,} distinct",
-        "format": str(corpus.metadata.get("source_format", "")),
-        "columns": ", ".join(f"{name} ({role})" for name, role in corpus.metadata.get("roles", {}).items()),
-    }
-    return Summary(
-        origin="other", sources=(), what="A corpus of messages", names=(), num_messages=len(content),
-        facts={name: value for name, value in facts.items() if value},
-    )  # fmt: skip
-
-
-def _cited(folder: Path) -> Iterator[str]:
-    """The names in a folder that works stand behind."""
-    if (folder / CONFIG).is_file() or (folder / METADATA).is_file():
-        yield from names_in_run(folder)
+def _methods(place: Path) -> Methods | None:
+    try:
+        return methods([place])
+    except ConfigError:  # of sources that say nothing of how they were made; others were refused before
+        return None
 
 
 def _what(sources: Sequence[Source], num_corpora: int, grammars: Sequence[str]) -> str:
@@ -126,72 +114,12 @@ def _what(sources: Sequence[Source], num_corpora: int, grammars: Sequence[str]) 
     return f"Scores of {len(sources)} {'corpus' if len(sources) == 1 else 'corpora'} of messages"
 
 
-def _facts_of_runs(sources: Sequence[Source], metadata: Mapping[Path, Mapping[str, Any]]) -> dict[str, str]:
-    """The settings that are the same in all runs, what is varied, seeds, and how training went."""
-    runs = [source for source in sources if source.is_run]
-    varied = [key for key in runs[0].settings if key != SEED] if len(runs) > 1 else []
-    config = next((run.config for run in runs if run.config), {})
-    facts = {"game": str(config.get("name") or runs[0].game)}
-    for section in SECTIONS:
-        settings = {
-            key.removeprefix(f"{section}."): value
-            for key, value in config.items()
-            if key.startswith(f"{section}.") and key not in varied and value not in UNSAID
-        }
-        if settings:
-            kind = settings.pop("kind", "")
-            rest = ", ".join(f"{key} {value}" for key, value in settings.items())
-            facts[section] = ": ".join(each for each in (str(kind), rest) if each)
-    facts["training"] = ", ".join(
-        f"{key.replace('_', ' ').removeprefix('num ')} {config[f'training.{key}']}"
-        for key in TRAINING
-        if f"training.{key}" in config and f"training.{key}" not in varied
-    )
-    steps = [data["training"].get("step") for data in metadata.values() if "training" in data]
-    facts["steps"] = _range([step for step in steps if type(step) is int])
-    for key in varied:
-        values = dict.fromkeys(str(run.settings[key]) for run in runs if key in run.settings)
-        facts[f"varied: {key}"] = ", ".join(values)
-    seeds = sorted({run.seed for run in runs if run.seed is not None})
-    facts["seeds"] = ", ".join(map(str, seeds))
-    versions: Mapping[str, Any] = next(
-        (data["versions"] for data in metadata.values() if "versions" in data), {}
-    )
-    facts["computed with"] = ", ".join(
-        f"{name} {versions[key]}"
-        for key, name in (("ecsuite", "ecsuite"), ("torch", "PyTorch"), ("hardware", "on"))
-        if key in versions
-    )
-    return {name: value for name, value in facts.items() if value}
-
-
-def _facts_of_corpora(metadata: Mapping[Path, Mapping[str, Any]], grammars: Sequence[str]) -> dict[str, str]:
-    facts = {"corpora": str(len(metadata))} if len(metadata) > 1 else {}
-    if grammars:
-        facts["grammar"] = ", ".join(dict.fromkeys(grammars))
-    for key in SIZES:
-        values = [data[key] for data in metadata.values() if type(data.get(key)) is int]
-        facts[key.removeprefix("num_").replace("_", " ")] = _range(values)
-    seeds = sorted({data["seed"] for data in metadata.values() if type(data.get("seed")) is int})
-    facts["seeds"] = ", ".join(map(str, seeds))
-    return {name: value for name, value in facts.items() if value}
-
-
-def _range(values: Sequence[int]) -> str:
-    if not values:
-        return ""
-    low, high = min(values), max(values)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _own_data(metadata: Any) -> set[str]:
+def _own_data(metadata: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The names of the files of objects that runs read."""
-    found = set()
     for data in metadata:
         config = data.get("config")
         world = config.get("world") if isinstance(config, Mapping) else None
-        for key in ("objects", "features", "images"):
+        for key in OWN_DATA:
             value = world.get(key) if isinstance(world, Mapping) else None
             if isinstance(value, str) and "." in value:
-                found.add(Path(value).name)
-    return found
+                yield Path(value).name

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hub_server import LICENCE, Repository
 
-from ecsuite.files.checksums import sealed
+from ecsuite.files.checksums import sealed, sealed_text
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # within huggingface_hub
 
@@ -202,8 +202,18 @@ def test_paths_in_records_are_shortened_and_their_checksums_written_anew(ecsuite
     scores["corpus"]["source_path"] = str(tmp_path / "run" / "corpus.jsonl")
     scores["corpus"]["of"] = "/scratch/lab/birds.npz"
     (run / "scores.json").write_text(json.dumps(sealed(scores)))
+    config = (
+        (run / "config.yaml").read_bytes().replace(b"a game for a second", b"of /home/anna/lab/birds.csv")
+    )
+    (run / "config.yaml").write_bytes(sealed_text(config))
     assert ecsuite("push", run, "hf:someone/run", *LICENCE)[0] == 0
-    sent = json.loads(hub.files("someone/run")["scores.json"])
+    files = hub.files("someone/run")
+    assert not [
+        name
+        for name, content in files.items()
+        if b"/scratch" in content or b"/home/" in content or bytes(tmp_path) in content
+    ]
+    sent = json.loads(files["scores.json"])
     assert (sent["corpus"]["source_path"], sent["corpus"]["of"]) == ("run/corpus.jsonl", "birds.npz")
     assert ecsuite("pull", "hf:someone/run", "got")[0] == 0
     assert ecsuite("compare", "got", "run")[0] == 0
