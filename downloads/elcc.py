@@ -74,8 +74,8 @@ def prepare_elcc(
         raise ConfigError(f"{folder}: expected a folder, got a file")
     folder.mkdir(parents=True, exist_ok=True)
     with only_download(folder, note):
-        note(f"{DATASET}: revision {REVISION[:7]}")
         snapshot = _snapshot([f"systems/*/{_ABOUT}"])
+        note(f"{DATASET}: revision {REVISION[:7]}")
         names = {path.parent.name: path for path in sorted(snapshot.glob(f"systems/*/{_ABOUT}"))}
         if not names:
             raise ConfigError(f"{PAGE}: expected paths such as systems/NAME/{_ABOUT}, found none")

@@ -115,9 +115,3 @@ def test_nothing_heavy_is_imported_for_help():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
-
-
-def test_nothing_is_announced_before_a_missing_library_is_named(ecsuite, monkeypatch):
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    code, out, err = ecsuite("data", "wikipedia", "--languages", "da", "--out", "articles")
-    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith("downloading needs the library")

@@ -3,8 +3,6 @@
 import inspect
 from pathlib import Path
 
-import pytest
-
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 
 
@@ -30,13 +28,3 @@ def test_options_come_as_one_value():
         True,
         False,
     )
-
-
-@pytest.mark.parametrize("command", [("icy", "--model", "fc2l", "--seeds", "1"), ("cbm", "paper/cbm_table1")])
-def test_without_sbatch_nothing_is_announced(ecsuite, monkeypatch, command):
-    monkeypatch.setenv("PATH", "/nowhere")
-    code, out, err = ecsuite(*command, "--on", "slurm")
-    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(
-        "--on slurm: there is no sbatch here"
-    )
-    assert ecsuite(*command, "--on", "slurm", "--plan")[0] == 0
