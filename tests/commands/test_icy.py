@@ -185,6 +185,8 @@ def test_metrics_of_grammars_as_table_json_and_picture(ecsuite, as_json):
         "hol",
         "--seeds",
         "1",
+        "--workers",
+        "1",
     ]
     data = as_json(*command, "--plot", "deep/bars.svg")
     assert {row["grammar"] for row in data["rows"]} == {"concat", "hol"}

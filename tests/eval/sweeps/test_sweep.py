@@ -134,7 +134,7 @@ def test_a_metric_of_a_users_file_is_in_tables_and_results(ecsuite, small, tmp_p
     )
     tree = {**small, "vary": {"channel.vocab_size": [3]}, "score": ["topsim", "ami", "./mine.py:zipratio"]}
     Path("study.yaml").write_text(yaml.safe_dump(tree))
-    assert ecsuite("sweep", "study.yaml", "--out", "runs/mine", "--device", "cpu")[0] == 0
+    assert ecsuite("sweep", "study.yaml", "--out", "runs/mine", "--device", "cpu", "--on", "here")[0] == 0
     for options in ((), ("--metrics", "zipratio"), ("--as", "latex"), ("--as", "csv")):
         code, out, err = ecsuite("compare", "table", "runs/mine", *options)
         assert code == 0 and "zipratio" in out, err
