@@ -312,8 +312,8 @@ def sweep(
     Args:
         study: A YAML file, or its content: `{"base": "disc_tiny", "vary": {"channel.max_len": [2, 4]}, "seeds": 3}`.
         out: The folder; None: `runs/NAME`.
-        on: here, local (a process for each core), local:N, slurm, or ray; options after commas, as in
-            `ray,address=head:6379,cpus=2`.
+        on: here, local (a process for each core), local:N, slurm, ray, or workers (that you start by `ecsuite work`);
+            options after commas, as in `ray,address=head:6379,cpus=2`.
         slurm: Options of sbatch, such as `partition=low,time=2:00:00`.
         device: auto, cpu, cuda or mps.
         progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.

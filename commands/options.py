@@ -118,7 +118,7 @@ On = Annotated[
     advanced(
         group=COMPUTING,
         metavar="PLACE",
-        help="here, local:N, slurm, or ray,address=HOST:6379; default a process for each core.",
+        help="here, local:N, slurm, workers (yours) or ray,address=HOST:6379; default a process a core.",
     ),
 ]
 Slurm = Annotated[

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ecsuite.jobs.executors import Launcher, Users
 from ecsuite.jobs.gpus import visible_gpus
 from ecsuite.jobs.graph import SECONDS_SILENT
-from ecsuite.jobs.groups import GroupFolder
+from ecsuite.jobs.groups import GroupFolder, require_locks
 from ecsuite.jobs.processes import num_cores
 from ecsuite.jobs.slurm_options import options_of, slurm_options
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -92,7 +92,7 @@ def place_of(on: str, slurm: str | None = None) -> Place:
     for option in options:
         raise unknown_name(f"option of --on {name}", option, [SILENT] if name != "here" else [])
     if name == "workers":
-        return Place(launcher=Users, seconds_silent=seconds)
+        return Place(launcher=Users, seconds_silent=seconds, require=partial(require_locks, "--on workers"))
     if name == "here":
         return Place(num_workers=1)
     return Place(num_workers=int(number) if colon else None, seconds_silent=seconds)

@@ -4,6 +4,7 @@ Who starts the workers is a `Launcher`: processes of this machine, Slurm, Ray, o
 itself.
 """
 
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
@@ -25,6 +26,8 @@ SECONDS_BETWEEN_CHECKS = 2.0
 """How often it is looked whether users' workers hold the locks of their groups."""
 NUM_MISSES = 2
 """After how many looks a worker without its lock has ended: shared files may be late."""
+NUM_MISSES_ELSEWHERE = 20
+"""The same of a worker on another machine, in which it tells nothing: locks of some shared folders do not reach it."""
 SECONDS_TO_CANCEL = 5.0
 """How long a second Ctrl-C takes back the groups that nobody has begun."""
 
@@ -294,6 +297,7 @@ class Users(_Nobody):
         super().__init__(folder)
         self.last_check = time.monotonic()
         self.misses: Counter[str] = Counter()
+        self.places: Counter[str] = Counter()  # what was read of a group at the last look
         folder.store.note(
             f"start workers on machines that share the folder: ecsuite work {folder.store.folder}"
         )
@@ -308,6 +312,14 @@ class Users(_Nobody):
             return
         self.last_check = time.monotonic()
         for group in (group for group in groups if group.worker):
-            self.misses[group.name] = 0 if self.folder.is_held(group.name) else self.misses[group.name] + 1
-            if self.misses[group.name] >= NUM_MISSES:
+            was_missed, has_told = bool(self.misses[group.name]), group.place > self.places[group.name]
+            is_held, self.places[group.name] = self.folder.is_held(group.name), group.place
+            self.misses[group.name] = 0 if is_held or has_told else self.misses[group.name] + 1
+            if was_missed and has_told and not is_held:
+                self.folder.store.note(
+                    f"{self.folder.folder}: locks do not reach other machines here: a worker that is killed is missed "
+                    "only when it has told nothing for long"
+                )
+            is_here = group.worker.endswith(f" on {socket.gethostname()}")
+            if self.misses[group.name] >= (NUM_MISSES if is_here else NUM_MISSES_ELSEWHERE):
                 yield Lost(group=group, kind="lost", text=f"its worker ({group.worker}) has ended")

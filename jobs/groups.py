@@ -25,7 +25,7 @@ from ecsuite.files.locks import Lock
 from ecsuite.jobs.computing import Event, Group, Kind
 from ecsuite.jobs.job import SentJob
 from ecsuite.jobs.store import UNREADABLE, Store
-from ecsuite.runtime.errors import DamagedError, shown
+from ecsuite.runtime.errors import ConfigError, DamagedError, shown
 
 JOBS, LOCK, EVENTS, COMMAND = ".json", ".lock", ".events", ".command"
 """Endings of the files of a group, and of the file of a command."""
@@ -33,6 +33,17 @@ NAME = re.compile(r"[\w-]+\.\w+\.\d+")
 """The name of a group; a pool whose name begins with that of a command ends with it."""
 ENDS = ("ended", "failed")
 """Kinds of the last event of a group that its worker is done with."""
+
+
+def require_locks(on: str, store: Path) -> None:
+    """Refuse a store on a file system without locks, where other machines compute; `ConfigError`."""
+    told: list[str] = []
+    GroupFolder(Store(store, told.append)).prepare()
+    if told:
+        raise ConfigError(
+            f"{on}: the file system of {store} has no locks, which keep workers on several machines apart; choose "
+            "another folder (--cache, --out)"
+        )
 
 
 class GroupFolder:

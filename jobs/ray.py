@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.jobs.executors import Lost, Standing
-from ecsuite.jobs.groups import GroupFolder
+from ecsuite.jobs.groups import GroupFolder, require_locks
 from ecsuite.jobs.job import MODULES, Resources
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT
 from ecsuite.jobs.signals import handlers_kept
@@ -105,9 +105,9 @@ class Cluster:
     def require(self, folder: Path) -> None:
         """Refuse to go on where no cluster answers, or a node does not see the folder of the store; `ConfigError`."""
         ray, folder = self.connect(), folder.resolve()
+        require_locks("--on ray", folder)
         nodes = {node["NodeID"]: node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
         strategies: Any = import_module("ray.util.scheduling_strategies")
-        folder.mkdir(parents=True, exist_ok=True)
         mark = folder / f".ray-{secrets.token_hex(8)}"
         mark.touch()
         try:

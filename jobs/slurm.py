@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.jobs.executors import Lost, Standing
-from ecsuite.jobs.groups import GroupFolder
+from ecsuite.jobs.groups import GroupFolder, require_locks
 from ecsuite.jobs.job import Resources, hash_of
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT
 from ecsuite.jobs.slurm_options import minutes_of
@@ -177,6 +177,7 @@ def require_slurm(folder: Path) -> None:
     except ImportError:
         raise missing_extra("--on slurm", "slurm") from None
     logging.getLogger("submitit").setLevel(logging.ERROR)
+    require_locks("--on slurm", folder)
 
 
 def _executor(folder: Path, options: Mapping[str, str], resources: Resources, name: str) -> Any:

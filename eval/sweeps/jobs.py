@@ -18,6 +18,7 @@ from ecsuite.games.runs import load_run
 from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Location, Outcome, Resources, Result, job_function
 from ecsuite.parts import own_code
+from ecsuite.runtime.errors import DamagedError, shown
 
 VERSION = 2
 """Increased whenever the same inputs would give another result."""
@@ -122,7 +123,7 @@ def score_run(*, run: Result, game: str, metric: Metric, context: Context) -> li
     assert run.arrays is not None
     with tempfile.TemporaryDirectory() as folder:
         unpack(run.arrays, Path(folder))
-        of_agents = load_run(folder, trust_code=True) if metric.asks_agents else None
+        of_agents = load_run(folder) if metric.asks_agents else None
         corpus = read_corpus(Path(folder))
         scores = score_corpus(corpus, [metric.name], Options(), run=of_agents).scores
     return [score.to_json(is_kept=True) for score in scores]
@@ -136,9 +137,15 @@ def packed(folder: Path, keeps_weights: bool = False) -> dict[str, np.ndarray[An
 
 
 def unpack(arrays: Path, folder: Path) -> None:
-    """Write the files of a run that a kept result holds into a folder, where they are missing."""
+    """Write the files of a run that a kept result holds into a folder, where they are missing.
+
+    Raises:
+        DamagedError: If one is not the name of a file of a run.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in load_file(arrays).items():
+        if Path(name).name != name or Path(name).suffix not in (*KEPT, WEIGHTS):
+            raise DamagedError(f"{arrays}: it holds {shown(name)!r}, which is no file of a run")
         if not (folder / name).exists():
             (folder / name).write_bytes(content.tobytes())
 

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from counting_jobs import LOG, fill, misbehave, square, total
+from counting_jobs import LOG, misbehave, square
 
+from ecsuite.jobs import ray as ray_workers
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Location
@@ -122,7 +123,7 @@ def test_a_killed_command_computes_nothing_twice(on, sweep, tmp_path):
     second = sweep(on, "there")
     assert second.wait() == 0, second.stderr.read()
     assert {file: file.stat().st_mtime_ns for file in kept} == kept and len(kept) < 24
-    assert len(corpora(tmp_path / "there")) == 12 and not list(tmp_path.glob("there/jobs/ray/*"))
+    assert len(corpora(tmp_path / "there")) == 12 and not list(tmp_path.glob("there/jobs/groups/*.*"))
 
 
 def test_ctrl_c_writes_checkpoints(on, sweep, tmp_path):
@@ -130,26 +131,27 @@ def test_ctrl_c_writes_checkpoints(on, sweep, tmp_path):
     when_results(tmp_path / "there", 1)
     first.send_signal(signal.SIGINT)
     assert first.wait() == 130
-    assert not list(tmp_path.glob("there/jobs/ray/*"))
+    assert not list(tmp_path.glob("there/jobs/groups/*.*"))
     second = sweep(on, "there")
     assert second.wait() == 0 and len(corpora(tmp_path / "there")) == 12
 
 
-def test_nodes_that_do_not_see_the_folder_send_their_results(on, tmp_path, monkeypatch):
+def test_nodes_that_do_not_see_the_folder_are_told_of_before_anything(on, tmp_path, monkeypatch):
     """The folder has another name for this process than for the nodes."""
-    parts = [Job(square, number=number) for number in range(6)]
-    jobs = [Job(total, parts=parts), Job(fill, size=5)]
-    monkeypatch.setattr("ecsuite.jobs.ray.mark_of", lambda lock: "ray/nowhere")
-    results = Runner(folder=tmp_path / "kept", engine=place_of(on).engine).run(jobs, needs_arrays=True)
-    assert [results[job].value for job in jobs] == [55, {"size": 5}]
-    assert results[jobs[1]].arrays.is_file()
+    look = ray_workers._sees
+    monkeypatch.setattr(ray_workers, "_sees", lambda file: look(f"{file}.elsewhere"))
+    place = place_of(on)
+    with pytest.raises(ConfigError, match="does not see this folder; expected one that all nodes share"):
+        place.require(tmp_path / "kept")
 
 
 def test_a_killed_and_a_hanging_job_are_tried_once_more(on, tmp_path):
     told = []
     dies = Job(misbehave, how="die", mark=Location(path=tmp_path / "mark"))
     hangs, good = Job(misbehave, how="hang"), Job(square, number=2)
-    runner = Runner(folder=tmp_path / "kept", engine=place_of(on).engine, note=told.append, seconds_silent=10)
+    runner = Runner(
+        folder=tmp_path / "kept", launcher=place_of(on).launcher, note=told.append, seconds_silent=10
+    )
     results = runner.run([dies, hangs, good])
     assert results[dies].value == "done" and results[good].value["square"] == 4
     assert results[hangs].failure == "it hung: no progress and no use of the processor for 10 s"
@@ -170,4 +172,4 @@ def test_without_a_cluster_a_line_says_what_to_type(tmp_path, ecsuite, monkeypat
 def test_without_ray_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ConfigError, match=r"--on ray: pip install 'ecsuite\[ray\]'"):
-        Runner(folder=tmp_path, engine=place_of("ray").engine).run([Job(square, number=1)])
+        Runner(folder=tmp_path, launcher=place_of("ray").launcher).run([Job(square, number=1)])

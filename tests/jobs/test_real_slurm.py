@@ -1,30 +1,22 @@
-"""Jobs in a real Slurm: the same bytes, whatever is killed; skipped where no Slurm answers.
-
-Nodes that are killed must be of this machine: their daemons are found by the name of their node.
-"""
+"""Jobs in a real Slurm of this machine: the same bytes, whatever is killed; skipped where none can be started."""
 
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from subprocess import DEVNULL
 
 import pytest
+import slurm_daemons
 
-HAS_SLURM = (
-    shutil.which("sbatch") is not None
-    and subprocess.run(["sinfo"], capture_output=True, check=False).returncode == 0
-)
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(900),
-    pytest.mark.skipif(not HAS_SLURM, reason="no Slurm answers `sinfo` here"),
+    pytest.mark.skipif(bool(slurm_daemons.why_not()), reason=slurm_daemons.why_not() or "there is one"),
 ]
 STUDY = """
 base: disc_tiny
@@ -43,6 +35,14 @@ SMALL = (
     "training.num_examples=512", "training.num_epochs=2", "evaluation.num_valid=64", "evaluation.corpus_size=150",
     "world.num_values=4", "task.num_targets=4", "task.num_distractors=4",
 )  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster(tmp_path_factory):
+    """A Slurm of two nodes."""
+    pytest.importorskip("submitit", reason="submitit is not installed: pip install 'ecsuite[slurm]'")
+    with slurm_daemons.Slurm(tmp_path_factory.mktemp("slurm")) as cluster:
+        yield cluster
 
 
 @pytest.fixture
@@ -123,30 +123,21 @@ def test_a_sweep_has_the_same_bytes(run, here, tmp_path):
     run("sweep", "study.yaml", "--on", "slurm,time=10", "--out", "there")
     assert len(corpora(here)) == 12 and corpora(here) == corpora(tmp_path / "there")
     assert scores(here) == scores(tmp_path / "there")
-    assert not list(tmp_path.glob("there/jobs/slurm/*.json"))
+    assert not list(tmp_path.glob("there/jobs/groups/*.*"))
 
 
-def test_a_killed_node_loses_nothing(start, here, tmp_path):
+def test_a_killed_node_loses_nothing(cluster, start, here, tmp_path):
     """Its daemon and what it started are killed; Slurm queues its tasks again, and the node comes back later."""
     process = start("sweep", "study.yaml", "--on", "slurm,time=10", "--out", "there")
     until(lambda: len(list(tmp_path.glob("there/jobs/results/*.json"))) >= 3)
     _, node = until(running)[:2]
-    (daemon,) = [
-        number
-        for number, command, _ in processes()
-        if "slurmd" in command[0] and node in command and "-D" in command
-    ]
-    command = Path(f"/proc/{daemon}/cmdline").read_text().split("\0")[:-1]
-    environment = variables(daemon)
-    for number in (daemon, *tasks_of(node)):
+    cluster.kill_node(node)
+    for number in tasks_of(node):
         os.kill(number, signal.SIGKILL)
     try:
         _, err = process.communicate()
     finally:
-        subprocess.run(
-            ["setsid", "--fork", *command], env=environment, check=True, stdout=DEVNULL, stderr=DEVNULL
-        )
-        until(lambda: "idle" in slurm("sinfo", "--noheader", f"--nodes={node}", "--format=%T"))
+        cluster.start_node(node)
     assert process.returncode == 0, err
     assert len(corpora(here)) == 12 and corpora(here) == corpora(tmp_path / "there")
 
@@ -213,7 +204,7 @@ def test_a_killed_command_computes_nothing_twice(start, run, tmp_path):
 
 def test_ctrl_c_leaves_the_tasks_and_a_second_one_cancels_what_waits(start, tmp_path):
     process = start("sweep", "long.yaml", "--on", "slurm,time=10", "--out", "there")
-    until(lambda: list(tmp_path.glob("there/jobs/slurm/*.task.json")))
+    until(lambda: list(tmp_path.glob("there/jobs/groups/*.events")))
     process.send_signal(signal.SIGINT)
     said = until(lambda: process.stderr.readline())
     while "Ctrl-C again" not in said:
@@ -241,7 +232,7 @@ def test_a_wrong_partition_is_one_line(start, tmp_path):
     process = start("sweep", "study.yaml", "--on", "slurm,partition=nowhere", "--out", "there")
     _, err = process.communicate()
     assert process.returncode == 2 and "sbatch refused the jobs" in err and "invalid partition" in err
-    assert len(err.splitlines()) == 2 and not list(tmp_path.glob("there/jobs/slurm/*.json"))
+    assert len(err.splitlines()) == 2 and not list(tmp_path.glob("there/jobs/groups/*.*"))
 
 
 @pytest.mark.parametrize("name", ["baseline", "icy", "cbm", "translate", "xtreme"])

@@ -1,0 +1,287 @@
+"""The folder from which workers take groups of jobs: each is taken once, by whoever asks first, and none is lost."""
+
+import errno
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, replace
+
+import filelock
+import pytest
+from counting_jobs import LOG, cube, misbehave, square
+
+from ecsuite.files.locks import process_name
+from ecsuite.jobs import executors, worker
+from ecsuite.jobs.computing import Event
+from ecsuite.jobs.engines import place_of
+from ecsuite.jobs.executors import Users
+from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.groups import GroupFolder
+from ecsuite.jobs.job import MODULES, Job, Location, hash_of
+from ecsuite.jobs.store import Store
+from ecsuite.jobs.worker import ANY, WorkerOptions, work
+from ecsuite.runtime.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def log(tmp_path, monkeypatch):
+    """What was computed, a line each."""
+    monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
+    return lambda: (tmp_path / "log.txt").read_text().splitlines() if (tmp_path / "log.txt").exists() else []
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "kept")
+
+
+@pytest.fixture
+def folder(store):
+    """The groups, as a command has them."""
+    folder = GroupFolder(store)
+    yield folder
+    folder.close()
+
+
+def put(folder, *jobs, number=1, pool=ANY):
+    with folder.putting():
+        return folder.put(pool, number, [folder.store.send(job) for job in jobs])
+
+
+def one_worker(store, **options):
+    return work(store.folder, WorkerOptions(**{"seconds_idle": 0.0, **options}))
+
+
+class Workers:
+    """Runs workers of users beside a command, as threads of this process."""
+
+    def __init__(self, store, number):
+        options = WorkerOptions(seconds_idle=60.0)
+        self.is_over = False
+        self.threads = [
+            threading.Thread(target=work, args=(store, replace(options, name=f"worker {each}"), self.ask))
+            for each in range(number)
+        ]
+
+    def ask(self):
+        return self.is_over
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+
+    def __exit__(self, *_):
+        self.is_over = True
+        for thread in self.threads:
+            thread.join()
+
+
+def test_workers_of_users_compute_what_a_command_wants(tmp_path, log):
+    jobs = [Job(square, number=number) for number in range(12)]
+    notes = []
+    runner = Runner(folder=tmp_path / "kept", launcher=place_of("workers").launcher, note=notes.append)
+    with Workers(tmp_path / "kept", 3):
+        results = runner.run(jobs)
+    assert [results[job].value["square"] for job in jobs] == [number**2 for number in range(12)]
+    assert sorted(log()) == sorted(f"square {number}" for number in range(12))
+    assert notes == [f"start workers on machines that share the folder: ecsuite work {tmp_path / 'kept'}"]
+    assert [file.name for file in (tmp_path / "kept" / "groups").iterdir()] == ["lock"]
+
+
+def test_five_hundred_groups_of_ten_need_few_open_files(tmp_path, monkeypatch, log):
+    """There was an open file for each job that was submitted; now each worker has one."""
+    monkeypatch.setattr(
+        cube, "grouping", lambda jobs, *_: [jobs[at : at + 10] for at in range(0, len(jobs), 10)]
+    )
+    monkeypatch.setattr(executors, "SECONDS_TO_CANCEL", 0.0)
+    jobs, asked = [Job(cube, number=number) for number in range(20, 5020)], iter([None, "interrupt"])
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    try:
+        runner = Runner(
+            folder=tmp_path, launcher=place_of("workers").launcher, should_stop=lambda: next(asked)
+        )
+        with pytest.raises(KeyboardInterrupt):
+            runner.run(jobs)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert len(list((tmp_path / "groups").glob("*.json"))) == 500
+    work(tmp_path, WorkerOptions(seconds_for_more=0.0))  # a worker takes what the command has left
+    assert [len(line.split()) for line in log()] == [11] and len(list((tmp_path / "results").iterdir())) == 10
+
+
+def test_a_short_job_waits_less_than_50_ms(folder, store):
+    """From when it is put to when a waiting worker has taken it; the median of 9."""
+    waits = []
+    with Workers(store.folder, 1):
+        for number in range(9):
+            began = time.perf_counter()
+            name = put(folder, Job(square, number=number), number=number)
+            while folder.events(name, 0) is None:
+                time.sleep(0.0005)
+            waits.append(time.perf_counter() - began)
+            while folder.is_held(name):
+                time.sleep(0.01)
+    assert sorted(waits)[4] < 0.05
+
+
+def test_two_workers_never_compute_one_group_twice(folder, store, log):
+    for number in range(40):
+        put(folder, Job(square, number=number), number=number)
+    with Workers(store.folder, 4):
+        while any(folder.events(name, 0) is None or folder.is_held(name) for name in folder._names()):
+            time.sleep(0.01)
+    assert sorted(log()) == sorted(f"square {number}" for number in range(40))
+
+
+def test_a_group_whose_worker_has_ended_is_taken_again(tmp_path, monkeypatch, log):
+    """Its lock ends with it, and the command puts the group anew."""
+    monkeypatch.setattr(executors, "SECONDS_BETWEEN_CHECKS", 0.02)
+    notes, lost, job = [], [], Job(square, number=3)
+
+    def launcher(folder):
+        users = Users(folder)
+
+        def start(groups):
+            if groups and not lost:
+                lost.append(folder.take([ANY], process_name(1)))
+                lost[0]._lock.release()
+            elif any(not group.worker for group in groups):
+                one_worker(folder.store)
+
+        users.start = start
+        return users
+
+    found = Runner(folder=tmp_path, launcher=launcher, note=notes.append).run([job])
+    assert found[job].value["square"] == 9 and log() == ["square 3"]
+    assert notes[1] == f"square of 3: its worker ({process_name(1)}) has ended; computed elsewhere"
+
+
+@pytest.mark.slow
+def test_a_group_whose_worker_was_killed_is_taken_again(tmp_path, log):
+    """As users start them, beside a job that kills its process."""
+    job = Job(misbehave, how="die", mark=Location(path=tmp_path / "mark"))
+    words = [sys.executable, "-m", "ecsuite", "work", str(tmp_path / "kept"), "--idle", "0.5", "--quiet"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), MODULES: "counting_jobs"}
+    workers = [subprocess.Popen(words, env=environment) for _ in range(2)]
+    runner = Runner(folder=tmp_path / "kept", launcher=place_of("workers").launcher)
+    assert runner.run([job])[job].value == "done" and log() == ["misbehave die"] * 2
+    assert sorted(worker.wait() for worker in workers) == [-signal.SIGKILL, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
+def test_a_worker_ends_as_it_is_asked(tmp_path, folder, store, log, number, code):
+    name = put(folder, Job(misbehave, how="wait"))
+    words = [sys.executable, "-m", "ecsuite", "work", str(store.folder)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), MODULES: "counting_jobs"}
+    with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        while not log():
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, err = process.communicate()
+    assert (process.returncode, folder.events(name, 0)) == (code, None)
+    assert err.splitlines() == [f"takes jobs from {store.folder}, for commands with --on workers", "stopped"]
+
+
+def test_a_worker_that_is_asked_to_stop_gives_its_group_back(folder, store, log):
+    """The job has written its checkpoint, and the next worker goes on."""
+    name = put(folder, Job(misbehave, how="wait"))
+    assert one_worker(store, seconds=0.05) == "time"
+    (checkpoint,) = store.folder.glob("scratch/*/checkpoint")
+    assert checkpoint.read_text() == "half" and folder.events(name, 0) is None and not folder.is_held(name)
+    one_worker(store, seconds=0.05)
+    assert log() == ["misbehave wait"] * 2
+
+
+def test_a_group_that_is_taken_back_stops(folder, store, monkeypatch):
+    monkeypatch.setattr(worker, "SECONDS_BETWEEN_LOOKS", 0.0)
+    name = put(folder, Job(misbehave, how="wait"))
+    with Workers(store.folder, 1):
+        while not folder.is_held(name):
+            time.sleep(0.01)
+        folder.withdraw(name)
+        while list(folder.folder.glob(f"{name}.*")):
+            time.sleep(0.01)
+
+
+def test_pools_keep_workers_apart(folder, store, log):
+    put(folder, Job(square, number=1), pool="one")
+    put(folder, Job(square, number=2), pool="two", number=2)
+    one_worker(store, pools=["two"])
+    assert log() == ["square 2"]
+
+
+def test_what_killed_commands_left_is_removed_unless_its_pool_has_workers(store, log):
+    """A command that was killed gives its lock back; nobody else can take what only its own workers would."""
+    first = GroupFolder(store)
+    mine, anyones = (
+        put(first, Job(square, number=number), number=number, pool=pool)
+        for number, pool in ((1, first.command), (2, ANY))
+    )
+    second = GroupFolder(store)
+    with second.putting() as elsewhere:
+        assert len(elsewhere) == 2
+    first.close()
+    with second.putting() as elsewhere:
+        assert len(elsewhere) == 1
+    assert not first.file(mine, ".json").exists() and first.file(anyones, ".json").exists()
+    with second.putting([Job(square, number=2).digest]) as elsewhere:
+        assert not elsewhere
+    second.close()
+    assert [file.name for file in second.folder.iterdir()] == ["lock"]
+
+
+def edited(job, **changes):
+    return {**asdict(job), **changes}
+
+
+def test_a_group_is_data_that_is_not_believed(folder, store, tmp_path, log):
+    """Nothing that a file names is imported or written to but job functions of ecsuite and of the command."""
+    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    job = store.send(Job(square, number=1))
+    foreign = {**job.key, "function": "evil:square"}
+    contents = [
+        b"{", b"[]", b'{"jobs": [3]}',
+        edited(job, name="../../out"), edited(job, digest="../../out"), edited(job, key={**job.key, "version": 2}),
+        edited(job, key=foreign, function="evil:square", digest=hash_of(foreign)[:24],
+               name=f"square-{hash_of(foreign)[:24]}"),
+        edited(job, key={**job.key, "function": "os:system"}, function="os:system"),
+    ]  # fmt: skip
+    for number, content in enumerate(contents):
+        name = put(folder, Job(square, number=1), number=number)
+        text = content if isinstance(content, bytes) else json.dumps({"jobs": [content]}).encode()
+        folder.file(name, ".json").write_bytes(text)
+        one_worker(store)
+        (_, *_, last), _ = folder.events(name, 0)
+        assert last.kind == "failed" and last.error in ("DamagedError", "ConfigError"), content
+    assert log() == [] and not (tmp_path / "ran").exists() and not list(store.folder.glob("results/*"))
+
+
+def test_lines_of_a_worker_that_are_no_events_are_left_out(folder, store):
+    name = put(folder, Job(square, number=1))
+    lines = [b"{", b"3", b'{"kind": "dance", "group": 1}', b'{"kind": "alive", "group": 1, "more": 2}']
+    good = json.dumps(asdict(Event(kind="alive", group=1))).encode()
+    folder.file(name, ".events").write_bytes(b"\n".join([*lines, good, b'{"kind": "al']))
+    events, place = folder.events(name, 0)
+    assert events == [Event(kind="alive", group=1)]
+    assert folder.events(name, place) == ([], place)
+
+
+def test_a_file_system_without_locks_is_told_of_at_the_start(tmp_path, monkeypatch, log):
+    """A command of one machine goes on; where other machines compute, it is refused."""
+
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(filelock.FileLock, "acquire", lambda self, **_: refuse())
+    notes, job = [], Job(square, number=3)
+    results = Runner(folder=tmp_path / "kept", note=notes.append).run([job])
+    assert results[job].value["square"] == 9 and len(notes) == 1 and "has no locks" in notes[0]
+    with pytest.raises(ConfigError, match=r"--on workers: .* has no locks, which keep workers"):
+        place_of("workers").require(tmp_path / "kept")
