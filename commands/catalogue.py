@@ -227,6 +227,12 @@ COMMANDS = {
         ("study.yaml --port 8000",),
         place="people:serve_study",
     ),
+    "people new": Entry(
+        PEOPLE,
+        "Write a study file, and texts of consent and instructions.",
+        ("study.yaml --kind pairs",),
+        place="people:new_study",
+    ),
     "people simulate": Entry(
         PEOPLE, "Let programs take part in a study.", ("study.yaml",), place="people:simulate"
     ),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ecsuite.people.study import Study
 
 DATASETS, PROTOCOLS = OneOf("synth", "eng"), OneOf("balanced", "published")
+KINDS = OneOf("codes", "agents", "chains", "pairs")
 ROLES = OneOf("receiver", "sender")
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: any free one.")]
 Host = Annotated[
@@ -117,6 +118,19 @@ def serve_study(
     agents = load_agents(study)
     database = make_database(study, out or RUNS / study.name)
     _run(study, database, port, host, no_browser, is_trial=False, agents=agents)
+
+
+def new_study(
+    file: Annotated[
+        Path, typer.Argument(help="The study file to write, such as study.yaml.", show_default=False)
+    ],
+    kind: Annotated[str, typer.Option(help=f"{KINDS}."), KINDS] = "codes",
+) -> None:
+    """Write a study file with all its settings, and texts of consent and instructions to fill in."""
+    from ecsuite.people.templates import write_template
+
+    written = write_template(kind, file)
+    print("\n".join(map(str, written)))
 
 
 def simulate(
