@@ -25,8 +25,8 @@ TEXTS = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".csv", ".tsv", ".txt", 
 SECRETS = (
     (rb"hf_[A-Za-z0-9]{24,}", "a token of the Hugging Face hub"),
     (rb"(?:ghp|gho|ghs)_[A-Za-z0-9]{36}|github_pat_\w{22,}", "a token of GitHub"),
-    (rb"(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Z])", "a key of AWS"),
-    (rb"sk-[A-Za-z0-9_-]{32,}", "a key of a service"),
+    (rb"(?<![0-9A-Za-z])(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])", "a key of AWS"),
+    (rb"(?<![A-Za-z0-9_-])sk-[A-Za-z0-9_-]{32,}", "a key of a service"),
     (rb"-----BEGIN [A-Z ]*PRIVATE KEY-----", "a private key"),
 )
 """What is secret in any file."""

@@ -32,6 +32,8 @@ CACHE = ".cache"
 """The library's own folder in one that it downloads into."""
 MOST_FILES = 100_000
 """Most files of a repository that are pulled."""
+LARGEST_LIST = 1 << 26
+"""Most bytes of the file that lists them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,9 +118,9 @@ def pull(
     part = folder.parent / f".{folder.name}.{commit[:12]}.part"
     with _alone(part, note):
         part.mkdir(exist_ok=True)
-        require_space(_missing(part, listed), part, "for what is downloaded")
         try:
-            sums = _pull_files(api, address, commit, listed, part, where, progress)
+            require_space(_missing(part, listed), part, "for what is downloaded")
+            _pull_files(api, address, commit, listed, part, where, progress)
         except DamagedError:
             shutil.rmtree(part)
             raise
@@ -131,7 +133,7 @@ def pull(
         shutil.rmtree(part / CACHE, ignore_errors=True)
         _require_new(folder)
         part.rename(folder)
-    return Pulled(address=address, commit=commit, folder=folder, files=tuple(sorted({*sums, CROISSANT})))
+    return Pulled(address=address, commit=commit, folder=folder, files=tuple(sorted(listed)))
 
 
 def _require_new(folder: Path) -> None:
@@ -182,15 +184,21 @@ def _pull_files(
     part: Path,
     where: str,
     progress: Callable[[str, float, float], None],
-) -> dict[str, str]:
-    """Download and verify all files; returns their checksums.
+) -> None:
+    """Download and verify all files.
 
     Raises:
         DamagedError: If what is on the hub is not what was pushed.
     """
+    if listed[CROISSANT].size > LARGEST_LIST:
+        raise ConfigError(
+            f"{where}: {CROISSANT} has {listed[CROISSANT].size:,} bytes: nothing of it was taken"
+        )
     _fetch(api, address, commit, listed[CROISSANT], part)
     sums = sums_in((part / CROISSANT).read_bytes(), where)
-    expected = {*sums, CROISSANT}
+    if CARD in listed:  # which its owner may edit on its page
+        _fetch(api, address, commit, listed[CARD], part)
+    expected = {*sums, CROISSANT, *({CARD} & {*listed})}
     for names, what in ((expected - {*listed}, "is missing"), ({*listed} - expected, "was added")):
         if names:
             raise DamagedError(
@@ -207,7 +215,6 @@ def _pull_files(
             )
         done += listed[name].size
     progress("verified", total, total)
-    return sums
 
 
 def _fetch(api: "HfApi", address: Address, commit: str, entry: Listed, part: Path) -> str:

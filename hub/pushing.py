@@ -85,9 +85,9 @@ def pack(
         published=f"{datetime.now(UTC):%Y-%m-%d}",
         responsible=responsible(summary, said),
     )
-    listed = (*contents.files, page)
-    metadata = _of_text(CROISSANT, source, machine.shortened(croissant(described, listed)), machine)
-    return Parcel(address=address, files=(*listed, metadata), left_out=dict(contents.left_out))
+    text = machine.shortened(croissant(described, contents.files))
+    files = (*contents.files, page, _of_text(CROISSANT, source, text, machine))
+    return Parcel(address=address, files=files, left_out=dict(contents.left_out))
 
 
 def _of_text(name: str, source: Path, text: str, machine: Machine) -> Content:

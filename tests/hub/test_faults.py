@@ -42,7 +42,7 @@ def change(hub, files):
 
 CHANGES = [
     ({"corpus.jsonl": b"[1]\n"}, "corpus.jsonl is not what was pushed"),
-    ({"README.md": b"# other\n"}, "README.md is not what was pushed"),
+    ({"scores.json": b"{}"}, "scores.json is not what was pushed"),
     ({"meanings.jsonl": None}, "'meanings.jsonl' is missing"),
     ({"more.py": b"print()"}, "'more.py' was added"),
     ({"croissant.json": b"{}"}, "croissant.json is not one that `ecsuite push` wrote"),
@@ -55,6 +55,13 @@ def test_what_was_changed_on_the_hub_is_refused(hub, pushed, refused):
         change(hub, pushed | files)
         assert told in refused(3)
         assert parts() == []
+
+
+def test_a_card_may_be_edited_on_its_page_or_be_gone(ecsuite, hub, pushed):
+    for number, card in enumerate((b"# Ours\n", None)):
+        change(hub, pushed | {"README.md": card})
+        assert ecsuite("pull", "hf:someone/run", f"got{number}", "--quiet")[0] == 0
+    assert Path("got0/README.md").read_text() == "# Ours\n" and not Path("got1/README.md").exists()
 
 
 def test_bytes_that_are_not_those_of_the_list_are_asked_for_again_and_then_refused(
@@ -132,7 +139,7 @@ def test_a_hub_that_is_away_and_one_that_may_not_be_asked(hub, pushed, refused, 
 def test_a_full_disk_keeps_what_was_downloaded(hub, pushed, refused, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
     assert "make room" in refused(2)
-    monkeypatch.undo()
+    assert parts() == [] and hub.downloads() == []
 
 
 def test_a_write_that_finds_no_room_is_told(hub, pushed, refused, monkeypatch):
@@ -194,6 +201,10 @@ def test_what_is_secret_or_of_a_machine_stays_here(ecsuite, hub, run):
         code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert "notes.txt:2: has" in err and told in err and "a" * 34 not in err
+    (run / "notes.txt").write_text(
+        "a task-of-agents-that-talk-about-shapes-and-colours, https://x.org/home/a"
+    )
+    assert ecsuite("push", run, "hf:someone/run", *LICENCE, "--plan")[0] == 0
     assert hub.asked == []
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ def test_croissant_is_valid_and_its_records_can_be_read(pushed):
         first["corpus/message"] + b"\n" == Path("run/corpus.jsonl").read_bytes().splitlines(keepends=True)[0]
     )
     listed = {each.id for each in dataset.metadata.file_objects}
-    assert listed == {*pushed} - {"croissant.json", ".gitattributes"}
+    assert listed == {*pushed} - {"croissant.json", "README.md", ".gitattributes"}
 
 
 def test_a_corpus_in_a_file_and_that_of_a_grammar(ecsuite, hub, small_files):
@@ -130,6 +131,19 @@ def test_a_second_push_replaces_the_first_and_a_branch_stands_beside(ecsuite, hu
     for revision, has_scores in ((f"@{first}", True), ("", False), ("@other", False)):
         assert ecsuite("pull", f"hf:someone/run{revision}", f"got{revision[1:]}")[0] == 0
         assert Path(f"got{revision[1:]}", "scores.json").exists() == has_scores
+
+
+def test_the_same_pushed_again_is_no_commit(ecsuite, hub, pushed, run):
+    commits = len(hub.repositories["dataset", "someone/run"].commits)
+    assert ecsuite("push", run, "hf:someone/run", *LICENCE, "--quiet")[0] == 0
+    assert len(hub.repositories["dataset", "someone/run"].commits) == commits
+
+
+def test_without_the_library_a_line_says_what_to_install(ecsuite, run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    for command in (("push", run, "hf:someone/run", *LICENCE), ("pull", "hf:someone/run", "got")):
+        code, out, err = ecsuite(*command)
+        assert (code, out, err.count("\n")) == (2, "", 1) and "pip install 'ecsuite[hub]'" in err
 
 
 def test_files_of_others_are_not_overwritten(ecsuite, hub, run):
