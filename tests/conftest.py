@@ -8,6 +8,7 @@ import gc
 import json
 import math
 import os
+import random
 import re
 import shutil
 import sys
@@ -58,7 +59,26 @@ def pytest_collection():
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    """Cases of a grid that are no sample are slow, and bad names are refused."""
+    mark_what_is_no_sample(items)
+    refuse_bad_names(items)
+
+
+def mark_what_is_no_sample(items):
+    """The sample of a test is always the same, whichever others are collected; a case that is asked for is run."""
+    grids = {}
+    for item in items:
+        if item.get_closest_marker("sample") and not item.get_closest_marker("slow"):
+            grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for test, cases in grids.items():
+        (number,) = cases[0].get_closest_marker("sample").args
+        for case in random.Random(test).sample(cases, max(0, len(cases) - number)):
+            case.add_marker(pytest.mark.slow)
+
+
+def refuse_bad_names(items):
     """A name that is hard to read or to type is an error."""
     faults = [
         item.nodeid

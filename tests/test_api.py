@@ -39,6 +39,7 @@ def run(folder):
     return trained(folder / "run")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("number", "end"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
 )
@@ -163,6 +164,7 @@ def test_mistakes(run, call, message):
         call(run)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("settings", "call", "message"),
     [

@@ -249,6 +249,7 @@ HOSTILE = {
 """By name, a command, a YAML file, and how the message goes on after the name of the file."""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("command", "text", "message"), HOSTILE.values(), ids=HOSTILE)
 def test_a_message_is_short_whatever_the_file(ecsuite, tmp_path, command, text, message):
     """One of them had 250 MB."""

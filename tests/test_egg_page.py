@@ -88,12 +88,14 @@ def test_every_game_of_the_zoo_has_a_row():
     assert set(ZOO) <= named
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("text", dict.fromkeys(ZOO_GAMES))
 def test_a_game_of_the_zoo_is_played(text):
     name, *words = shlex.split(text)
     learn_once(load_experiment(name, *settings_of(words)))
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("text", dict.fromkeys(OPTIONS))
 def test_options_make_a_game_that_is_played(text):
     """Each with disc_tiny, whose rounds are played and learnt from once."""

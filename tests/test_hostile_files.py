@@ -79,6 +79,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("has_code", [True, False], ids=["code_section", "no_code_section"])
 def test_nothing_is_imported(ecsuite, trained, has_code):
     corrupt(trained, has_code=has_code)

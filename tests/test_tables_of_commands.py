@@ -72,6 +72,7 @@ def printed_as(ecsuite):
     return printed_as
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("command", FAST.values(), ids=FAST)
 def test_a_command_prints_its_tables_as_csv_and_markdown(printed_as, command):
     tables = printed_as(command, "csv").rstrip("\n").split("\n\n")

@@ -57,6 +57,7 @@ def check_discrete(message, *, vocab_size, max_len, fixed):
     assert message.length.shape == (batch,)
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize(("kind", "length", "mode"), CASES)
 @pytest.mark.parametrize(("vocab_size", "max_len", "batch"), [(5, 4, 16), (5, 1, 1), (1, 3, 16), (1, 1, 1)])
 def test_conventions_for_symbols(kind, length, mode, vocab_size, max_len, batch):

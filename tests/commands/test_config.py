@@ -8,6 +8,7 @@ from ecsuite.games.experiment import load_experiment, named_configs
 from ecsuite.parts.config import parse_yaml
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", named_configs())
 def test_what_is_printed_is_the_same_experiment(name, tmp_path):
     needs_file = name in ("mu_cub", "yao")

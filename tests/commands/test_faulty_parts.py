@@ -72,6 +72,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_a_fault_is_told_in_a_line_and_nothing_is_written(ecsuite, tmp_path, kind, fault):

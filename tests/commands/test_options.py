@@ -95,6 +95,7 @@ def test_what_a_choice_reads_are_options_of_the_command(command):
 TRAITS = {name: traits_of_metric(name) for name in METRICS.parts}
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     "name", [name for name, traits in TRAITS.items() if not (traits.trains or traits.needs_agents)]
 )

@@ -118,6 +118,7 @@ def nothing_is_trusted(monkeypatch):
     monkeypatch.setattr(own_code, "_trusted", set())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", PARTS)
 def test_a_short_file_is_trained_and_scored(ecsuite, kind):
     code = PARTS[kind].strip()

@@ -72,6 +72,7 @@ SAME = {
 """Tables that say the same, whatever stands between cells and symbols."""
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", SAME)
 @pytest.mark.parametrize("ending", ["csv", "txt"])
 def test_tables_that_say_the_same(tmp_path, name, ending):

@@ -70,6 +70,7 @@ def test_a_config_written_and_read_is_the_same(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", named_configs())
 def test_a_written_config_has_the_options_of_its_kinds_and_no_others(name, tmp_path):
     features = ["world.features=a.npz"] if name in ("mu_cub", "yao") else []

@@ -105,6 +105,7 @@ REFUSALS = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize("change", REFUSALS)
 def test_a_folder_of_another_run_is_refused(finished, small, run, unchanged, change, resume):
@@ -184,6 +185,7 @@ def test_a_log_is_cut_after_the_lines_that_count(tmp_path):
     assert notes == []
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("damage", "steps", "num_lost"),
     [

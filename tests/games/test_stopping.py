@@ -23,6 +23,7 @@ STOPS = {
 """Settings, the signal after a step, and the step of the end."""
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", STOPS)
 def test_every_stop_ends_well_and_goes_on_to_the_same_bytes(
     tmp_path, small, run, whole, name, contents, kill

@@ -51,6 +51,7 @@ FIGURES = {
 """Each figure with these names wherever it has some."""
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", FIGURES)
 def test_any_names_can_be_read_and_fit_a_paper(kind):
     figure = FIGURES[kind](ODD)
@@ -64,6 +65,7 @@ def test_any_names_can_be_read_and_fit_a_paper(kind):
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", FIGURES)
 def test_as_part_of_a_page_texts_are_texts_and_nothing_is_a_style_or_markup_of_names(kind):
     text = as_svg(FIGURES[kind](ODD), "a <title>", "what & how")

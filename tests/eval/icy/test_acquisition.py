@@ -29,6 +29,7 @@ def learnt(model, *runs, role="sender", protocol=PROTOCOL, geometry=GEOMETRY, **
     return [outcomes[index] for index in range(len(runs))]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("role", "model"),
     [*(("sender", model) for model in SENDERS), *(("receiver", model) for model in RECEIVERS)],
@@ -49,6 +50,7 @@ def test_a_hashtable_stores_nine_meanings_within_a_few_batches():
     assert outcome.reached and outcome.steps <= 2 and outcome.weights == {}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("model", ["lstm", "husenda:gru", "fc2l", "sru"])
 def test_results_do_not_depend_on_the_other_runs(model):
     """Also after other runs have ended. They learn to an accuracy of 60 %."""
@@ -78,6 +80,7 @@ def products_are_those_of_one():
     return True
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("model", ["lstm-2l", "husendz:dgsend", "fc2l"])
 def test_the_fused_learner_equals_the_generic_one(model, monkeypatch):
     (fast,) = learnt(model, CONCAT)

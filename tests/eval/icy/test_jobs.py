@@ -85,6 +85,7 @@ def test_messages_are_those_of_the_trained_sender(runner):
     assert job.function.version == [2, 1]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("model", ["fc2l", "husendz:dgsend"])
 def test_results_do_not_depend_on_the_group(tmp_path, model):
     batch = [run(model, "concat", seed) for seed in (1, 2)] + [run(model, "hol", 3)]
@@ -131,6 +132,7 @@ def broken(monkeypatch):
     monkeypatch.setattr(acquisition, "make_agent", make_broken)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("model", ["fc2l", "transformer"])
 def test_a_run_that_diverges_fails_alone(runner, broken, model):
     batch = [run(model, seed=seed) for seed in (1, 2, 3)]

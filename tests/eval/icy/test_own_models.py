@@ -11,6 +11,7 @@ from ecsuite.runtime.errors import ConfigError
 SMALL = ("--grammar", "perm", "--num-attributes", "2", "--num-values", "3", "--seeds", "1", "--target", "0.6")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("role", "workers"), [("sender", 1), ("receiver", 1), pytest.param("sender", 2, marks=pytest.mark.slow)]
 )

@@ -146,6 +146,7 @@ def same(found, expected):
     return True
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("name", [name for name in OF_CORPORA if name != "elcc"])
 def test_nothing_after_eos_counts(some, name):
     messages, *about = some
@@ -156,6 +157,7 @@ def test_nothing_after_eos_counts(some, name):
     )
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("name", OF_CORPORA)
 def test_renaming_and_reordering_change_nothing(some, name):
     """Symbols, values and concepts renamed, rows shuffled, attributes exchanged."""
@@ -175,6 +177,7 @@ def test_renaming_and_reordering_change_nothing(some, name):
     assert same(metric(corpus_of(renamed, meanings, concepts), options), metric(corpus_of(*some), options))
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("name", OF_CORPORA)
 def test_the_seed_decides_about_draws_alone(some, name):
     corpus, metric = corpus_of(*some), load_metric(name)

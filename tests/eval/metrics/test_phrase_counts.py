@@ -13,6 +13,7 @@ from ecsuite.eval.statistics.cooccurrence import Occurrences
 ROWS = st.lists(st.lists(st.integers(0, 4), max_size=4), min_size=1, max_size=9).filter(any)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("max_table", [0, 12, 1 << 20])
 @given(ROWS, st.data())
 def test_groups_count_as_pairs_do(max_table, phrases, data):

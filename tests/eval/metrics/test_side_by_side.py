@@ -49,6 +49,7 @@ def test_another_process_takes_the_last_and_scores_are_in_order(corpus: Corpus) 
     assert here == own_place == os.getpid() != elsewhere
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("_here")
 @pytest.mark.parametrize("name", ["fails", "ends"])
 def test_what_another_process_fails_to_compute_is_computed_here(name: str, corpus: Corpus) -> None:

@@ -102,6 +102,7 @@ def test_sampled_pairs(monkeypatch):
     assert first.ci95[0] < everything < first.ci95[1]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["attributes", "features", "concepts"])
 def test_few_different_messages_are_counted_instead_of_drawn(kind):
     """Comparison with SciPy over all pairs of messages, equal ones among them."""

@@ -72,6 +72,7 @@ OF_MEANINGS = {
 }
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("messages", OF_MESSAGES)
 @pytest.mark.parametrize("meanings", OF_MEANINGS)
 def test_distances_are_those_of_their_definitions(messages, meanings):

@@ -52,6 +52,7 @@ def figures(monkeypatch):
     return caught
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
 @pytest.mark.parametrize(
     "name",
@@ -65,6 +66,7 @@ def test_labels_do_not_overlap(figures, draw, name):
     assert_readable(figures[0])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
 def test_odd_names_stay_on_their_line(figures, draw):
     names = ("$a_b$", "word " * 20, "two\nlines", "", "數")

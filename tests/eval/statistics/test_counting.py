@@ -17,6 +17,7 @@ from ecsuite.eval.statistics.counting import (
 )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("highest", [3, 1 << 30])
 @given(st.data())
 def test_rows_are_numbered_in_order_of_first_occurrence(highest, data):

@@ -7,6 +7,7 @@ from ecsuite.eval.statistics import equal_codes
 from ecsuite.eval.statistics.equal_codes import first_equal, labels_of_codes
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("bound", [1, 7, 5_000, 1 << 40, 1 << 63])
 @pytest.mark.parametrize("num_rows", [0, 1, 2, 1_000, 200_000])
 def test_codes_are_numbered_in_order_of_first_occurrence(bound, num_rows):

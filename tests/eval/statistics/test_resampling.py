@@ -169,6 +169,7 @@ def test_arguments_of_a_statistic():
         assert rows.tolist() == partners.tolist() == sorted(set(rows.tolist()))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "metric", [posdis, conflict_count, pytest.param(context_independence, marks=pytest.mark.slow)]
 )

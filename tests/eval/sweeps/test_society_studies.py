@@ -39,6 +39,7 @@ def steps_of(experiment):
     return sorted({0, options.every, options.every + options.sender_steps, options.every + learning})
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * ("imitation" in name)) for name in SIZES]
 )

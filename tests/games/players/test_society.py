@@ -112,6 +112,7 @@ GENERATIONS = (
 )  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("settings", [GENERATIONS, (*TWO, "society.imitate_every=5", "society.voting=true")])
 def test_a_run_that_is_stopped_anywhere_ends_with_the_same_bytes(small, run, tmp_path, settings):
     experiment = small(*settings)

@@ -51,6 +51,7 @@ def pair(tmp_path_factory):
     return folder
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("society", SOCIETIES)
 @pytest.mark.parametrize(
     ("role", "side", "other"), [("sender", "speaker", "listener"), ("receiver", "listener", "speaker")]

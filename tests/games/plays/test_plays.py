@@ -47,6 +47,7 @@ def played(found, folder, stop_after=None, resume=False):
     )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", PLAYS)
 def test_a_play_that_was_stopped_ends_with_the_same_bytes(name, tmp_path):
     whole = played(experiment(name), tmp_path / "whole")

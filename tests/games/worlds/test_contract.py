@@ -118,6 +118,7 @@ def test_objects_are_input_of_perceptions_and_each_is_in_use(make):
     assert len(described.meanings) == len(described.concepts) == 4
 
 
+@pytest.mark.sample(6)
 def test_the_last_batch_of_an_epoch_and_of_an_evaluation_is_cut(make):
     """The rounds that are left are those that the whole batch begins with."""
     whole, cut = make(), make("training.num_examples=10", "evaluation.num_valid=10")
@@ -139,6 +140,7 @@ def test_the_last_batch_of_an_epoch_and_of_an_evaluation_is_cut(make):
     assert sum(map(len, own.corpus_batches(7))) == (own.objects.number if is_own else 7)
 
 
+@pytest.mark.sample(7)
 def test_what_is_held_out_is_never_trained_on(make):
     world = make()
     if "seen" not in world.splits:

@@ -67,6 +67,7 @@ def assert_same_gradient(actual, expected, name):
     assert error <= 2e-5 * expected.abs().max() + 1e-8, f"{name}: {error:.2g} of {expected.abs().max():.2g}"
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", SENDERS)
 def test_loss_accuracy_and_gradients_equal_the_module(name, soft_message_builder):
     senders = [make(name, seed) for seed in range(2)]
