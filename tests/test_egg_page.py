@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from ecsuite.commands.train_game import FLAGS
+from ecsuite.commands.game_options import GameOptions
+from ecsuite.commands.setting_options import flags_of
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.settings_layers import listed
@@ -49,7 +50,7 @@ ZOO_GAMES = [
     if not any(name in text for name in ("FOLDER", ".csv", ".npz", "-data", "yao"))
 ]
 """Games and options without files of the user's."""
-KEYS = {flag: key for key, flag in FLAGS.items()}
+KEYS = {flag: key for key, flag in flags_of(GameOptions).items()}
 SMALL = ("training.batch_size=8", "evaluation.num_valid=8")
 NO_SETTINGS = ("--out", "--resume", "--log", "--device")
 FILES = ("--train-data", "--valid-data", "--objects", "--features")
