@@ -373,6 +373,40 @@ def test_pairs_with_concepts(tmp_path):
     }
 
 
+def test_concepts_of_two_columns_are_one_set(tmp_path):
+    (tmp_path / "a.csv").write_text("message,first:concept,second:concept\n3,red big,cup\n4,,star\n")
+    corpus = ec.read_corpus(tmp_path / "a.csv")
+    names = [[corpus.concept_names[each] for each in row] for row in corpus.concepts]
+    assert list(map(sorted, names)) == [["big", "cup", "red"], ["star"]]
+
+
+def test_a_feature_that_one_row_lacks_leaves_no_meanings(tmp_path):
+    (tmp_path / "a.csv").write_text("message,size:feature,age:feature\n3,0.5,1\n4,,2\n")
+    corpus = ec.read_corpus(tmp_path / "a.csv")
+    assert corpus.meanings is None and "row 3 lacks a feature" in corpus.metadata["missing"]
+    whole = ec.read_corpus(tmp_path / "a.csv", missing="leave")
+    assert whole.meanings.tolist() == [[0.5, 1.0]] and said(whole) == [[3]]
+
+
+def test_truth_values_are_no_features(tmp_path):
+    (tmp_path / "a.csv").write_text("message,new,size\n3,true,1\n4,false,2\n")
+    corpus = ec.read_corpus(tmp_path / "a.csv", numeric="features", columns={"new": "attribute"})
+    assert corpus.concept_names == ("new",) and corpus.meanings.tolist() == [[1.0], [2.0]]
+
+
+def test_a_key_may_come_in_a_later_record(tmp_path):
+    rows = [{"message": [3], "color": "red"}, {"message": [4], "size": "big", "color": "blue"}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    corpus = ec.read_corpus(tmp_path / "a.jsonl")
+    assert "size=big" in corpus.concept_names
+    assert corpus.metadata["missing"] == "a.jsonl:1 lacks a value of size"
+
+
+def test_a_letter_of_two_characters_is_one_symbol(tmp_path):
+    (tmp_path / "a.txt").write_text("cafe\u0301\nno\u0308\n", encoding="utf-8")
+    assert said(ec.read_corpus(tmp_path / "a.txt", split="letters")) == [list("caf\u00e9"), list("n\u00f6")]
+
+
 def test_symbols_keep_their_text(tmp_path):
     (tmp_path / "a.txt").write_text("01 5\n1 5\n001 9\n")
     assert len({row[0] for row in said(ec.read_corpus(tmp_path / "a.txt"))}) == 3
