@@ -388,6 +388,18 @@ def test_a_feature_that_one_row_lacks_leaves_no_meanings(tmp_path):
     assert whole.meanings.tolist() == [[0.5, 1.0]] and said(whole) == [[3]]
 
 
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("message,size,size\n3,1,2\n")
+    with pytest.raises(CorpusError, match=r"a\.csv: row 1: two columns have the name"):
+        ec.read_corpus(tmp_path / "a.csv")
+
+
+def test_rows_keep_their_numbers_where_others_are_left_out(tmp_path):
+    (tmp_path / "a.csv").write_text("message,size:feature\n3,\n4,big\n")
+    with pytest.raises(CorpusError, match=r"a\.csv: row 3, column size: expected a number of a feature"):
+        ec.read_corpus(tmp_path / "a.csv", missing="leave")
+
+
 def test_truth_values_are_no_features(tmp_path):
     (tmp_path / "a.csv").write_text("message,new,size\n3,true,1\n4,false,2\n")
     corpus = ec.read_corpus(tmp_path / "a.csv", numeric="features", columns={"new": "attribute"})
