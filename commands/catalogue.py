@@ -202,11 +202,7 @@ COMMANDS = {
     "people": Entry(
         PEOPLE,
         "Ask people to learn languages, in a game on a web page.",
-        (
-            "try shufdet",
-            "serve study.yaml --port 8000",
-            "report study.yaml --plot curves.png",
-        ),
+        ("try shufdet", "serve study.yaml --port 8000", "report study.yaml --plot curves.png"),
         place=None,
     ),
     "people try": Entry(
@@ -222,10 +218,7 @@ COMMANDS = {
         place="people:play_run",
     ),
     "people serve": Entry(
-        PEOPLE,
-        "Let people take part in a study.",
-        ("study.yaml --port 8000",),
-        place="people:serve_study",
+        PEOPLE, "Let people take part in a study.", ("study.yaml --port 8000",), place="people:serve_study"
     ),
     "people new": Entry(
         PEOPLE,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf
+from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import Plot, Seeds, Set, read_seeds
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 
@@ -15,7 +15,7 @@ def cbm(
     study: Annotated[
         str,
         typer.Argument(help="A shipped study such as paper/cbm_table1, or a YAML file."),
-        NamesOf("studies"),
+        names_of("studies"),
     ],
     seeds: Seeds = None,
     row: Annotated[

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ecsuite.commands.completion import Templates
+from ecsuite.commands.completion import NEW
 from ecsuite.commands.options import As, Json, Set
 from ecsuite.eval.reports.console import print_json
 from ecsuite.tables.cells import nothing, text
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 def check(
     part: Annotated[str, typer.Argument(help="The part, such as ./noisy.py:NoisyChannel,flip=0.1.")],
-    kind: Annotated[
-        str | None, typer.Option(help="What it is: channel, sender, metric, ..."), Templates()
-    ] = None,
+    kind: Annotated[str | None, typer.Option(help="What it is: channel, sender, metric, ..."), NEW] = None,
     assign: Set = None,
     as_json: Json = False,
     form: As = Form.TEXT,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf
+from ecsuite.commands.completion import names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import As, Json, Out, Plot, Results
 from ecsuite.eval.figures.canvas import check_picture, prepare_picture
@@ -19,7 +19,7 @@ def compare(
     metric: Annotated[
         str | None,
         typer.Option(help="The score to compare, such as `topsim` or `xferbench`; default all in common."),
-        NamesOf("metrics"),
+        names_of("metrics"),
     ] = None,
     baseline: Annotated[
         str | None,

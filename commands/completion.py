@@ -1,13 +1,13 @@
 """What the value of an option can be, which a shell completes: it stands in the option's `Annotated` type.
 
-The type `Annotated[str, typer.Option(help="The sender."), NamesOf("senders")]` completes names of senders.
+The type `Annotated[str, typer.Option(help="The sender."), names_of("senders")]` completes names of senders.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
-from typing import Any, Protocol
+from typing import Any
 
 from typer.core import TyperArgument
 
@@ -15,80 +15,62 @@ from ecsuite.commands.named import KINDS, read_kind, singular
 from ecsuite.runtime.errors import ConfigError
 
 
-class Values(Protocol):
+@dataclass(frozen=True, slots=True)
+class Values:
     """What a value can be."""
 
-    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
-        """The values that may be meant, a line each.
-
-        Args:
-            ctx: The context of the command, with the parameters that are given so far.
-            before: What stands before the last comma of the value.
-            last: What stands after it.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class NamesOf:
-    """The names of a kind of `ecsuite list`; after the comma of a metric, the options of that, too."""
-
-    kind: str
+    names: Callable[[Any, str, str], Mapping[str, str]]
+    """The values that may be meant, a line each, by the context of the command, which has the parameters that are given
+    so far, what stands before the last comma of the value, and what stands after it."""
     or_files: bool = False
     """Whether it can be a file, too."""
 
-    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
-        """See `Values`."""
-        names = KINDS[self.kind].names()
-        if self.kind == "metrics" and not any(name.startswith(last) for name in names):
+
+def names_of(kind: str, *, or_files: bool = False) -> Values:
+    """The names of a kind of `ecsuite list`; after the comma of a metric, the options of that, too."""
+
+    def names(ctx: Any, before: str, last: str) -> Mapping[str, str]:
+        known = KINDS[kind].names()
+        if kind == "metrics" and not any(name.startswith(last) for name in known):
             return _options_of_metric(before)  # which imports the metric
-        return names
+        return known
+
+    return Values(names, or_files)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class OneOf:
+class OneOf(Values):
     """Some words, of which a text is `a, b or c`."""
 
-    words: tuple[str, ...]
-
     def __init__(self, *words: str) -> None:
+        super().__init__(lambda *_: dict.fromkeys(words, ""))
         object.__setattr__(self, "words", words)
 
-    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
-        """See `Values`."""
-        return dict.fromkeys(self.words, "")
+    words: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"{', '.join(self.words[:-1])} or {self.words[-1]}"
 
 
-class Kinds:
-    """The kinds of `ecsuite list`, in the plural and the singular."""
-
-    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
-        """See `Values`."""
-        forms = (lambda kind: kind, singular)
-        return {form(kind).replace(" ", "-"): "" for form in forms for kind in KINDS}
+def _kinds(ctx: Any, before: str, last: str) -> Mapping[str, str]:
+    forms = (lambda kind: kind, singular)
+    return {form(kind).replace(" ", "-"): "" for form in forms for kind in KINDS}
 
 
-class NamesOfGivenKind:
-    """The names of the kind that the parameter `kind` says."""
-
-    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
-        """See `Values`."""
-        try:
-            return KINDS[read_kind(ctx.params.get("kind") or "")].names()
-        except ConfigError:
-            return {}
+def _names_of_given_kind(ctx: Any, before: str, last: str) -> Mapping[str, str]:
+    try:
+        return KINDS[read_kind(ctx.params.get("kind") or "")].names()
+    except ConfigError:
+        return {}
 
 
-class Templates:
-    """The kinds of parts that `ecsuite new` writes."""
+def _templates(ctx: Any, before: str, last: str) -> Mapping[str, str]:
+    folder = resources.files("ecsuite").joinpath("commands", "templates")
+    return dict.fromkeys(sorted(file.name.removesuffix(".txt") for file in folder.iterdir()), "")
 
-    def names(self, ctx: Any, before: str, last: str) -> Mapping[str, str]:
-        """See `Values`."""
-        folder = resources.files("ecsuite").joinpath("commands", "templates")
-        return dict.fromkeys(sorted(file.name.removesuffix(".txt") for file in folder.iterdir()), "")
+
+ANY_KIND, NAMES_OF_KIND, NEW = Values(_kinds), Values(_names_of_given_kind), Values(_templates)
+"""The kinds of `ecsuite list` in the plural and the singular; the names of that which the parameter `kind` says; and
+the kinds of parts that `ecsuite new` writes."""
 
 
 def add_completion(command: Any, types: Mapping[str, Any]) -> None:
@@ -100,8 +82,8 @@ def add_completion(command: Any, types: Mapping[str, Any]) -> None:
     """
     for parameter in command.params:
         for values in getattr(types.get(parameter.name), "__metadata__", ()):
-            if hasattr(values, "names"):
-                files = parameter.shell_complete if getattr(values, "or_files", False) else _none
+            if isinstance(values, Values):
+                files = parameter.shell_complete if values.or_files else _none
                 parameter.shell_complete = partial(_complete, command, values.names, files)
     if command.under:
         first: Any = next(each for each in command.params if isinstance(each, TyperArgument))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ecsuite.commands.completion import NamesOf
+from ecsuite.commands.completion import names_of
 from ecsuite.commands.named import settings_to_show
 from ecsuite.commands.options import Set
 from ecsuite.eval.studies.files import FOLDER, command_of, shipped_studies
@@ -24,11 +24,11 @@ def config(
     game: Annotated[
         str,
         typer.Argument(help="A shipped game or study (see `ecsuite list`), or a YAML file of a game."),
-        NamesOf("games"),
+        names_of("games"),
     ],
     assign: Set = None,
     diff: Annotated[
-        str | None, typer.Option(help="Print only where this experiment differs."), NamesOf("games")
+        str | None, typer.Option(help="Print only where this experiment differs."), names_of("games")
     ] = None,
 ) -> None:
     """Print every setting of a game, or a shipped study, as YAML with comments, ready to be saved, edited and run."""

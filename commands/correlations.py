@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf, OneOf
+from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.options import As, Json, Out, Plot, names_in, require_read
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.runtime.errors import ConfigError
@@ -36,7 +36,7 @@ def correlations(
             metavar="NAMES",
             help="Scores or sizes, separated by commas; all scores that do not just count if not given.",
         ),
-        NamesOf("metrics"),
+        names_of("metrics"),
     ] = None,
     given: Annotated[
         str | None,

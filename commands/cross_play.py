@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import As, Json, Out, Plot
+from ecsuite.commands.options import As, Json, Out, Plot, TrustCode
 from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.files.atomic_files import prepare_output_file
 from ecsuite.tables.forms import Form
@@ -14,9 +14,7 @@ from ecsuite.tables.forms import Form
 
 def cross_play(
     runs: Annotated[list[Path], typer.Argument(help="Run folders of one game.", show_default=False)],
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Import the foreign parts of the runs.")
-    ] = False,
+    trust_code: TrustCode = False,
     out: Out = None,
     plot: Plot = None,
     as_json: Json = False,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ecsuite.commands.completion import NamesOf
+from ecsuite.commands.completion import names_of
 from ecsuite.commands.given_together import given_together
 from ecsuite.commands.options import OUTPUT, As, Json, Quiet, names_in
 from ecsuite.eval.reports.console import Reporter, print_json
@@ -123,7 +123,7 @@ def xtreme(
     tasks: Annotated[
         str | None,
         typer.Option(metavar="NAMES", help="Names, with commas (udpos,panx); all nine if not given."),
-        NamesOf("xtreme tasks"),
+        names_of("xtreme tasks"),
     ] = None,
     *,
     options: DownloadOptions,

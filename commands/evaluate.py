@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import As, Device, Json, Set
+from ecsuite.commands.options import As, Device, Json, Set, TrustCode
 from ecsuite.eval.reports.console import print_json
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import number, percent
@@ -39,9 +39,7 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(help="The Parquet file that --keep writes.", metavar="FILE")
     ] = None,
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Import the foreign parts of the run.")
-    ] = False,
+    trust_code: TrustCode = False,
     device: Device = "auto",
     as_json: Json = False,
     form: As = Form.TEXT,

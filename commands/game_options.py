@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf
+from ecsuite.commands.completion import names_of
 from ecsuite.commands.corpus_options import Columns, roles_in
 from ecsuite.commands.options import OptionalSeed, advanced
 from ecsuite.commands.setting_options import Sets
 
 
-def names_of(text: str) -> list[str]:
+def listed_in(text: str) -> list[str]:
     """The names in a list separated by commas."""
     from ecsuite.games.settings_layers import listed  # which imports numpy
 
@@ -26,33 +26,33 @@ class GameOptions:
     sender: Annotated[
         str | None,
         typer.Option(help="The sender, such as lstm or husendz:dgsend,hidden_size=64."),
-        NamesOf("senders"),
+        names_of("senders"),
         Sets("sender.kind"),
     ] = None
     receiver: Annotated[
         str | None,
         typer.Option(help="The receiver, such as gru or hier:gru."),
-        NamesOf("receivers"),
+        names_of("receivers"),
         Sets("receiver.kind"),
     ] = None
     channel: Annotated[
         str | None,
         typer.Option(help="The channel, such as gumbel or ./noisy.py:NoisyChannel,flip=0.1."),
-        NamesOf("channels"),
+        names_of("channels"),
         Sets("channel.kind"),
     ] = None
     task: Annotated[
         str | None,
         typer.Option(help="The task, such as reconstruction."),
-        NamesOf("tasks"),
+        names_of("tasks"),
         Sets("task.kind"),
     ] = None
     world: Annotated[
-        str | None, advanced(help="The world, such as attributes."), NamesOf("worlds"), Sets("world.kind")
+        str | None, advanced(help="The world, such as attributes."), names_of("worlds"), Sets("world.kind")
     ] = None
-    loss: Annotated[str | None, advanced(help="The training loss."), NamesOf("losses"), Sets("loss.kind")] = (
-        None
-    )
+    loss: Annotated[
+        str | None, advanced(help="The training loss."), names_of("losses"), Sets("loss.kind")
+    ] = None
     epochs: Annotated[
         int | None,
         typer.Option(help="Number of passes over the training examples."),
@@ -82,13 +82,13 @@ class GameOptions:
     metrics: Annotated[
         str | None,
         typer.Option(help="Metrics of the language at each evaluation, such as topsim,posdis."),
-        NamesOf("metrics"),
-        Sets("evaluation.metrics", names_of),
+        names_of("metrics"),
+        Sets("evaluation.metrics", listed_in),
     ] = None
     keep: Annotated[
         str | None,
         advanced(help="Write what happened in the last evaluation: interactions, or also probabilities."),
-        Sets("evaluation.keep", names_of),
+        Sets("evaluation.keep", listed_in),
     ] = None
     train_data: Annotated[
         str | None, advanced(help="Text file of training examples."), Sets("world.train_data")

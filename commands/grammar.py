@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf
+from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import Json, OutFolder, Seed
 from ecsuite.eval.reports.console import print_json
 
@@ -14,7 +14,7 @@ def grammar(
     name: Annotated[
         str,
         typer.Argument(help="A grammar (see `ecsuite list`), a chain (rot+perm), options after commas."),
-        NamesOf("grammars"),
+        names_of("grammars"),
     ],
     out: OutFolder = None,
     seed: Seed = 0,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf, OneOf
+from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.given_together import given_together
 from ecsuite.commands.options import Plot, Seeds, advanced, read_seeds, require_read
 from ecsuite.commands.setting_options import Sets, flags_of, settings_of
@@ -39,7 +39,7 @@ class IcyOptions:
     model: Annotated[
         Names,
         typer.Option(help="An agent (see `ecsuite list`); can be repeated."),
-        NamesOf("senders"),
+        names_of("senders"),
         Sets("models"),
     ] = None
     role: Annotated[
@@ -51,25 +51,25 @@ class IcyOptions:
     receiver: Annotated[
         Names,
         advanced(help="Receivers of end-to-end; can be repeated."),
-        NamesOf("receivers"),
+        names_of("receivers"),
         Sets("receivers"),
     ] = None
     protocol: Annotated[
         str | None,
         typer.Option(help="exact, paper, budget, end-to-end or metrics."),
-        NamesOf("protocols"),
+        names_of("protocols"),
         Sets("protocol"),
     ] = None
     channel: Annotated[
         Names,
         advanced(help="soft, gumbel or reinforce, for budget and end-to-end; can be repeated."),
-        NamesOf("channels"),
+        names_of("channels"),
         Sets("channels"),
     ] = None
     grammar: Annotated[
         Names,
         typer.Option(help="Grammars to learn; default perm, proj, rot, shufdet, hol; can be repeated."),
-        NamesOf("grammars"),
+        names_of("grammars"),
         Sets("grammars"),
     ] = None
     seeds: Annotated[Seeds, Sets("seeds", seeds_of_study)] = None
@@ -133,7 +133,7 @@ def icy(
     study: Annotated[
         str | None,
         typer.Argument(help="A shipped study such as paper/icy_table3, or a YAML file."),
-        NamesOf("studies"),
+        names_of("studies"),
     ] = None,
     plot: Plot = None,
     save_corpora: Annotated[

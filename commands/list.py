@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ecsuite.commands.completion import Kinds, NamesOfGivenKind
-from ecsuite.commands.named import (
-    KINDS,
-    found,
-    read_kind,
-    registered_names,
-    settings_to_show,
-    singular,
-)
+from ecsuite.commands.completion import ANY_KIND, NAMES_OF_KIND
+from ecsuite.commands.named import KINDS, found, read_kind, registered_names, settings_to_show, singular
 from ecsuite.commands.options import As, Json
 from ecsuite.eval.reports.citations import author_years
 from ecsuite.eval.reports.console import print_json
@@ -57,12 +50,12 @@ USE = {
 
 def list_names(
     kind: Annotated[
-        str | None, typer.Argument(help="A kind, such as games, channel or metrics."), Kinds()
+        str | None, typer.Argument(help="A kind, such as games, channel or metrics."), ANY_KIND
     ] = None,
     name: Annotated[
         str | None,
         typer.Argument(help="One of that kind, or a part of your own: ./noisy.py:Noisy."),
-        NamesOfGivenKind(),
+        NAMES_OF_KIND,
     ] = None,
     as_json: Json = False,
     form: As = Form.TEXT,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import Templates
+from ecsuite.commands.completion import NEW
 from ecsuite.runtime.errors import ConfigError, look_up
 
 FOLDER = resources.files("ecsuite").joinpath("commands", "templates")
@@ -39,7 +39,7 @@ def new(
     kind: Annotated[
         str,
         typer.Argument(help="What it shall be: channel, sender, receiver, world, metric, ..."),
-        Templates(),
+        NEW,
     ],
     file: Annotated[Path, typer.Argument(help="The file to write, such as noisy.py.")],
 ) -> None:

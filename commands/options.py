@@ -133,6 +133,7 @@ OutFolder = Annotated[
     Path | None,
     typer.Option(rich_help_panel=OUTPUT, metavar="FOLDER", help="The folder to write; default runs/NAME."),
 ]
+TrustCode = Annotated[bool, advanced("--trust-code", help="Import the foreign parts of the runs.")]
 Cache = Annotated[
     Path,
     advanced(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ecsuite.commands.completion import NamesOf, OneOf
+from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.options import OUTPUT, As, Json, Out, Plot, Seed
 from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.eval.reports.console import print_json
@@ -46,7 +46,7 @@ def try_grammar(
         typer.Argument(
             help="A grammar with meanings (see `ecsuite list grammars`), or a study file.", show_default=False
         ),
-        NamesOf("grammars"),
+        names_of("grammars"),
     ],
     dataset: Annotated[str, typer.Option(help=f"{DATASETS}."), DATASETS] = "synth",
     protocol: Annotated[str, typer.Option(help=f"{PROTOCOLS}."), PROTOCOLS] = "balanced",

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf
+from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import As, Json, Out, Results
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
@@ -12,7 +12,7 @@ from ecsuite.tables.forms import Form
 
 def power(
     results: Results,
-    metric: Annotated[str, typer.Option(help="The score, such as `topsim`."), NamesOf("metrics")],
+    metric: Annotated[str, typer.Option(help="The score, such as `topsim`."), names_of("metrics")],
     effect: Annotated[
         float | None,
         typer.Option(

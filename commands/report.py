@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf
+from ecsuite.commands.completion import names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import names_in
 
@@ -34,7 +34,7 @@ def report(
     metrics: Annotated[
         str | None,
         typer.Option(help="Scores of the tables; default those that the sweep asked for."),
-        NamesOf("metrics"),
+        names_of("metrics"),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     *,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf
+from ecsuite.commands.completion import names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
-from ecsuite.commands.options import OUTPUT, Seed, advanced, require_read
+from ecsuite.commands.options import OUTPUT, Seed, TrustCode, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.eval.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.parts.registry import split_names
@@ -20,15 +20,7 @@ if TYPE_CHECKING:
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.reports.scorecard import Scorecard
 
-XFERBENCH = (
-    "seed",
-    "cache",
-    "workers",
-    "on",
-    "slurm",
-    "plan",
-    "device",
-)
+XFERBENCH = ("seed", "cache", "workers", "on", "slurm", "plan", "device")
 """The options that xferbench reads."""
 SAMPLING = ("seed",)
 """The option that metrics with random draws read; the other options are read with any metric."""
@@ -61,7 +53,7 @@ def score(
             help="Names separated by commas, or `./mine.py:my_metric`; `all`, the default, trains no model; "
             "`+xferbench` adds one to all."
         ),
-        NamesOf("metrics"),
+        names_of("metrics"),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Print every score with its details and signature.")
@@ -81,12 +73,7 @@ def score(
             help="Draw the scores into this file (.svg, .png), or words and concepts into this folder.",
         ),
     ] = None,
-    trust_code: Annotated[
-        bool,
-        advanced(
-            "--trust-code", help="Import the foreign parts of the runs, for metrics that ask their agents."
-        ),
-    ] = False,
+    trust_code: TrustCode = False,
     *,
     read_with: CorpusOptions,
     options: StudyOptions,
@@ -218,11 +205,7 @@ def _score_collection(
 
 
 def _publish_several(
-    corpora: list[Path],
-    scorecards: "list[Scorecard]",
-    options: StudyOptions,
-    *,
-    plot: Path | None,
+    corpora: list[Path], scorecards: "list[Scorecard]", options: StudyOptions, *, plot: Path | None
 ) -> None:
     """One table of several corpora; of runs that differ only in their seeds, means over these."""
     from ecsuite.commands.scoring import scored_sources

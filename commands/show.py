@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf, OneOf
+from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options, roles_in
 from ecsuite.commands.game_options import GameOptions
 from ecsuite.commands.options import As, Measure, Plot, Set
@@ -31,7 +31,7 @@ def show(
             "--rounds a table of objects.",
             show_default=False,
         ),
-        NamesOf("games", or_files=True),
+        names_of("games", or_files=True),
     ],
     plot: Plot = None,
     measure: Measure = None,
@@ -40,9 +40,7 @@ def show(
         int | None, typer.Option(rich_help_panel=GAME, help=f"How many rounds; default {ROUNDS}.")
     ] = None,
     rounds_from: Annotated[
-        str | None,
-        typer.Option("--from", rich_help_panel=GAME, help=f"{SPLITS}; default {SPLIT}."),
-        SPLITS,
+        str | None, typer.Option("--from", rich_help_panel=GAME, help=f"{SPLITS}; default {SPLIT}."), SPLITS
     ] = None,
     assign: Set = None,
     *,
@@ -102,12 +100,7 @@ def _show_language(path: Path, plot: Path | None, form: Form, read_with: CorpusO
 
 
 def _show_rounds(
-    game: str,
-    plot: Path | None,
-    rounds: int,
-    split: str,
-    assign: list[str] | None,
-    read_with: CorpusOptions,
+    game: str, plot: Path | None, rounds: int, split: str, assign: list[str] | None, read_with: CorpusOptions
 ) -> None:
     """Print rounds of a game, and draw them; images are drawn into GAME.png if no other file is given."""
     if plot is not None:

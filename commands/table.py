@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf, OneOf
+from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.options import OUTPUT, As, Json, Measure, Plot, names_in
 from ecsuite.eval.figures.canvas import check_picture
 from ecsuite.eval.reports.console import print_json
@@ -30,7 +30,7 @@ def table(
     metrics: Annotated[
         str | None,
         typer.Option(help="Figures, such as accuracy,topsim; default all that the runs have."),
-        NamesOf("metrics"),
+        names_of("metrics"),
     ] = None,
     incomplete: Annotated[
         bool,

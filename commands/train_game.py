@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf
+from ecsuite.commands.completion import names_of
 from ecsuite.commands.game_options import GameOptions
 from ecsuite.commands.given_together import given_together
-from ecsuite.commands.options import Device, Json, OutFolder, Quiet, Set, advanced
+from ecsuite.commands.options import Device, Json, OutFolder, Quiet, Set, TrustCode, advanced
 from ecsuite.commands.setting_options import flags_of, settings_of
 from ecsuite.eval.reports.console import Reporter, print_json
 from ecsuite.runtime.errors import DivergedError
@@ -28,22 +28,20 @@ def train_game(
         typer.Argument(
             help="A shipped game (see `ecsuite list`), a YAML file, or own objects: a table, a folder."
         ),
-        NamesOf("games"),
+        names_of("games"),
     ],
     out: OutFolder = None,
     log: Annotated[
         list[str] | None,
         typer.Option(help="csv, tensorboard, wandb, trackio, mlflow, ./mine.py:MyLogger; can be repeated."),
-        NamesOf("loggers"),
+        names_of("loggers"),
     ] = None,
     init_from: Annotated[str | None, advanced(help="Begin with the agents of this run folder.")] = None,
     assign: Set = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the newest checkpoint of the run folder.")
     ] = False,
-    trust_code: Annotated[
-        bool, advanced("--trust-code", help="Import the foreign parts of a config from a run folder.")
-    ] = False,
+    trust_code: TrustCode = False,
     device: Device = "auto",
     quiet: Quiet = False,
     as_json: Json = False,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf, OneOf
+from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import Seed
 from ecsuite.commands.study_options import StudyOptions, has_study_options
@@ -30,7 +30,7 @@ def translate(
     ] = None,
     setting: Annotated[str, typer.Option(help=f"What is fine-tuned: {SETTINGS}."), SETTINGS] = "full",
     preset: Annotated[
-        str, typer.Option(help="mini, or full: the paper's size."), NamesOf("translation presets")
+        str, typer.Option(help="mini, or full: the paper's size."), names_of("translation presets")
     ] = "mini",
     seed: Seed = 0,
     *,

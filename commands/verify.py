@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import As, Device, Json, Out, Quiet, advanced
+from ecsuite.commands.options import As, Device, Json, Out, Quiet, TrustCode, advanced
 from ecsuite.tables.forms import Form
 
 
@@ -30,9 +30,7 @@ def verify(
         Path | None,
         advanced(metavar="FOLDER", help="Folder of target texts of XferBench; default those of the preset."),
     ] = None,
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Import the foreign parts of the runs.")
-    ] = False,
+    trust_code: TrustCode = False,
     only_plan: Annotated[
         bool,
         typer.Option("--plan", help="Say what would be computed and how long it takes, and compute nothing."),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.completion import NamesOf, OneOf
+from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import Plot, Seeds, advanced, names_in, read_seeds, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
@@ -29,8 +29,7 @@ READS = {
 def xtreme(
     ctx: typer.Context,
     corpus: Annotated[
-        Path | None,
-        typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool."),
+        Path | None, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")
     ] = None,
     model: Annotated[
         str | None,
@@ -42,7 +41,7 @@ def xtreme(
     tasks: Annotated[
         str,
         typer.Option(metavar="NAMES", help="Names separated by commas, or all: all tasks with data."),
-        NamesOf("xtreme tasks"),
+        names_of("xtreme tasks"),
     ] = "udpos,panx",
     data: Annotated[
         Path | None,
@@ -60,10 +59,10 @@ def xtreme(
     protocol: Annotated[
         str,
         typer.Option(help="adapt, monotrans, direct or in-language: training before and in a task."),
-        NamesOf("xtreme protocols"),
+        names_of("xtreme protocols"),
     ] = "adapt",
     preset: Annotated[
-        str, typer.Option(help="mini, or full: the benchmark's own settings."), NamesOf("xtreme presets")
+        str, typer.Option(help="mini, or full: the benchmark's own settings."), names_of("xtreme presets")
     ] = "mini",
     backbone: Annotated[str, advanced(help=f"Model to pretrain: {BACKBONES}."), BACKBONES] = "decoder",
     texts: Annotated[

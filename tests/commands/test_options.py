@@ -69,7 +69,7 @@ def test_the_largest_seed():
 
 
 SHARED = ("--workers", "--cache", "--seeds", "--seed", "--device", "--json")
-FILES = {"evaluate", "report", "people export", "people play", "people serve", "people simulate"}
+FILES = {"evaluate", "methods", "report", "people export", "people play", "people serve", "people simulate"}
 """Commands whose --out is neither JSON nor a folder in runs/."""
 
 
