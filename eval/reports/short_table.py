@@ -58,10 +58,9 @@ class ShortTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = min(WIDTH, options.max_width)
         for line in self._lines(width):
-            text = line if _is_printable(line.plain, options.encoding) else _in_ascii(line, options.encoding)
-            text.truncate(width)
-            text.rstrip()
-            yield text
+            line.truncate(width, overflow="ellipsis")
+            line.rstrip()
+            yield line if _is_printable(line.plain, options.encoding) else _in_ascii(line, options.encoding)
 
     def _lines(self, width: int) -> list[Text]:
         lines = [*self._title(), *self._sample_lines(width), *self._table()]

@@ -235,3 +235,11 @@ def test_commands_print_where_characters_are_lacking(tmp_path, monkeypatch):
         main()
     stream.flush()
     assert caught.value.code == 0 and b" ? " in stream.buffer.getvalue()
+
+
+def test_what_is_cut_says_so():
+    messages, meanings = [[0, 1], [1, 0], [0, 0], [1, 1]] * 10, [[a, b] for a in (0, 1) for b in (0, 1)] * 10
+    card = score_corpus(Corpus(messages, meanings=np.array(meanings)), ["zla"])
+    for encoding, end in (("utf-8", "…"), ("ascii", "~")):
+        line = next(line for line in lines_of(card, encoding=encoding) if "zla_messages" in line)
+        assert line.endswith(f"the same f{end}") and len(line) == 80
