@@ -16,7 +16,8 @@ from ecsuite.people.objects import COLOURS, DATASETS, SHAPES
 from ecsuite.people.study import Study
 
 NUM_LETTERS = 26
-"""Symbols of what people type."""
+LETTERS = ("", *(chr(ord("a") + number) for number in range(NUM_LETTERS)))
+"""Symbols of what people type, and their names; no message has the first, 0."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +45,7 @@ class Generation:
             Ragged.from_rows([letter_ids(code) for code in self.codes]),
             meanings=np.array([objects.values(thing) for thing in range(objects.num_objects)]),
             attribute_names=("colour", "shape"),
+            symbol_names=LETTERS,
             **object_concepts(self.chain.dataset, range(objects.num_objects)),
             metadata={
                 "speaker": "a grammar" if self.participant is None else typed_by,

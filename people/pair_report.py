@@ -12,7 +12,7 @@ from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.files.format_numbers import with_format
-from ecsuite.people.chain_languages import NUM_LETTERS, letter_ids, object_concepts
+from ecsuite.people.chain_languages import LETTERS, NUM_LETTERS, letter_ids, object_concepts
 from ecsuite.people.database import Row
 from ecsuite.people.findings import BLOCK, Mean
 from ecsuite.people.objects import DATASETS, letters_of
@@ -147,6 +147,7 @@ def _corpus(study: Study, name: str, members: Sequence[Record], said: Sequence[t
         Ragged.from_rows([letter_ids(letters_of(answer["typed"])) for answer in answers]),
         meanings=np.array([DATASETS[dataset].values(thing) for thing in things]),
         attribute_names=("colour", "shape"),
+        symbol_names=LETTERS,
         **object_concepts(dataset, things),
         columns={
             SPEAKER: np.array(speakers),

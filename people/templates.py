@@ -48,7 +48,8 @@ def write_template(kind: str, file: Path) -> list[Path]:
     if file.suffix not in (".yaml", ".yml"):
         raise ConfigError(f"{file}: expected a name for a study file, such as study.yaml")
     study = with_texts(Study(name=file.stem, **settings))
-    contents, names = {}, {}
+    contents: dict[Path, str] = {}
+    names: dict[str, Any] = {}
     for key in TEXTS:
         if text := getattr(study, key):
             names[key] = f"{file.stem}_{key}.md"
