@@ -3,6 +3,7 @@
 import math
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -52,7 +53,7 @@ def work(
             sys.executable, [sys.executable, "-m", "ecsuite", *sys.argv[1:]], os.environ | WORKER_ENVIRONMENT
         )
     from ecsuite.jobs.signals import end_as_requested, stop_signals
-    from ecsuite.jobs.worker import WorkerOptions, users_pools
+    from ecsuite.jobs.worker import MOST_WAIT_HERE, WorkerOptions, users_pools
     from ecsuite.jobs.worker import work as take_and_compute
     from ecsuite.parts.own_code import trust as trust_code
 
@@ -63,7 +64,7 @@ def work(
         seconds=math.inf if minutes is None else 60 * minutes,
     )
     if attached:
-        take_and_compute(store, options)
+        take_and_compute(store, replace(options, most_wait=MOST_WAIT_HERE))
         return
     note = ignore if quiet else tell
     note(f"takes jobs from {store.resolve()}, for commands with --on workers")

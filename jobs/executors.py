@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from ecsuite.jobs.computing import Event, Group, compute_and_report
 from ecsuite.jobs.groups import ENDS, GroupFolder
@@ -18,6 +18,8 @@ from ecsuite.jobs.job import Resources
 from ecsuite.jobs.store import Store
 from ecsuite.jobs.worker import ANY, GPU
 
+MOST_GROUPS = 500
+"""Most groups at the same time where workers are on other machines."""
 LEAST_WAIT = 0.005
 """Seconds between two looks for what workers tell."""
 SHARE_OF_LOOKING = 0.05
@@ -57,30 +59,41 @@ class Lost:
     text: str = ""
 
 
-class Launcher(Protocol):
-    """Who starts workers."""
+class Launcher:
+    """Who starts workers; by itself nobody does.
 
-    ends_with_command: bool
+    Args:
+        folder: The groups.
+    """
+
+    ends_with_command = True
     """Whether workers end with the command; otherwise groups that it leaves are computed all the same."""
+
+    def __init__(self, folder: GroupFolder) -> None:
+        self.folder = folder
 
     @property
     def num_slots(self) -> int:
         """Most groups at the same time."""
+        return 1
 
     def pool(self, resources: Resources) -> str:
-        """The pool of the next group, which needs this."""
+        """The pool of the next group, which needs this; by default one of this command alone."""
+        return self.folder.command
 
     def start(self, groups: Collection[Standing]) -> None:
         """Start the workers that lack for the groups that stand; called often."""
 
     def lost(self, groups: Collection[Standing]) -> Iterable[Lost]:
         """The groups whose workers have ended, as far as it is known; called often."""
+        return ()
 
     def end(self, worker: str) -> None:
-        """End a worker whose group was taken back because it hangs."""
+        """End a worker whose group was taken back because it hangs; it may have ended itself."""
 
     def cancel(self, groups: Collection[Standing]) -> str:
         """Cancel workers for which nothing is left; returns how those of some groups that go on can be ended."""
+        return ""
 
     def close(self) -> None:
         """End what is left here."""
@@ -230,7 +243,7 @@ class Here(Workers):
     def __init__(
         self, store: Store, report: Callable[[Event], None], should_stop: Callable[[], object]
     ) -> None:
-        super().__init__(store, report, _Nobody)
+        super().__init__(store, report, Launcher)
         self.should_stop = should_stop
         self.jobs: Group = ()
 
@@ -256,42 +269,10 @@ class Here(Workers):
         compute_and_report(0, self.jobs, self.store, report, lambda: bool(self.should_stop()))
 
 
-class _Nobody:
-    """Starts no workers: this process computes."""
-
-    ends_with_command = True
-    num_slots = 1
-
-    def __init__(self, folder: GroupFolder) -> None:
-        self.folder = folder
-
-    def pool(self, resources: Resources) -> str:
-        """The groups of this command alone."""
-        return self.folder.command
-
-    def start(self, groups: Collection[Standing]) -> None:
-        """Do nothing."""
-
-    def lost(self, groups: Collection[Standing]) -> Iterable[Lost]:
-        """None: they are computed here."""
-        return ()
-
-    def end(self, worker: str) -> None:
-        """Do nothing: while a job computes here, nobody looks for others."""
-
-    def cancel(self, groups: Collection[Standing]) -> str:
-        """Do nothing."""
-        return ""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class Users(_Nobody):
+class Users(Launcher):
     """Starts no workers: users do, with `ecsuite work STORE`, on machines that share the folder."""
 
     ends_with_command = False
-    num_slots = 500
 
     def __init__(self, folder: GroupFolder) -> None:
         super().__init__(folder)
@@ -301,6 +282,11 @@ class Users(_Nobody):
         folder.store.note(
             f"start workers on machines that share the folder: ecsuite work {folder.store.folder}"
         )
+
+    @property
+    def num_slots(self) -> int:
+        """Most groups at the same time, since it is not known how many workers there are."""
+        return MOST_GROUPS
 
     def pool(self, resources: Resources) -> str:
         """All workers, or those with a GPU."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from multiprocessing import connection
 
 from ecsuite.files.locks import process_name
-from ecsuite.jobs.executors import Lost, Standing
+from ecsuite.jobs.executors import Launcher, Lost, Standing
 from ecsuite.jobs.gpus import VISIBLE
 from ecsuite.jobs.groups import GroupFolder
 from ecsuite.jobs.job import Resources
@@ -32,7 +32,7 @@ REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 """Signals that ask to stop; they reach all processes, and are for the command to handle."""
 
 
-class Local:
+class Local(Launcher):
     """Starts processes of this machine; each when there is a group for it.
 
     Args:
@@ -41,14 +41,18 @@ class Local:
         gpus: The GPUs of this machine; each process is given one of them, and sees no other one.
     """
 
-    ends_with_command = True
-
     def __init__(self, folder: GroupFolder, num_workers: int, gpus: Sequence[str] = ()) -> None:
-        self.folder, self.num_slots, self.gpus = folder, num_workers, gpus[:num_workers]
+        super().__init__(folder)
+        self.num_workers, self.gpus = num_workers, gpus[:num_workers]
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
         self.ended: dict[str, str] = {}  # how processes ended, by name
         self.num_started = 0
         self.num_groups = dict.fromkeys(range(len(self.gpus)), 0)  # that need a GPU, by its number
+
+    @property
+    def num_slots(self) -> int:
+        """Most processes."""
+        return self.num_workers
 
     def pool(self, resources: Resources) -> str:
         """All workers of this command, or those on the GPU with the fewest groups."""
@@ -85,10 +89,6 @@ class Local:
         process = self.workers.pop(worker, None)
         if process is not None:
             _end(process)
-
-    def cancel(self, groups: Collection[Standing]) -> str:
-        """Do nothing: processes end with the command."""
-        return ""
 
     def close(self) -> None:
         """End all processes."""

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ecsuite.jobs.executors import Lost, Standing
+from ecsuite.jobs.executors import MOST_GROUPS, Launcher, Lost, Standing
 from ecsuite.jobs.groups import GroupFolder, require_locks
 from ecsuite.jobs.job import MODULES, Resources
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT
@@ -24,8 +24,6 @@ from ecsuite.jobs.worker import WorkerOptions, work
 from ecsuite.parts.own_code import TRUSTED
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
-MAX_WORKERS = 500
-"""Most groups at the same time."""
 SECONDS_TO_CONNECT = 5.0
 """How long a cluster may take to answer."""
 SECONDS_TO_SEE = 60.0
@@ -124,6 +122,7 @@ class Cluster:
         finally:
             mark.unlink()
         if blind:
+            self.close()
             raise ConfigError(
                 f"--on ray: {folder}: node {', '.join(blind)} does not see this folder; expected one that all nodes "
                 "share, at the same path"
@@ -136,14 +135,12 @@ class Cluster:
         self.ray = None
 
 
-class Ray:
+class Ray(Launcher):
     """Starts tasks of Ray; see `Launcher` for the methods."""
 
-    ends_with_command = True
-
     def __init__(self, folder: GroupFolder, cluster: Cluster) -> None:
-        self.ray, self.folder = cluster.connect(), folder
-        self.cluster, self.options = cluster, cluster.options
+        super().__init__(folder)
+        self.ray, self.cluster, self.options = cluster.connect(), cluster, cluster.options
         passed = {name: os.environ[name] for name in (TRUSTED, MODULES) if name in os.environ}
         self.task = self.ray.remote(max_retries=0, runtime_env={"env_vars": WORKER_ENVIRONMENT | passed})(
             _work
@@ -156,7 +153,7 @@ class Ray:
     @property
     def num_slots(self) -> int:
         """Most groups at the same time: as many as there are CPUs."""
-        return min(MAX_WORKERS, max(1, int(self.ray.cluster_resources().get("CPU", 1))))
+        return min(MOST_GROUPS, max(1, int(self.ray.cluster_resources().get("CPU", 1))))
 
     def pool(self, resources: Resources) -> str:
         """The workers of this command that reserve what is needed."""
@@ -200,10 +197,6 @@ class Ray:
         """End a worker."""
         if worker in self.workers:
             self.ray.cancel(self.workers.pop(worker)[1], force=True)
-
-    def cancel(self, groups: Collection[Standing]) -> str:
-        """Do nothing: workers end with the command."""
-        return ""
 
     def close(self) -> None:
         """End all workers."""

@@ -23,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ecsuite.jobs.executors import Lost, Standing
+from ecsuite.jobs.executors import MOST_GROUPS, Launcher, Lost, Standing
 from ecsuite.jobs.groups import GroupFolder, require_locks
 from ecsuite.jobs.job import Resources, hash_of
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT
@@ -31,8 +31,6 @@ from ecsuite.jobs.slurm_options import minutes_of
 from ecsuite.jobs.worker import WorkerOptions, work
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
-MAX_TASKS = 500
-"""Most groups at the same time in Slurm; arrays of more than 1,000 tasks are refused by its default."""
 SHARE_FOR_MORE = 0.1
 """Share of its time in which a task takes further groups; the rest suffices for nearly every one."""
 SECONDS_BEFORE_LIMIT = 90.0
@@ -43,20 +41,25 @@ NUM_MISSES = 2
 """After how many checks a task without a result, and that Slurm does not know, has died: shared files may be late."""
 
 
-class Slurm:
+class Slurm(Launcher):
     """Starts tasks of Slurm; see `Launcher` for the methods."""
 
     ends_with_command = False
-    num_slots = MAX_TASKS
 
     def __init__(self, folder: GroupFolder, options: Mapping[str, str]) -> None:
-        self.folder, self.options = folder, options
+        super().__init__(folder)
+        self.options = options
         self.store = folder.store.folder.resolve()
         self.logs = self.store / "slurm"
         self.pools: dict[str, Resources] = {}
         self.num_lacking: Counter[str] = Counter()  # by pool, groups that no task was submitted for
         self.misses: Counter[str] = Counter()
         self.last_check = time.monotonic()
+
+    @property
+    def num_slots(self) -> int:
+        """Most tasks; arrays of more than 1,000 are refused by Slurm's default."""
+        return MOST_GROUPS
 
     def pool(self, resources: Resources) -> str:
         """The tasks of this store with the same options and resources, of every command."""
@@ -127,9 +130,6 @@ class Slurm:
             if not self.folder.has_free(pool):
                 _cancel([task for task in _waiting(pool) if task not in busy], "--state=PENDING")
         return f"scancel {' '.join(sorted(busy))}" if busy else ""
-
-    def close(self) -> None:
-        """Do nothing: what runs belongs to Slurm."""
 
 
 class Work:

@@ -20,6 +20,8 @@ SECONDS_TO_STOP = 30.0
 """How long a job that is asked to stop may write its checkpoint."""
 LEAST_WAIT, MOST_WAIT = 0.01, 1.0
 """Seconds between two looks for groups: at first, and when there were none for long."""
+MOST_WAIT_HERE = 0.03
+"""The same on the machine of the command, whose folder is asked often at little cost."""
 SHARE_OF_LOOKING = 0.02
 """Most of its time that a worker which waits looks for groups."""
 SHARE_OF_WAITING = 0.002
@@ -42,6 +44,8 @@ class WorkerOptions:
     """By which commands know it; empty: its process and machine."""
     seconds_idle: float = 600.0
     """How long it waits for a group before it ends."""
+    most_wait: float = MOST_WAIT
+    """Most seconds between two looks for groups."""
     seconds_for_more: float = float("inf")
     """After how long it takes no further group."""
     seconds: float = float("inf")
@@ -96,7 +100,8 @@ def work(
             return "idle"
         else:
             cost = (time.monotonic() - looked) / SHARE_OF_LOOKING
-            time.sleep(max(cost, min(MOST_WAIT, max(LEAST_WAIT, SHARE_OF_WAITING * (looked - last)))))
+            wait = max(LEAST_WAIT, SHARE_OF_WAITING * (looked - last))
+            time.sleep(max(cost, min(options.most_wait, wait)))
         if is_over():
             return "time"
         if time.monotonic() - began > options.seconds_for_more:
