@@ -15,13 +15,13 @@ import filelock
 import pytest
 from counting_jobs import LOG, cube, misbehave, square
 
-from ecsuite.files.locks import process_name
+from ecsuite.files.locks import Lock, process_name
 from ecsuite.jobs import executors, worker
 from ecsuite.jobs.computing import Event
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.executors import Users
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.groups import GroupFolder
+from ecsuite.jobs.groups import GroupFolder, TakenGroup
 from ecsuite.jobs.job import MODULES, Job, Location, hash_of
 from ecsuite.jobs.store import Store
 from ecsuite.jobs.worker import ANY, WorkerOptions, work
@@ -137,6 +137,14 @@ def test_two_workers_never_compute_one_group_twice(folder, store, log):
         while any(folder.events(name, 0) is None or folder.is_held(name) for name in folder._names()):
             time.sleep(0.01)
     assert sorted(log()) == sorted(f"square {number}" for number in range(40))
+
+
+def test_who_takes_a_group_at_the_same_moment_does_not_get_it(folder):
+    """Also where locks have no effect."""
+    name = put(folder, Job(square, number=1))
+    first, second = (TakenGroup(folder, name, Lock(folder.file(name, ".lock"))) for _ in range(2))
+    assert first.begin("one", again=False) and not second.begin("two", again=False)
+    assert [event.text for event in folder.events(name, 0)[0]] == ["one"]
 
 
 def test_a_group_whose_worker_has_ended_is_taken_again(tmp_path, monkeypatch, log):

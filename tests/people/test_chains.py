@@ -116,6 +116,17 @@ def test_the_place_of_who_leaves_or_does_not_read_is_given_again(chains):
     assert {number: row["id"] for number, row in chain.counted.items()} == {1: 3, 2: 4}
 
 
+def test_the_first_who_finishes_a_generation_teaches_the_next(chains):
+    study = chains(idle_minutes=10)
+    play(study, "leaves", Memorizer(), steps=5)
+    study.clock.now += 11 * MINUTE
+    play(study, "counts", Memorizer())
+    study.clock.now += MINUTE
+    play(study, "leaves", Memorizer())
+    play(study, "next", Memorizer())
+    assert places(study) == [(1, 1, None), (1, 1, None), (1, 2, 2)]
+
+
 def test_who_withdraws_leaves_the_place_unless_somebody_has_learned_there(chains):
     study = chains()
     play(study, "one", Memorizer())
