@@ -281,6 +281,17 @@ def test_lines_of_a_worker_that_are_no_events_are_left_out(folder, store):
     assert folder.events(name, place) == ([], place)
 
 
+def test_an_event_that_is_half_written_is_read_when_it_is_whole(folder):
+    name = put(folder, Job(square, number=1))
+    lines = [json.dumps(asdict(Event(kind="progress", group=1, text=text))).encode() for text in "ab"]
+    file = folder.file(name, ".events")
+    file.write_bytes(lines[0] + b"\n" + lines[1][:20])
+    found, place = folder.events(name, 0)
+    assert [event.text for event in found] == ["a"]
+    file.write_bytes(b"\n".join(lines) + b"\n")
+    assert [event.text for event in folder.events(name, place)[0]] == ["b"]
+
+
 def test_a_file_system_without_locks_is_told_of_at_the_start(tmp_path, monkeypatch, log):
     """A command of one machine goes on; where other machines compute, it is refused."""
 
