@@ -1,0 +1,68 @@
+"""Files of every released version are read by this one, with the values that they hold: `fixtures/release.py`."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import ecsuite as ec
+from ecsuite.cli import app
+
+RELEASED = Path(__file__).parent / "fixtures" / "released"
+VERSIONS = sorted(folder.name for folder in RELEASED.iterdir())
+
+
+@pytest.fixture(params=VERSIONS)
+def released(request, tmp_path, monkeypatch):
+    """A copy of a version's files, in which commands run."""
+    shutil.copytree(RELEASED / request.param, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_values_are_read_as_they_were_written(released):
+    run = ec.load_run("finished")
+    assert (
+        run.measures["accuracy"]
+        == json.loads(Path("finished/metadata.json").read_text())["training"]["accuracy"]
+    )
+    assert len(run.corpus.messages) == len(Path("finished/corpus.jsonl").read_text().splitlines())
+    for name in ("finished/scores.json", "score.json", "score_perm.json", "perm/scores.json"):
+        written = {each["name"]: each["value"] for each in json.loads(Path(name).read_text())["scores"]}
+        read = ec.results(name, rows="value").set_index("score")["value"].dropna().to_dict()
+        assert written.items() >= read.items() and read
+    assert len(ec.results("sweep")) == 4 and ec.results("sweep")["topsim"].notna().all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("show finished", 0),
+        ("score finished", 0),
+        ("evaluate finished", 0),
+        ("train-game game.yaml --device cpu --out finished --resume", 0),
+        ("compare finished perm", 0),
+        ("compare table sweep", 0),
+        ("report sweep finished perm score.json --out page.html", 0),
+        ("cite finished", 0),
+        ("methods sweep", 0),
+        ("verify finished sweep", 0),
+        ("sweep sweep.yaml --on here --out sweep", 0),
+        ("icy icy_study.yaml --cache icy --plan", 0),
+        ("people report people", 0),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_commands_take_them(released, command, code):
+    done = CliRunner().invoke(app, command.split())
+    assert done.exit_code == code, done.output
+
+
+@pytest.mark.slow
+def test_nothing_that_is_kept_is_computed_again(released):
+    done = CliRunner().invoke(app, "sweep sweep.yaml --on here --out sweep --plan --json".split())
+    assert done.exit_code == 0, done.output
+    assert "4 kept" in done.output or json.loads(done.stdout).get("missing", 0) == 0
