@@ -22,6 +22,12 @@ def few(monkeypatch):
     monkeypatch.setattr(module, "NUM_SEEDS", 2)
 
 
+@pytest.fixture
+def fewer(few, monkeypatch):
+    """So few that nothing is learnt."""
+    monkeypatch.setattr(fresh_agents, "Training", partial(fresh_agents.Training, num_updates=20))
+
+
 def corpus_of(name, num_attributes=2, num_values=4):
     """All messages of a grammar."""
     geometry = Geometry(num_attributes=num_attributes, num_values=num_values, word_length=2, vocab_size=5)
@@ -62,8 +68,7 @@ def test_chance_is_paired_by_seed(few, monkeypatch):
     assert score.chance.draws == pytest.approx((0.6 - 0.1, 0.6 - 0.08))
 
 
-def test_neither_names_of_symbols_nor_the_order_of_messages_matter(few, monkeypatch):
-    monkeypatch.setattr(fresh_agents, "Training", partial(fresh_agents.Training, num_updates=20))
+def test_neither_names_of_symbols_nor_the_order_of_messages_matter(fewer):
     corpus = corpus_of("shufdet")
     messages = [row.tolist() for row in corpus.messages]
     order = np.random.default_rng(1).permutation(len(messages))
@@ -89,7 +94,7 @@ def test_it_is_undefined_with_a_reason(messages, meanings, reason):
         assert reason in score.reason
 
 
-def test_messages_of_different_lengths_are_learnt(few):
+def test_messages_of_different_lengths_are_learnt(fewer):
     assert all(
         value is not None for value in values(Corpus([[1], [2, 3], [3, 3, 1]], meanings=[[0], [1], [2]]))
     )
