@@ -179,6 +179,7 @@ def test_importing_the_command_line_imports_nothing_heavy():
 
 def test_the_version_is_one():
     assert ecsuite.__version__ == PROJECT["project"]["version"] == metadata.version("ecsuite")
+    assert f"\nversion: {ecsuite.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert all(hasattr(ecsuite, name) for name in ecsuite.__all__)
 
 

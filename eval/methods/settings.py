@@ -83,7 +83,7 @@ def options_text(trees: Sequence[Tree], *, without: Sequence[str] = ()) -> str:
 
 def _is_on(key: str, value: Any) -> bool:
     if isinstance(value, Mapping):
-        return value.get(KIND) not in OFF
+        return bool(value) and value.get(KIND) not in OFF
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return bool(value) or (is_number and key.startswith(("num_", "seed")))
 
