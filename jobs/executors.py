@@ -20,8 +20,10 @@ from ecsuite.jobs.worker import ANY, GPU
 
 MOST_GROUPS = 500
 """Most groups at the same time where workers are on other machines."""
-LEAST_WAIT = 0.005
-"""Seconds between two looks for what workers tell."""
+LEAST_WAIT = 0.002
+"""Least seconds between two looks for what workers tell."""
+SHARE_OF_WAITING = 0.1
+"""How the time between two looks grows with the time in which nothing was told."""
 SHARE_OF_LOOKING = 0.05
 """Most of its time that a command which waits looks."""
 SECONDS_BETWEEN_CHECKS = 2.0
@@ -138,12 +140,14 @@ class Workers:
             time.sleep(seconds)  # for what other commands compute
             return
         self.launcher.start(self.groups.values())
-        end = time.monotonic() + seconds
+        began = time.monotonic()
+        end = began + seconds
         while True:
             looked = time.monotonic()
             if self._read_all() or (now := time.monotonic()) >= end:
                 break
-            time.sleep(min(max(LEAST_WAIT, (now - looked) / SHARE_OF_LOOKING), end - now))
+            wait = max(LEAST_WAIT, SHARE_OF_WAITING * (now - began), (now - looked) / SHARE_OF_LOOKING)
+            time.sleep(min(wait, end - now))
         for lost in list(self.launcher.lost(self.groups.values())):
             if lost.kind == "queued":
                 self.report(Event(kind="queued", group=lost.group.number))

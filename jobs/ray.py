@@ -97,6 +97,9 @@ class Cluster:
                         "this machine: --on ray,address=local"
                     ) from None
                 raise ConfigError(f"--on ray: Ray does not start: {_said(error)}") from None
+        with suppress(ImportError, AttributeError):
+            # Ray prints on standard output what happens to nodes, and has no public way to be silent.
+            import_module("ray._private.worker")._worker_logs_enabled = False  # type: ignore[attr-defined]
         self.ray = ray
         return ray
 

@@ -18,13 +18,13 @@ ANY, GPU = "any", "gpu"
 """The pools of workers that users start: groups that every one can compute, and those that need a GPU."""
 SECONDS_TO_STOP = 30.0
 """How long a job that is asked to stop may write its checkpoint."""
-LEAST_WAIT, MOST_WAIT = 0.01, 1.0
+LEAST_WAIT, MOST_WAIT = 0.002, 1.0
 """Seconds between two looks for groups: at first, and when there were none for long."""
 MOST_WAIT_HERE = 0.03
 """The same on the machine of the command, whose folder is asked often at little cost."""
 SHARE_OF_LOOKING = 0.02
 """Most of its time that a worker which waits looks for groups."""
-SHARE_OF_WAITING = 0.002
+SHARE_OF_WAITING = 0.01
 """How the time between two looks grows with the time since the last group."""
 SECONDS_BETWEEN_LOOKS = 0.5
 """How often a job that asks whether to stop looks whether its group is wanted."""
