@@ -19,6 +19,7 @@ from ecsuite.eval.methods.prose import (
 from ecsuite.eval.methods.runs import ending, runs_paragraph
 from ecsuite.eval.methods.scoring import scores_paragraph
 from ecsuite.eval.methods.settings import line_of, options_text, value_text
+from ecsuite.eval.methods.studies import study_paragraphs
 from ecsuite.eval.methods.training import (
     agents_paragraph,
     evaluation_paragraph,
@@ -91,10 +92,13 @@ def methods(
         ConfigError: If there is nothing at a path, or they have no such score.
         DamagedError: If a file was changed.
     """
-    sources = read_sources(paths)
+    places = [Path(path) for path in paths]
+    studies = {place: found for place in places if (found := study_paragraphs(place)) is not None}
+    others = [place for place in places if place not in studies]
+    sources = read_sources(others) if others else []
     runs = [source for source in sources if source.is_run]
     corpora = [source for source in sources if not source.is_run]
-    paragraphs: list[Paragraph | None] = []
+    paragraphs: list[Paragraph | None] = [each for found in studies.values() for each in found]
     if runs:
         configured = [(run, config) for run in runs if (config := _config(run))]
         configs = [config for _, config in configured]
@@ -109,7 +113,7 @@ def methods(
     paragraphs += [scores_paragraph(sources, metrics), _versions(sources, hardware=hardware)]
     told = tuple(each for each in paragraphs if each is not None and each.sentences)
     if not told:
-        raise ConfigError(f"{', '.join(map(str, paths))}: says nothing of how it was made")
+        raise ConfigError(f"{', '.join(map(str, places))}: says nothing of how it was made")
     return Methods(paragraphs=told)
 
 

@@ -12,7 +12,7 @@ from ecsuite.eval.methods.settings import (
     value_text,
     values_of,
 )
-from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.registry import CHANNELS, LOSSES, MEETINGS, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
 from ecsuite.parts.registry import KIND
 
 Tree = Mapping[str, Any]
@@ -52,11 +52,25 @@ def agents_paragraph(configs: Sequence[Tree]) -> Paragraph | None:
                 section_sentences(trees, registry, f"The {role} is", without=("cell", "perception"))
             )
             sentences += _within(trees, role)
-    if societies := sections(configs, "society"):
-        sentences.append([f"The society: {options_text(societies)}."])
+    sentences += _society(sections(configs, "society"))
     if generations := sections(configs, "generations"):
-        sentences.append([f"Generations: {options_text(generations)}."])
+        sentences.append([f"Of generations: {options_text(generations)}."])
     return Paragraph(about="agents", sentences=tuple(sentences)) if sentences else None
+
+
+def _society(trees: Sequence[Tree]) -> Iterator[Sentence]:
+    """How many agents there are, and who meets whom."""
+    if not trees:
+        return
+    if any(values_of(trees, "agents")):
+        yield [f"There are {value_text(values_of(trees, 'agents'))} agents that send and receive."]
+    else:
+        numbers = (f"{value_text(values_of(trees, role))} {role}" for role in ("senders", "receivers"))
+        yield [f"There are {listed(numbers)}."]
+    if meets := [tree["meets"] for tree in trees if isinstance(tree.get("meets"), Mapping)]:
+        yield section_sentences(meets, MEETINGS, "Who plays with whom:")
+    if options := options_text(trees, without=("senders", "receivers", "agents", "meets")):
+        yield [f"Of the society: {options}."]
 
 
 def _within(trees: Sequence[Tree], role: str) -> Iterator[Sentence]:

@@ -2,10 +2,12 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 
 import ecsuite as ec
+from ecsuite.eval.methods.training import agents_paragraph
 from ecsuite.files.checksums import sealed
 from ecsuite.runtime.errors import ConfigError
 
@@ -115,6 +117,68 @@ def test_a_grammar_says_how_it_was_made(small_files):
     text = str(ec.methods("perm"))
     assert text.startswith("The corpus perm has ") and "of the artificial language perm (perm: " in text
     assert "number of attributes 2, number of values 3, word length 2" in text and "(Perkins 2021)" in text
+
+
+def test_an_icy_study_tells_its_settings_and_who_did_not_reach_the_target(tmp_path):
+    runs = [{"seed": 1, "reached": True}, {"seed": 2, "reached": False}]
+    study = {
+        "protocol": "exact", "role": "sender", "models": ["husendz:dgsend"], "receivers": [], "grammars": ["rot"],
+        "target": 0.8, "cap_ratio": 20.0, "hidden_size": 128, "supervised": "soft", "num_values": 10,
+    }  # fmt: skip
+    rows = [{"model": "husendz:dgsend", "seeds": [1, 2], "cells": [{"grammar": "rot", "runs": runs}]}]
+    (tmp_path / "icy.json").write_text(json.dumps({"format": 1, "study": study, "rows": rows}))
+    text = str(ec.methods(tmp_path / "icy.json"))
+    assert "The models, as senders, are husendz:dgsend (Perkins 2021; Dagan et al. 2020)." in text
+    assert "Settings: target 0.8, cap ratio 20.0, hidden size 128, number of values 10." in text
+    assert (
+        "The target was not reached within the largest number of updates by husendz:dgsend on rot (seed 2)."
+        in text
+    )
+
+
+def test_a_cbm_study_tells_its_games_and_failed_seeds(small_files, tmp_path):
+    with open("finished/metadata.json") as file:
+        config = json.load(file)["config"]
+    run = {"seed": 1, "chance": {"accuracy": 0.25}}
+    row = {"name": "thing_qt", "config": config, "runs": [run], "failures": {"2": "it diverged"}}
+    (tmp_path / "cbm.json").write_text(json.dumps({"format": 1, "rows": [row]}))
+    text = str(ec.methods(tmp_path / "cbm.json"))
+    assert text.startswith(GAME) and "Each was trained with 2 seeds (1 and 2)" in text
+    assert "In no mean are those that failed: thing_qt with seed 2: it diverged." in text
+    assert "The chance level of accuracy, that of the best answer that reads no message, is 0.25." in text
+
+
+def test_a_society_tells_who_meets_whom():
+    society = {
+        "senders": 2,
+        "receivers": 3,
+        "agents": None,
+        "shares": "nothing",
+        "meets": {"kind": "ring"},
+        "voting": True,
+    }
+    paragraph = agents_paragraph([{"society": society}])
+    assert paragraph.text() == (
+        "There are 2 senders and 3 receivers. Who plays with whom: ring (neighbours in a ring). Of the society: shares "
+        "nothing, voting."
+    )
+
+
+@pytest.mark.slow
+def test_the_text_compiles_and_all_works_are_found(small_files, tmp_path):
+    """A check by the programs of authors: pdflatex and bibtex; looked at in November 2026."""
+    found = ec.methods("finished", hardware=True)
+    (tmp_path / "methods.tex").write_text(found.text("latex"))
+    (tmp_path / "works.bib").write_text(found.bibtex())
+    (tmp_path / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage[T1]{fontenc}\begin{document}\input{methods}"
+        r"\bibliographystyle{plain}\bibliography{works}\end{document}"
+    )
+    for program in ("pdflatex", "bibtex", "pdflatex", "pdflatex"):
+        options = ["-interaction=nonstopmode", "-halt-on-error"] if program == "pdflatex" else []
+        subprocess.run([program, *options, "paper"], cwd=tmp_path, check=True, capture_output=True)
+    assert "undefined" not in (tmp_path / "paper.log").read_text(errors="replace")
+    assert (tmp_path / "paper.bbl").read_text().count("bibitem{") == found.bibtex().count("@")
 
 
 @pytest.mark.parametrize(
