@@ -192,10 +192,14 @@ SECRETS = {
     "C:\\Users\\anna\\x": "a path of a machine",
     "hf_" + "a" * 34: "a token of the Hugging Face hub, which",
     "-----BEGIN RSA PRIVATE KEY-----": "a private key",
+    "computed on labserver7.": "the name of this machine",
+    "anna@example": "an address of this user",
 }
 
 
-def test_what_is_secret_or_of_a_machine_stays_here(ecsuite, hub, run):
+def test_what_is_secret_or_of_a_machine_stays_here(ecsuite, hub, run, monkeypatch):
+    monkeypatch.setattr("socket.gethostname", lambda: "labserver7.example.org")
+    monkeypatch.setattr("getpass.getuser", lambda: "anna")
     for content, told in SECRETS.items():
         (run / "notes.txt").write_text(f"first\n{content}\n")
         code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
