@@ -273,6 +273,14 @@ def test_a_failed_job_fails_what_reads_it_and_nothing_else(runner, calls, notes)
     assert notes == ["misbehave: the loss is nan at step 3"]
 
 
+def test_checkpoints_of_a_job_end_with_it(tmp_path):
+    store, job = Store(tmp_path), Job(square, number=3)
+    store.scratch(job).mkdir(parents=True)
+    (store.scratch(job) / "checkpoint").write_text("half")
+    store.write(job, {"square": 9}, seconds=1.0)
+    assert store.read(job).value == {"square": 9} and not store.scratch(job).exists()
+
+
 def test_a_failed_job_is_tried_once_more(runner, calls, notes):
     job = Job(misbehave, how="full")
     assert runner.run([job])[job].failure.startswith("OSError: no space left (")
