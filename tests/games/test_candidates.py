@@ -9,6 +9,7 @@ import torch
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
+from ecsuite.games.worlds.candidates import distinct_others, with_target_at
 from ecsuite.runtime.errors import ConfigError
 
 BATCH = ("training.batch_size=64", "evaluation.num_valid=100", "training.precision=fp32")
@@ -20,6 +21,18 @@ def make(*settings, game="disc_tiny"):
     torch.manual_seed(0)
     world = make_world(experiment)
     return make_pair(experiment, world), world
+
+
+def test_a_target_changes_its_place_with_the_candidate_that_is_there():
+    found = with_target_at(np.array([7, 8]), np.array([[1, 2], [3, 4]]), np.array([0, 2]))
+    assert found.tolist() == [[7, 1, 2], [4, 3, 8]]
+
+
+@pytest.mark.parametrize("target", [0, 2, 4])
+def test_distractors_are_all_objects_but_the_target(target):
+    words = np.random.default_rng(0).integers(2**64, size=(50, 2), dtype=np.uint64)
+    found = distinct_others(np.full(50, target), words, 5)
+    assert set(found.flat) == set(range(5)) - {target} and (found[:, 0] != found[:, 1]).all()
 
 
 @pytest.mark.parametrize("kind", ["attributes", "thing", "objects"])
