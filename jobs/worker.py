@@ -101,7 +101,7 @@ def work(
         else:
             cost = (time.monotonic() - looked) / SHARE_OF_LOOKING
             wait = max(LEAST_WAIT, SHARE_OF_WAITING * (looked - last))
-            time.sleep(max(cost, min(options.most_wait, wait)))
+            time.sleep(min(options.most_wait, max(cost, wait)))
         if is_over():
             return "time"
         if time.monotonic() - began > options.seconds_for_more:
