@@ -192,7 +192,9 @@ def run_of(experiment, world, players):
         for file in sorted(Path(folder).iterdir()):
             if file.name == "metadata.json":
                 metadata = json.loads(file.read_text())
-                found += [json.dumps({key: value for key, value in metadata.items() if key != "config"})]
+                # The checksum is that of the rest of the file, with the config.
+                of_run = {key: value for key, value in metadata.items() if key not in ("config", "checksum")}
+                found += [json.dumps(of_run)]
             elif file.name == "log.jsonl":
                 lines = [json.loads(line) for line in file.read_text().splitlines()]
                 found += [json.dumps({**line, "examples_per_second": 0}) for line in lines]
