@@ -37,6 +37,8 @@ CASES: Mapping[str, Callable[[str], str]] = {"none": str, "prolific": str.lower,
 """By platform, how it writes its IDs."""
 FULL = "This study has all the participants that it needs. Thank you for your interest."
 """What later visitors are told."""
+KEEP_SECONDS = 30.0
+"""After so long it is stored again that somebody who waits for a partner is still there, and keeps the place."""
 MAX_TYPED = 64
 """Most characters of an answer."""
 MAX_REPLY = 2000
@@ -154,6 +156,8 @@ class Sessions:
         with self.database.transaction():
             row = self.required(token)
             if row["stage"] == WAITING:
+                if row["last_seen"] < self.clock() - KEEP_SECONDS:
+                    self.database.update(row["id"], {"last_seen": self.clock()})
                 self._meet(row, token)
             elif row["stage"] == GAME and self.pairs.is_left(row, partner := self.pairs.partner(row)):
                 self.database.update(row["id"], {"stage": LEFT})
@@ -331,7 +335,8 @@ class Sessions:
             row = self.required(token)
             game = self.game_of(row)
             is_allowed = game.first_available <= after <= game.max_available and abs(after - before) == 1
-            if row["stage"] == GAME and before == row["num_available"] and is_allowed:
+            can_change = game.first_available < game.max_available
+            if row["stage"] == GAME and can_change and before == row["num_available"] and is_allowed:
                 self._change(row, after, "added" if after > before else "removed")
                 self.database.update(row["id"], {"num_available": after, "last_seen": self.clock()})
 

@@ -102,6 +102,19 @@ def test_of_objects_with_the_same_code_one_is_taught(chains):
     assert sorted(distinct.language[thing] for thing in distinct.order) == ["a", "b"]
 
 
+def test_where_all_codes_are_the_same_one_is_taught_and_none_can_be_looked_up_in_the_test(chains):
+    class SameCode(Memorizer):
+        def answer(self, game, row, seen):
+            return "zz"
+
+    study = chains(drops_homonyms=True, passes=1)
+    play(study, "one", SameCode())
+    row = play(study, "two", Memorizer(), steps=2)
+    assert len(study.game_of(row).order) == 1 and row["kind"] == "test"
+    study.change_panel("two", 0, 1)
+    assert study.required("two")["num_available"] == 0
+
+
 def test_the_place_of_who_leaves_or_does_not_read_is_given_again(chains):
     study = chains(idle_minutes=10)
     play(study, "leaves", Memorizer(), steps=5)

@@ -155,6 +155,20 @@ def test_who_has_done_all_rounds_may_go(pairs):
     assert stages(study, first, second) == ["questions", "questions"]
 
 
+def test_who_waits_keeps_the_place_longer_than_who_never_comes(pairs):
+    study = pairs(begin_minutes=1)
+    for token in ("waits", "never comes"):
+        arrive(study, token)
+    for _ in range(4):
+        study.clock.now += 20
+        study.wait("waits")
+    arrive(study, "comes")
+    with pytest.raises(RefusedError, match="all the participants"):
+        study.begin("late")
+    study.wait("comes")
+    assert stages(study, "waits", "comes") == ["game", "game"]
+
+
 def test_nobody_meets_who_has_gone_and_waiting_ends(pairs):
     study = pairs(pairs=5, wait_minutes=2)
     for token in ("gone", "waits"):
