@@ -11,8 +11,9 @@ from ecsuite.grammars.words import stream
 from ecsuite.people.database import Database, Row
 from ecsuite.people.game import Shown
 from ecsuite.people.pair_game import LISTENING, pair_game
-from ecsuite.people.stages import AWAY, GAME, LEFT
+from ecsuite.people.stages import AWAY, GAME, LEFT, WAITING
 from ecsuite.people.study import Study
+from ecsuite.people.waiting import Queue
 
 
 class Pairs:
@@ -33,14 +34,38 @@ class Pairs:
         """Say that a participant is there."""
         self._seen[row["id"]] = self._clock()
 
-    def meeting(self, first: Row, second: Row) -> list[dict[str, Any]]:
-        """What two participants who meet have as columns."""
+    def met(self, row: Row, token: str, queue: Queue) -> list[tuple[str, dict[str, Any]]]:
+        """Say that somebody waits for a partner, and find the first who waits in the same condition.
+
+        Args:
+            row: Who waits.
+            token: Theirs.
+            queue: All who wait.
+
+        Returns:
+            The tokens of the two who meet and what they have as columns; nothing if nobody else is there, or if the
+            participant has waited too long.
+        """
+        if queue.seconds(token) is not None and not queue.is_waiting(token):
+            return []
+        queue.join(token)
+        for other_token in queue.before(token):
+            other = self.database.participant(other_token)
+            if other is not None and (other["stage"], other["dataset"]) == (WAITING, row["dataset"]):
+                break
+        else:
+            return []
         number = self.database.next_pair()
         seed = int(stream(self.study.seed, f"pair{number}").integers(2**31))
-        seats = stream(seed, "seats").permutation(2)
-        for row in (first, second):
-            self.sign(row)
-        return [{"pair": number, "seat": int(seat), "seed": seed} for seat in seats]
+        for member in (other, row):
+            self.sign(member)
+        for member_token in (other_token, token):
+            queue.leave(member_token)
+        seats = map(int, stream(seed, "seats").permutation(2))
+        return [
+            (member_token, {"pair": number, "seat": seat, "seed": seed})
+            for member_token, seat in zip((other_token, token), seats, strict=True)
+        ]
 
     def partner(self, row: Row) -> Row | None:
         """The other one; None if they have withdrawn."""

@@ -18,12 +18,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ecsuite.people.database import Row, hashed
+from ecsuite.people.errors import RefusedError
 from ecsuite.people.game import ATTENTION, TEST, Shown
 from ecsuite.people.limits import Limiter
 from ecsuite.people.objects import letters_of
 from ecsuite.people.pair_game import SPEAKING
 from ecsuite.people.responses import ERRORS, BadRequestError, WithHeaders
-from ecsuite.people.session import MAX_TYPED, RefusedError, Sessions
+from ecsuite.people.session import MAX_TYPED, Sessions
 from ecsuite.people.stages import GAME
 from ecsuite.people.study import WITH_CHAINS, WITH_PAIRS, WITH_RUN
 from ecsuite.people.views import view
@@ -40,6 +41,7 @@ YEAR = 365 * 24 * 3600
 STATIC = {
     "page.css": "text/css",
     "page.js": "text/javascript",
+    "game.js": "text/javascript",
     "screens.js": "text/javascript",
     "server.js": "text/javascript",
     "icon.svg": "image/svg+xml",

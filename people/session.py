@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ecsuite.grammars.words import stream
-from ecsuite.people.chains import Chains
 from ecsuite.people.codes_game import codes_game
 from ecsuite.people.database import Database, Row, hashed
+from ecsuite.people.errors import RefusedError
 from ecsuite.people.game import ATTENTION, TEST, Game, Shown
 from ecsuite.people.pair_game import LISTENING
 from ecsuite.people.pairs import Pairs
+from ecsuite.people.places import Places
 from ecsuite.people.protocols import PROTOCOLS
 from ecsuite.people.questions import QUESTIONS
 from ecsuite.people.stages import (
@@ -32,21 +33,14 @@ from ecsuite.people.stages import (
 )
 from ecsuite.people.study import Study
 from ecsuite.people.waiting import Queue
+from ecsuite.people.workers import stored_worker
 
-CASES: Mapping[str, Callable[[str], str]] = {"none": str, "prolific": str.lower, "mturk": str.upper}
-"""By platform, how it writes its IDs."""
-FULL = "This study has all the participants that it needs. Thank you for your interest."
-"""What later visitors are told."""
 KEEP_SECONDS = 30.0
 """After so long it is stored again that somebody who waits for a partner is still there, and keeps the place."""
 MAX_TYPED = 64
 """Most characters of an answer."""
 MAX_REPLY = 2000
 """Most characters of a reply to a question."""
-
-
-class RefusedError(Exception):
-    """An action that is not done; the message is for the participant."""
 
 
 class Sessions:
@@ -68,9 +62,9 @@ class Sessions:
     ) -> None:
         self.study, self.database, self.clock = study, database, clock
         self.game_of, self._secret = make_game, bytes.fromhex(database.setting("secret"))
-        self._chains = Chains(study, database) if study.chains else None
         self.pairs = Pairs(study, database, clock) if study.pairs else None
         self.queue = Queue(60.0 * study.wait_minutes, clock)
+        self._places = Places(study, database, self.queue)
 
     def new_token(self) -> str:
         """A token for a visitor: 192 random bits, and a code that only this study makes of them."""
@@ -89,21 +83,6 @@ class Sessions:
     def _code(self, text: str) -> str:
         return hmac.new(self._secret, text.encode(), "sha256").hexdigest()
 
-    def stored_worker(self, worker: str) -> str | None:
-        """An ID as it is stored: without spaces around it, in the case in which its platform writes it.
-
-        Raises:
-            RefusedError: If the study is for workers of a platform, none of whose IDs this can be.
-        """
-        worker = CASES[self.study.platform](worker.strip())
-        if self.study.platform != "none" and not (worker.isascii() and worker.isalnum()):
-            raise RefusedError("This link does not say who you are. Open the study from the platform.")
-        if not worker or self.study.worker_ids == "none":
-            return None
-        if self.study.worker_ids == "plain":
-            return worker
-        return hmac.new(self._secret, b"worker" + worker.encode(), "sha256").hexdigest()
-
     def begin(self, token: str, worker: str = "") -> Row | None:
         """Start a participant, in a condition of which the fewest have finished or are at work.
 
@@ -118,7 +97,7 @@ class Sessions:
                 if row["stage"] == WAITING:
                     self.queue.join(token)
                 return row
-            stored = self.stored_worker(worker)
+            stored = stored_worker(self.study, self._secret, worker)
             if stored is not None and (row := self.database.participant_of_worker(stored)) is not None:
                 if row["shown_at"] is not None:
                     raise RefusedError(
@@ -127,7 +106,7 @@ class Sessions:
                 self.database.update(row["id"], {"token_hash": hashed(token), "last_seen": self.clock()})
                 return self.required(token)
             now, number = self.clock(), self.database.next_id()
-            if (place := self._place(token, now, number)) is None:
+            if (place := self._places.next_place(token, now, number)) is None:
                 return None
             values = {
                 **place,
@@ -158,52 +137,13 @@ class Sessions:
             if row["stage"] == WAITING:
                 if row["last_seen"] < self.clock() - KEEP_SECONDS:
                     self.database.update(row["id"], {"last_seen": self.clock()})
-                self._meet(row, token)
+                for member, values in self.pairs.met(row, token, self.queue):
+                    self.database.update(self.required(member)["id"], values)
+                    self._show(self.required(member), GAME)
             elif row["stage"] == GAME and self.pairs.is_left(row, partner := self.pairs.partner(row)):
                 self.database.update(row["id"], {"stage": LEFT})
                 if partner is not None and partner["stage"] == GAME:
                     self.database.update(partner["id"], {"stage": AWAY})
-
-    def _meet(self, row: Row, token: str) -> None:
-        """Begin the game of somebody who waits with the first who waits in the same condition, if there is one."""
-        assert self.pairs is not None
-        if self.queue.seconds(token) is not None and not self.queue.is_waiting(token):
-            return
-        self.queue.join(token)
-        for other_token in self.queue.before(token):
-            other = self.database.participant(other_token)
-            if other is None or (other["stage"], other["dataset"]) != (WAITING, row["dataset"]):
-                continue
-            places = zip((other_token, token), self.pairs.meeting(other, row), strict=True)
-            for member, values in places:
-                self.queue.leave(member)
-                self.database.update(self.required(member)["id"], values)
-                self._show(self.required(member), GAME)
-            return
-
-    def _place(self, token: str, now: float, number: int) -> dict[str, Any] | None:
-        """The condition of the next participant as columns; None if the visitor has to wait."""
-        if self._chains is None:
-            return self._condition(now, number)
-        if (free := self._chains.free(now)) is None:
-            self.queue.leave(token)
-            raise RefusedError(FULL)
-        self.queue.join(token)
-        if len(self.queue.before(token)) >= len(free):
-            return None
-        self.queue.leave(token)
-        return free[0]
-
-    def _condition(self, now: float, number: int) -> dict[str, Any]:
-        since = [now - self.study.place_seconds(has_begun) for has_begun in (True, False)]
-        counts = self.database.condition_counts(*since)
-        conditions = self.study.conditions
-        fewest = min(counts.get(condition, 0) for condition in conditions)
-        if fewest >= self.study.wanted:
-            raise RefusedError(FULL)
-        open_ones = [each for each in conditions if counts.get(each, 0) == fewest]
-        chosen = open_ones[int(stream(self.study.seed, f"condition{number}").integers(len(open_ones)))]
-        return dict(zip(("dataset", "grammar"), chosen, strict=True))
 
     def required(self, token: str) -> Row:
         """The participant of a token.

@@ -10,10 +10,11 @@ import numpy as np
 from ecsuite.people.chain_game import ChainGame
 from ecsuite.people.codes_game import CodesGame
 from ecsuite.people.database import Row
+from ecsuite.people.errors import RefusedError
 from ecsuite.people.game import ATTENTION, Shown
 from ecsuite.people.pair_game import PairGame, pair_game
 from ecsuite.people.protocols import PROTOCOLS
-from ecsuite.people.session import RefusedError, Sessions
+from ecsuite.people.session import Sessions
 from ecsuite.people.stages import FINISHED, GAME, INSTRUCTIONS, QUESTIONS_STAGE, QUIZ_STAGE
 
 Seen = Mapping[int, str]

@@ -13,12 +13,12 @@ pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
 from ecsuite.people.chains import read_chains
+from ecsuite.people.errors import RefusedError
 from ecsuite.people.export import as_csv, export
 from ecsuite.people.records import read_records
 from ecsuite.people.reports import make_report, make_status
 from ecsuite.people.responses_table import RESPONSE_WORDS
 from ecsuite.people.server import People
-from ecsuite.people.session import RefusedError
 from ecsuite.people.simulated import Composer, Memorizer, play
 from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError

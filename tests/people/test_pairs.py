@@ -8,11 +8,11 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
+from ecsuite.people.errors import RefusedError
 from ecsuite.people.export import export
 from ecsuite.people.records import read_records
 from ecsuite.people.reports import make_report, make_status
 from ecsuite.people.server import People
-from ecsuite.people.session import RefusedError
 from ecsuite.people.simulated import Namer, arrive, play_together, simulate, take_turn
 from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ecsuite.people.errors import RefusedError
 from ecsuite.people.opening import make_database
 from ecsuite.people.questions import QUIZ
 from ecsuite.people.records import read_records
 from ecsuite.people.report import status_rows
-from ecsuite.people.session import RefusedError
 from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play
 from ecsuite.runtime.errors import ConfigError
 
