@@ -237,3 +237,12 @@ def test_devices_that_are_not_there(tmp_path, small):
         with pytest.raises(ValueError, match="--device cuda: this machine has no CUDA device"):
             train(small(), tmp_path / "a", device="cuda", progress=lambda *_: None, note=lambda _: None)
         assert not (tmp_path / "a").exists()
+
+
+def test_figures_of_training_are_means_since_the_last_evaluation(tmp_path, small, run, log_of):
+    losses = {}
+    for every in (1, 2):
+        run(small(f"training.evaluate_every={every}", "training.num_epochs=1"), tmp_path / str(every))
+        losses[every] = [line["train"]["loss"] for line in log_of(tmp_path / str(every))]
+    # All steps but the last are of as many rounds.
+    assert losses[2][1:3] == pytest.approx([sum(losses[1][2:4]) / 2, sum(losses[1][4:6]) / 2])
