@@ -170,11 +170,11 @@ class Workers:
         if not left:
             return
         self.is_left = True
-        self.store.note(
-            f"{len(left)} groups of jobs are left to their workers; the same command takes their results; Ctrl-C again "
-            "now takes back what has not begun"
-        )
         try:
+            self.store.note(
+                f"{len(left)} groups of jobs are left to their workers; the same command takes their results; Ctrl-C "
+                "again now takes back what has not begun"
+            )
             time.sleep(SECONDS_TO_CANCEL)
         except KeyboardInterrupt:
             self._read_all()

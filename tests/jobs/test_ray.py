@@ -92,7 +92,7 @@ def when_computing(node):
     (raylet,) = node.all_processes["raylet"]
     end = time.monotonic() + 120
     while not any(
-        "compute_on_node" in " ".join(process.cmdline())
+        "ray::_work" in " ".join(process.cmdline())
         for process in psutil.Process(raylet.process.pid).children(recursive=True)
     ):
         assert time.monotonic() < end
