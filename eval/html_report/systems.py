@@ -116,11 +116,14 @@ def _cell(records: Sequence[Record]) -> Cell:
     record = records[0]
     if record.value is None:
         return Cell(value=None, reason=record.reason or "undefined")
+    value, chance = float(record.value), record.chance or {}
+    level, bottom, top = (_number(chance.get(key)) for key in ("level", "low", "high"))
     low, high = record.ci95 or (None, None)
-    chance = record.chance or {}
-    level, band = chance.get("level"), (chance.get("low"), chance.get("high"))
-    holds_level = None not in (low, high, level) and low <= level <= high
-    is_in_band = None not in band and band[0] <= record.value <= band[1]
-    return Cell(
-        value=float(record.value), low=low, high=high, chance=level, is_faint=holds_level or is_in_band
-    )
+    holds_level = low is not None and high is not None and level is not None and low <= level <= high
+    is_in_band = bottom is not None and top is not None and bottom <= value <= top
+    return Cell(value=value, low=low, high=high, chance=level, is_faint=holds_level or is_in_band)
+
+
+def _number(value: object) -> float | None:
+    """What JSON says of a chance level."""
+    return float(value) if isinstance(value, int | float) else None
