@@ -66,6 +66,7 @@ class GroupFolder:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
+        self.store.folder.mkdir(parents=True, exist_ok=True)  # errors name it as it was given
         self.folder.mkdir(parents=True, exist_ok=True)
         lock = Lock(self.folder / "lock", self.store.note)
         lock.acquire(waits=True)
@@ -200,7 +201,7 @@ class GroupFolder:
         """Groups that stand, of pools, in the order in which they were put."""
         try:
             files = os.listdir(self.folder)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         names = [file.removesuffix(JOBS) for file in files if file.endswith(JOBS)]
         return sorted(
