@@ -133,7 +133,9 @@ def use_hub(monkeypatch, server: HubServer, home: Path, token: str | None = None
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)  # as a test of data sets leaves it without a network
+    monkeypatch.setattr(
+        constants, "HF_HUB_OFFLINE", False
+    )  # as a test of data sets leaves it without a network
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
     no_waits = SimpleNamespace(sleep=lambda seconds: None, time=time.time)
     monkeypatch.setattr("huggingface_hub.utils._http.time", no_waits)  # between tries
