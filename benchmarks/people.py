@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -131,7 +132,7 @@ async def play_all(server: Server, given: argparse.Namespace) -> list[Participan
 def missing(folder: Path, given: argparse.Namespace) -> int:
     """The number of answers that are missing, or there twice; checks the consistency of the database."""
     [database] = folder.rglob("people.db")
-    with sqlite3.connect(database) as connection:
+    with closing(sqlite3.connect(database)) as connection, connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         found = connection.execute("SELECT participant, step FROM answers").fetchall()
     expected = given.participants * given.examples

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import ecsuite
@@ -22,7 +23,7 @@ AXE = Path(__file__).parent / "people" / "axe" / "axe.min.js"
 
 def rows(server, statement):
     """The rows of a statement about the answers of the study `study.yaml` of a server."""
-    with sqlite3.connect(server.folder / "runs" / "study" / "people.db") as connection:
+    with closing(sqlite3.connect(server.folder / "runs" / "study" / "people.db")) as connection, connection:
         return connection.execute(statement).fetchall()
 
 

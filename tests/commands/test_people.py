@@ -3,6 +3,7 @@
 import re
 import socket
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_a_port_in_use_is_refused(ecsuite, folder):
 
 
 def test_other_files_are_refused(ecsuite, folder):
-    with sqlite3.connect("runs/mine/people.db") as connection:
+    with closing(sqlite3.connect("runs/mine/people.db")) as connection, connection:
         connection.execute("PRAGMA user_version = 9")
     connection.close()
     assert "expected a database of format 1, got 9" in refused(ecsuite, "status", "mine.yaml")

@@ -1,6 +1,7 @@
 """The file of answers: what is refused, and what a full disk leaves."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -12,7 +13,7 @@ FLUSHED = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_d
 
 
 def test_a_database_of_another_version_is_refused_by_name(tmp_path, ecsuite):
-    with sqlite3.connect(tmp_path / FILE) as connection:
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(ConfigError, match="expected a database of format 1, got 99"):
         Database(tmp_path / FILE)
