@@ -141,6 +141,11 @@ class Database:
         """Close the file."""
         self._connection.close()
 
+    def __del__(self) -> None:
+        """Close the file of a command that ended with an error."""
+        if "_connection" in vars(self):
+            self.close()
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All changes within are made, or none is; others wait."""
