@@ -94,9 +94,17 @@ def add_records(folder: Path, made: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 @contextmanager
-def only_download(folder: Path, note: Callable[[str], None]) -> Iterator[None]:
-    """Keep other processes from downloading into a folder meanwhile; waits for one that does, and says for which."""
-    lock = Lock(folder / f".{SOURCES}.lock", note)
+def only_download(
+    folder: Path, note: Callable[[str], None], *, lock_file: Path | None = None
+) -> Iterator[None]:
+    """Keep other processes from downloading into a folder meanwhile; waits for one that does, and says for which.
+
+    Args:
+        folder: Where the download goes.
+        note: Told of who downloads.
+        lock_file: What is locked; None: a file in the folder, which is there already.
+    """
+    lock = Lock(lock_file or folder / f".{SOURCES}.lock", note)
     if not lock.acquire():
         note(f"{folder}: {lock.holder}, is downloading into it: waiting for its end")
         lock.acquire(waits=True)

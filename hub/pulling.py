@@ -8,14 +8,13 @@ pushed; when all agree, the folder is renamed in one step.
 import hashlib
 import shlex
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ecsuite.downloads.downloads import only_download
 from ecsuite.files.disk_space import require_space
-from ecsuite.files.locks import Lock
 from ecsuite.hub.address import KIND, Address
 from ecsuite.hub.client import asking, hub
 from ecsuite.hub.contents import CARD, CROISSANT
@@ -116,7 +115,7 @@ def pull(
         raise ConfigError(f"{where}: has no {CROISSANT}: expected what `ecsuite push` wrote")
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = folder.parent / f".{folder.name}.{commit[:12]}.part"
-    with _alone(part, note):
+    with only_download(part, note, lock_file=part.with_suffix(".lock")):
         part.mkdir(exist_ok=True)
         try:
             require_space(_missing(part, listed), part, "for what is downloaded")
@@ -139,19 +138,6 @@ def pull(
 def _require_new(folder: Path) -> None:
     if folder.exists() or folder.is_symlink():
         raise ConfigError(f"{folder}: is there already: choose another folder, or move it away")
-
-
-@contextmanager
-def _alone(part: Path, note: Callable[[str], None]) -> Iterator[None]:
-    """Keep other processes from the same download meanwhile."""
-    lock = Lock(part.with_suffix(".lock"), note)
-    if not lock.acquire():
-        note(f"{part}: {lock.holder}, is downloading into it: waiting for its end")
-        lock.acquire(waits=True)
-    try:
-        yield
-    finally:
-        lock.release(removes=True)
 
 
 def _listed(api: "HfApi", address: Address, commit: str) -> dict[str, Listed]:

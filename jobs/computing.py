@@ -126,9 +126,8 @@ def compute_and_report(
 @contextmanager
 def signs_of_life(report: Callable[[], None], seconds: float = SECONDS_BETWEEN_SIGNS) -> Iterator[None]:
     """Call `report` in another thread every so many seconds in which this process used the processor."""
-    is_over = threading.Event()
 
-    def watch() -> None:
+    def watch(is_over: threading.Event) -> None:
         before = time.process_time()
         while not is_over.wait(seconds):
             now = time.process_time()
@@ -136,7 +135,15 @@ def signs_of_life(report: Callable[[], None], seconds: float = SECONDS_BETWEEN_S
                 report()
             before = now
 
-    thread = threading.Thread(target=watch, daemon=True)
+    with beside(watch):
+        yield
+
+
+@contextmanager
+def beside(watch: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Run `watch` in another thread meanwhile; it ends when its event is set."""
+    is_over = threading.Event()
+    thread = threading.Thread(target=watch, args=(is_over,), daemon=True)
     thread.start()
     try:
         yield

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ecsuite.files.locks import process_name
-from ecsuite.jobs.computing import Event, compute_and_report
+from ecsuite.jobs.computing import Event, beside, compute_and_report
 from ecsuite.jobs.groups import GroupFolder, TakenGroup
 from ecsuite.jobs.store import Store
 
@@ -138,9 +138,8 @@ def compute(taken: TakenGroup, store: Store, should_stop: Callable[[], bool]) ->
 @contextmanager
 def _ended_if_deaf(taken: TakenGroup) -> Iterator[None]:
     """End this process if the group is wanted no more and its job does not stop: it hangs."""
-    is_over = threading.Event()
 
-    def watch() -> None:
+    def watch(is_over: threading.Event) -> None:
         since: float | None = None
         while not is_over.wait(SECONDS_TO_STOP / 10):
             if taken.is_wanted:
@@ -150,10 +149,5 @@ def _ended_if_deaf(taken: TakenGroup) -> Iterator[None]:
             elif time.monotonic() - since > SECONDS_TO_STOP:
                 os._exit(1)
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
+    with beside(watch):
         yield
-    finally:
-        is_over.set()
-        thread.join()
