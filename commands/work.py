@@ -52,7 +52,9 @@ def work(
         os.execve(
             sys.executable, [sys.executable, "-m", "ecsuite", *sys.argv[1:]], os.environ | WORKER_ENVIRONMENT
         )
+    from ecsuite.jobs.groups import GroupFolder
     from ecsuite.jobs.signals import end_as_requested, stop_signals
+    from ecsuite.jobs.store import Store
     from ecsuite.jobs.worker import MOST_WAIT_HERE, WorkerOptions, users_pools
     from ecsuite.jobs.worker import work as take_and_compute
     from ecsuite.parts.own_code import trust as trust_code
@@ -67,7 +69,10 @@ def work(
         take_and_compute(store, replace(options, most_wait=MOST_WAIT_HERE))
         return
     note = ignore if quiet else tell
-    note(f"takes jobs from {store.resolve()}, for commands with --on workers")
+    is_new = not store.exists()
+    GroupFolder(Store(store, note)).prepare()
+    about = "which is new, " if is_new else ""
+    note(f"takes jobs from {store.resolve()}, {about}for commands with --on workers")
     with stop_signals() as should_stop:
         why = take_and_compute(store, options, should_stop, note)
     note({"idle": f"no jobs for {idle:g} min", "time": f"{minutes} min are over", "asked": "stopped"}[why])

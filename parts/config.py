@@ -131,7 +131,9 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
                     4 * MAX_CHARACTERS + 1
                 )  # of more, none is read: a character has at most 4 bytes
         except OSError as error:
-            raise ConfigError(f"{name_or_file}: can't be read: {error.strerror}{_shipped(kind)}") from None
+            raise ConfigError(
+                f"{name_or_file}: can't be read: {error.strerror}{_shipped(kind, shipped)}"
+            ) from None
         if len(data) > 4 * MAX_CHARACTERS:
             raise ConfigError(
                 f"{name_or_file}: expected a {kind} of at most {MAX_CHARACTERS:,} characters, got more"
@@ -141,7 +143,7 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
         name = name_or_file
         if name not in shipped and os.path.isfile(name):
             table = ", a table such as objects.csv or a folder of images" if kind == "game" else ""
-            raise ConfigError(f"{name}: expected a file that ends in .yaml{table}{_shipped(kind)}")
+            raise ConfigError(f"{name}: expected a file that ends in .yaml{table}{_shipped(kind, shipped)}")
         text = look_up(kind, name, shipped).read_text(encoding="utf-8")
     tree = parse_yaml(text, name_or_file)
     if not isinstance(tree, dict):
@@ -176,9 +178,9 @@ def line_of_key(file: str, path: Sequence[str]) -> int | None:
     return line
 
 
-def _shipped(kind: str) -> str:
-    """How to find what is shipped of a kind."""
-    return f"; shipped ones: ecsuite list {kind}" if kind in LISTED else ""
+def _shipped(kind: str, shipped: Mapping[str, Traversable]) -> str:
+    """How to find what is shipped of a kind, if anything is."""
+    return f"; shipped ones: ecsuite list {kind}" if kind in LISTED and shipped else ""
 
 
 def shipped_configs(folder: str = "") -> dict[str, Traversable]:

@@ -93,10 +93,10 @@ def over_setting(
         )
     keys = [key for key in (everything.keys if by is None else by) if key != over]
     table = means_of(records, by=[*keys, over], figures=[score])
-    lines_of: dict[tuple[Any, ...], list[Combination]] = {}
+    lines_of: dict[str, list[Combination]] = {}
     for row in table.rows:
-        lines_of.setdefault(row.settings[:-1], []).append(row)
-    layout = layout_of(keys, list(lines_of))
+        lines_of.setdefault(repr(row.settings[:-1]), []).append(row)  # a setting may be a list
+    layout = layout_of(keys, [rows[0].settings[:-1] for rows in lines_of.values()])
     _require_few(layout.panels)
     lines = [
         _line(rows, name, panel)
@@ -248,7 +248,7 @@ def _require_few(panels: Sequence[str]) -> None:
 
 def _ordered(values: Sequence[Any]) -> list[Any]:
     """Different values: numbers by size, others as they come."""
-    unique = list(dict.fromkeys(values))
+    unique = list({repr(value): value for value in values}.values())  # a setting may be a list
     return sorted(unique) if all(map(_is_number, unique)) else unique
 
 

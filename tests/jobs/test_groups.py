@@ -176,6 +176,17 @@ def test_a_group_whose_worker_was_killed_is_taken_again(tmp_path, log):
     assert sorted(worker.wait() for worker in workers) == [-signal.SIGKILL, 0]
 
 
+def test_a_worker_says_first_what_its_store_is(tmp_path, monkeypatch, ecsuite):
+    monkeypatch.setattr("ecsuite.jobs.processes.WORKER_ENVIRONMENT", {})  # no other process is started
+    (tmp_path / "file").write_text("mine")
+    code, _, err = ecsuite("work", "file", "--idle", "0")
+    assert code == 2 and err == "file: file exists: expected a folder\n"
+    for about in ("which is new, ", ""):
+        code, _, err = ecsuite("work", "store", "--idle", "0")
+        first = f"takes jobs from {tmp_path / 'store'}, {about}for commands with --on workers"
+        assert code == 0 and err.splitlines() == [first, "no jobs for 0 min"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
 def test_a_worker_ends_as_it_is_asked(tmp_path, folder, store, log, number, code):

@@ -111,6 +111,19 @@ def test_means_and_intervals_over_seeds_stand_at_the_numbers_of_the_setting():
     assert figure.axes[0].get_xscale() == "linear" and "95 % intervals" in figure.get_suptitle()
 
 
+def test_settings_that_are_lists_are_told_apart():
+    """As the numbers of values of an unequal world."""
+    worlds = ([4, 3], [3, 3])
+    runs = sources(
+        [({"world.num_values": world, "size": size}, size / 10) for world in worlds for size in (1, 2)]
+    )
+    _, lines = pictures.over_setting(runs, "accuracy", "size")
+    assert [line.x for line in lines] == [[1.0, 2.0]] * 2 and len({line.name for line in lines}) == 2
+    figure = pictures.score_heat_map(runs, "accuracy", ["world.num_values", "size"])
+    assert {"[4, 3]", "[3, 3]"} <= {each.get_text() for each in figure.axes[0].get_yticklabels()}
+    assert pictures.settings_side_by_side(runs, "accuracy")
+
+
 def test_an_axis_of_numbers_that_span_much_is_logarithmic():
     runs = sources([({"rate": rate}, rate) for rate in (1e-4, 1e-3, 1e-2)], seeds=(1,))
     figure, [line] = pictures.over_setting(runs, "accuracy")
