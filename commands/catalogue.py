@@ -152,6 +152,11 @@ COMMANDS = {
         "The games and tables of the CBM paper.",
         ("paper/cbm_table1 --row thing_gs --row thing_qt --seeds 1", "paper/cbm_table1 --plan"),
     ),
+    "reproduce": Entry(
+        MEASURE,
+        "Claims of published work with verdicts; run one again.",
+        ("", "perkins2021_husendz --plan", "perkins2021_husendz --small"),
+    ),
     "compare": Entry(
         COMPARE,
         "Compare scores; tables, correlations, numbers of seeds.",

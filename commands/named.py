@@ -108,6 +108,9 @@ KINDS: Mapping[str, Kind] = {
         names=lambda: dict(_described("paper")),
         usual=("paper/icy_table3", "paper/cbm_table1", "paper/xferbench_search"),
     ),
+    "claims": Kind(
+        names=lambda: {name.removeprefix("claims/"): line for name, line in _described("claims")},
+    ),
     "presets": _of_table("eval.xferbench.presets:PRESETS", about),
     "xferbench protocols": _of_table("eval.xferbench.protocols:PROTOCOLS", about),
     "baselines": _of_functions("eval.xferbench.registry:SOURCES"),

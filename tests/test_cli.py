@@ -13,6 +13,7 @@ from ecsuite import __version__
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.cli import COMMANDS, app, commands_of
 from ecsuite.corpus import Corpus
+from ecsuite.eval.claims.claim import shipped_claims
 from ecsuite.eval.icy.protocols import PROTOCOLS
 from ecsuite.eval.metrics import METRICS
 from ecsuite.eval.studies.files import CBM, ICY, SWEEP
@@ -203,7 +204,8 @@ def test_list_names_everything(ecsuite):
         "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts, "loggers": LOGGERS.parts,
         "grammars": GRAMMARS.parts, "metrics": METRICS.parts, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": {f"paper/{name}" for files in (ICY, CBM, SWEEP) for name in files.shipped()},
-        "xferbench protocols": RULES, "baselines": SOURCES.parts, "translation presets": TRANSLATION,
+        "claims": shipped_claims(),
+            "xferbench protocols": RULES, "baselines": SOURCES.parts, "translation presets": TRANSLATION,
         "xtreme tasks": XTREME, "xtreme presets": TRANSFER, "xtreme protocols": WAYS,
     }  # fmt: skip
     code, out, err = ecsuite("list", "--json")

@@ -1,0 +1,47 @@
+"""`ecsuite reproduce`: claims of published work, run again."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.completion import names_of
+from ecsuite.commands.study_options import StudyOptions, has_study_options
+from ecsuite.eval.reports.console import print_json
+from ecsuite.files.format_numbers import with_format
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.forms import publish
+
+
+@has_study_options(cache=Path("runs/claims"))
+def reproduce(
+    claim: Annotated[
+        str | None,
+        typer.Argument(help="A claim, or a YAML file (docs/claims.md); none: all claims are listed."),
+        names_of("claims"),
+    ] = None,
+    small: Annotated[
+        bool, typer.Option("--small", help="A check of minutes, which decides nothing.")
+    ] = False,
+    *,
+    options: StudyOptions,
+) -> None:
+    """List claims of published work with the verdicts on them, or run one again."""
+    if claim is None:
+        from ecsuite.eval.claims.verdicts import shipped_verdicts, summary, verdicts_json, verdicts_table
+
+        if small or options.plan:
+            raise ConfigError(f"{'--small' if small else '--plan'}: expected a claim: ecsuite reproduce NAME")
+        rows = shipped_verdicts()
+        if options.as_json:
+            print_json(with_format("result", {"claims": verdicts_json(rows)}))
+        else:
+            publish([verdicts_table(rows)], options.form, [summary(rows)])
+        return
+    from ecsuite.eval.claims.benchmark import Reproduction
+    from ecsuite.eval.claims.claim import load_claim
+    from ecsuite.eval.claims.studies import asked_of
+
+    asked = load_claim(claim)
+    study = asked_of(asked, folder=options.cache, device=options.device, is_small=small)
+    options.publish(Reproduction(asked=study, is_small=small), asked)

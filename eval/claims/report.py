@@ -1,0 +1,142 @@
+"""What came of a claim as tables, lines and JSON."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ecsuite.eval.claims.arms import Compared, arm_name, by_seed
+from ecsuite.eval.claims.claim import Claim
+from ecsuite.eval.claims.criterion import Criterion
+from ecsuite.eval.claims.outcome import Outcome
+from ecsuite.eval.claims.verdict import Judged, apply, judge
+from ecsuite.eval.reports.console import Report
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
+from ecsuite.tables.cells import COUNTED, INTERVAL, estimate, interval, number, p_value
+from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
+
+
+def report_of(claim: Claim, outcome: Outcome) -> Report:
+    """The verdict, the differences that it rests on, and the arms with all seeds."""
+    verdict, judged = judge(claim, outcome.runs, is_small=outcome.is_small)
+    others = {about: apply(claim, each, outcome.runs) for about, each in _described(claim)}
+    return Report(
+        tables=(
+            differences_table([(claim.criterion, judged)], title=claim.criterion.statistic.name),
+            arms_table(claim, outcome),
+            *(
+                differences_table([(each, others[about])], title=f"{about} (descriptive)")
+                for about, each in _described(claim)
+            ),
+        ),
+        notes=(f"{claim.name}: {verdict}: {judged.reason}", *notes_of(claim, outcome, judged)),
+        data={
+            "verdict": verdict,
+            "criterion": judged.to_json(),
+            "other_runs": _by_other_rule(claim, outcome).to_json(),
+            "descriptive": {about: each.to_json() for about, each in others.items()},
+            **outcome.to_json(),
+        },
+    )
+
+
+def notes_of(claim: Claim, outcome: Outcome, judged: Judged) -> list[str]:
+    """What the runs say at their size, how many failed, and what the paper's own rule makes of them."""
+    lines = []
+    if claim.size == "other" and not outcome.is_small:
+        lines.append(f"At this size, which is not the published one, the rule says: {judged.answer}.")
+    failed = sum(run.failure is not None for run in outcome.runs)
+    capped = sum(run.status == "capped" for run in outcome.runs)
+    seeds = seeds_text(sorted({run.seed for run in outcome.runs})) if outcome.runs else "no seed"
+    lines.append(f"{len(outcome.runs)} runs with {seeds}; {failed} failed, {capped} were capped.")
+    if claim.success is not None:
+        counted = sum(run.is_successful(claim.success) for run in outcome.runs)
+        other = _by_other_rule(claim, outcome)
+        which = "of these alone" if claim.criterion.runs == "all" else "of all runs"
+        lines.append(
+            f"By the paper's rule ({claim.success.about}) {counted} of {len(outcome.runs)} runs count; {which} the "
+            f"criterion says: {other.answer}{_first_difference(other)}."
+        )
+    return lines
+
+
+def differences_table(criteria: Iterable[tuple[Criterion, Judged]], title: str = "") -> Table:
+    """A row for each difference of a criterion, and for each of its controls."""
+    rows = []
+    for criterion, judged in criteria:
+        published = criterion.published_differences or []
+        for place, each in enumerate(judged.compared):
+            size = published[min(place, len(published) - 1)] if published else None
+            rows.append(_difference_row(criterion.statistic.name, each, size))
+        rows += [_difference_row(name, each, None) for name, each in judged.controls.items()]
+    columns = (
+        Column("statistic", wraps=True),
+        name_column("arm"),
+        name_column("baseline"),
+        number_column("difference", parts=INTERVAL),
+        number_column("published"),
+        number_column("p"),
+        number_column("hedges_g", "g"),
+        Column("basis"),
+    )
+    return Table(title=title, columns=columns, rows=rows)
+
+
+def _difference_row(name: str, compared: Compared, published: float | None) -> Any:
+    found = compared.difference
+    if found is None:
+        return row_of(name, None, None, None, number(published), None, None, f"{compared.num_seeds} seeds")
+    p = found.p_value if found.p_holm is None else found.p_holm
+    return row_of(
+        name,
+        found.source,
+        found.baseline,
+        interval(found.mean, found.ci95),
+        None if published is None else number(published),
+        p_value(p),
+        None if found.hedges_g is None else number(found.hedges_g, 2),
+        found.basis,
+    )
+
+
+def arms_table(claim: Claim, outcome: Outcome) -> Table:
+    """A row for each arm of the criterion: the mean over seeds, and the value of each seed."""
+    criterion = claim.criterion
+    seeds = sorted({run.seed for run in outcome.runs})
+    rows = []
+    for figure, statistic in statistics_of(criterion):
+        for arm in criterion.arms:
+            values = by_seed(outcome.runs, arm, statistic, seeds)
+            defined = [value for value in values.values() if value is not None]
+            mean = mean_and_half_width(defined) if defined else (None, None)
+            by = ", ".join("-" if value is None else f"{value:.3g}" for value in values.values())
+            rows.append(row_of(figure, arm_name(arm), estimate(*mean, num_values=len(defined)), by))
+    columns = (
+        Column("figure", merges=True),
+        name_column("arm"),
+        number_column("mean", parts=COUNTED),
+        Column("by_seed", wraps=True),
+    )
+    return Table(title="Each seed", columns=columns, rows=rows)
+
+
+def statistics_of(criterion: Criterion) -> list[tuple[str, Any]]:
+    """The statistic of a criterion, or the two figures of a correlation, and its controls, each with its name."""
+    from ecsuite.eval.claims.criterion import Statistic
+
+    of_figures = criterion.statistic.correlation or ()
+    shown = [(name, Statistic(measure=name)) for name in (*of_figures, *(criterion.controls or ()))]
+    return shown if of_figures else [(criterion.statistic.name, criterion.statistic), *shown]
+
+
+def _described(claim: Claim) -> Sequence[tuple[str, Criterion]]:
+    return [(each.about or each.statistic.name, each) for each in claim.descriptive]
+
+
+def _by_other_rule(claim: Claim, outcome: Outcome) -> Judged:
+    """The criterion of the runs that the paper's own rule counts; where it decides, that of all runs."""
+    which = "success" if claim.criterion.runs == "all" else "all"
+    return apply(claim, claim.criterion, outcome.runs, which)  # type: ignore[arg-type]
+
+
+def _first_difference(judged: Judged) -> str:
+    found = judged.compared[0].difference if judged.compared else None
+    return "" if found is None else f" ({interval(found.mean, found.ci95).text})"

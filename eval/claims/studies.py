@@ -1,0 +1,229 @@
+"""The study of a claim as that of a benchmark, and its runs as runs of a claim."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from ecsuite.eval.claims.arms import arm_name
+from ecsuite.eval.claims.claim import OF_CLAIM, Claim, load_claim, small_seeds
+from ecsuite.eval.claims.runs import Run, has_settings
+from ecsuite.eval.concept_games.benchmark import ConceptGames
+from ecsuite.eval.concept_games.jobs import plan as plan_cbm
+from ecsuite.eval.concept_games.study import Study as CbmStudy
+from ecsuite.eval.concept_games.study import load_study as load_cbm
+from ecsuite.eval.icy.benchmark import Icy
+from ecsuite.eval.icy.resolved import BASIS, resolve
+from ecsuite.eval.icy.resolved import Study as IcyStudy
+from ecsuite.eval.icy.study import load_study as load_icy
+from ecsuite.eval.records.source import CAPPED
+from ecsuite.eval.studies.benchmark import Benchmark
+from ecsuite.eval.studies.files import CBM, ICY, SWEEP
+from ecsuite.eval.sweeps.benchmark import Sweeps
+from ecsuite.eval.sweeps.study import Study as SweepStudy
+from ecsuite.eval.sweeps.study import load_study as load_sweep
+from ecsuite.jobs.job import Job, Result
+from ecsuite.runtime.devices import choose_device
+from ecsuite.runtime.errors import ConfigError
+
+Results = Mapping[Job, Result]
+SMALL = "small"
+"""What the folder of a check of minutes ends with."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked(ABC):
+    """The study of a claim, as its benchmark takes it."""
+
+    benchmark: Benchmark[Any, Any]
+    """The benchmark."""
+    study: Any
+    """What is asked of it."""
+    folder: Path
+    """Of its runs."""
+
+    @property
+    def store(self) -> Path:
+        """The folder of kept results."""
+        return self.benchmark.store or self.folder
+
+    @abstractmethod
+    def cells(self) -> list[dict[str, Any]]:
+        """The settings of the runs that are wanted, without their seeds."""
+
+    @abstractmethod
+    def runs(self, finding: Any, results: Results) -> Iterator[Run]:
+        """The runs, from what the benchmark collected and the results of its jobs."""
+
+
+class AskedSweep(Asked):
+    """A sweep."""
+
+    benchmark: Sweeps
+    study: SweepStudy
+
+    def cells(self) -> list[dict[str, Any]]:
+        """What varies."""
+        return [dict(variant.settings) for variant in self.study.variants]
+
+    def runs(self, finding: Any, results: Results) -> Iterator[Run]:
+        """A run for each setting and seed, with its measures and scores."""
+        for planned, source in zip(self.benchmark.runs(self.study), finding.sources(), strict=True):
+            jobs = (planned.training, *planned.scores.values())
+            yield Run(
+                settings=dict(source.settings),
+                seed=planned.seed,
+                values={
+                    each.name: None if each.value is None else float(each.value) for each in source.records
+                },
+                status=source.status,
+                failure=source.failure,
+                seconds=sum(results[job].seconds for job in jobs if job in results),
+            )
+
+
+class AskedIcy(Asked):
+    """A study of ICY."""
+
+    study: IcyStudy
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Models, channels and grammars."""
+        study = self.study
+        pairs = [f"{one} and {other}" for one, other in zip(study.models, study.receivers, strict=False)]
+        grammars = dict.fromkeys((BASIS, *study.grammars))
+        channels = ("",) if study.config.protocol in ("exact", "paper") else map(str, study.channels)
+        return [
+            {"model": model, "grammar": grammar, "channel": channel}
+            for model, grammar, channel in product(pairs or study.models, grammars, channels)
+        ]
+
+    def runs(self, finding: Any, results: Results) -> Iterator[Run]:
+        """A run for each model, channel, grammar and seed; capped where the target was not reached."""
+        for row in finding.rows:
+            model = row.model if row.receiver is None else f"{row.model} and {row.receiver}"
+            for cell in (*([] if row.basis is None else [row.basis]), *row.cells):
+                settings = {"model": model, "grammar": cell.name, "channel": row.channel}
+                for run in cell.runs:
+                    failure = run.get("reason")
+                    yield Run(
+                        settings=settings,
+                        seed=run["seed"],
+                        values={
+                            key: run[key] for key in run if key != "seconds" and _is_figure(run[key], key)
+                        },
+                        status="failed" if failure else "done" if run.get("reached", True) else "capped",
+                        failure=failure,
+                        seconds=run.get("seconds"),
+                    )
+
+
+class AskedCbm(Asked):
+    """The games of CBM."""
+
+    study: CbmStudy
+
+    def cells(self) -> list[dict[str, Any]]:
+        """The rows."""
+        return [{"row": row.name} for row in self.study.rows]
+
+    def runs(self, finding: Any, results: Results) -> Iterator[Run]:
+        """A run for each row and seed."""
+        jobs = plan_cbm(self.study)
+        for row in finding:
+            settings = {"row": row.row.name}
+            for run in row.runs:
+                yield Run(
+                    settings=settings,
+                    seed=run["seed"],
+                    values=dict(run["values"]),
+                    status="capped" if run["stopped"] in CAPPED else "done",
+                    seconds=results[jobs[row.row.name, run["seed"]]].seconds,
+                )
+            for seed, failure in row.failures.items():
+                yield Run(settings=settings, seed=seed, values={}, status="failed", failure=failure)
+
+
+def _is_figure(value: Any, key: str) -> bool:
+    return key != "seed" and isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def asked_of(claim: Claim, *, folder: Path, device: str, is_small: bool) -> Asked:
+    """The study of a claim, checked; its results are kept in a folder of their own, or that of the claim it names.
+
+    Args:
+        claim: The claim.
+        folder: Parent of the folders of claims.
+        device: auto, cpu, cuda or mps.
+        is_small: Whether a check of minutes is asked for.
+
+    Raises:
+        ConfigError: If the study is not valid.
+    """
+    [(kind, content)] = claim.study.items()
+    changes = {key: value for key, value in claim.small.items() if key != "seeds"} if is_small else {}
+    seeds = small_seeds(claim) if is_small else claim.seeds
+    owner = claim.name
+    if kind == OF_CLAIM:
+        other = load_claim(str(content))
+        owner = other.name
+        [(kind, content)] = other.study.items()
+        if is_small and not changes:
+            changes = {key: value for key, value in other.small.items() if key != "seeds"}
+    place = folder / (f"{owner}_{SMALL}" if is_small else owner)
+    try:
+        asked = _READERS[kind](content, owner, seeds, changes, place, device)
+    except ConfigError as error:
+        raise ConfigError(f"claim {claim.name}: study: {error}") from None
+    _require_arms(claim, asked.cells())
+    return asked
+
+
+def _require_arms(claim: Claim, cells: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse a criterion of which an arm has no runs, as one with a mistyped setting."""
+    for criterion in (claim.criterion, *claim.descriptive):
+        sizes = criterion.sizes
+        at_sizes = [{}] if sizes is None else [{sizes.setting: size} for size in sizes.values]
+        for arm, size in product(criterion.arms, at_sizes):
+            wanted = {**arm, **size}
+            if not any(has_settings(cell, wanted) for cell in cells):
+                some = "; ".join(map(arm_name, cells[:3]))
+                raise ConfigError(
+                    f"claim {claim.name}: criterion: no run has {arm_name(wanted)}; runs have {some}, …"
+                )
+
+
+Reader = Callable[[Any, str, tuple[int, ...], Mapping[str, Any], Path, str], Asked]
+"""Takes content, name, seeds, changes of keys, folder and device."""
+
+
+def _sweep(
+    content: Any, name: str, seeds: tuple[int, ...], changes: Mapping[str, Any], place: Path, device: str
+) -> Asked:
+    former = SWEEP.read(content)[0]
+    settings = {**former.get("set", {}), **changes.get("set", {})}
+    tree = {**former, **changes, "name": name, "seeds": list(seeds), "set": settings}
+    return AskedSweep(benchmark=Sweeps(folder=place), study=load_sweep(tree, device=device), folder=place)
+
+
+def _icy(
+    content: Any, name: str, seeds: tuple[int, ...], changes: Mapping[str, Any], place: Path, device: str
+) -> Asked:
+    config = load_icy({**ICY.read(content)[0], "name": name}, {"seeds": seeds, **changes})
+    return AskedIcy(benchmark=Icy(), study=resolve(config, device=choose_device(device).type), folder=place)
+
+
+def _cbm(
+    content: Any, name: str, seeds: tuple[int, ...], changes: Mapping[str, Any], place: Path, device: str
+) -> Asked:
+    settings = [f"{key}={json.dumps(value)}" for key, value in changes.get("set", {}).items()]
+    tree = {**CBM.read(content)[0], "name": name, **{key: changes[key] for key in changes if key != "set"}}
+    study = load_cbm(tree, seeds=seeds, assignments=settings, device=device, folder=place)
+    return AskedCbm(benchmark=ConceptGames(), study=study, folder=place)
+
+
+_READERS: Mapping[str, Reader] = {"sweep": _sweep, "icy": _icy, "cbm": _cbm}
+"""Of each kind of a study, what makes that of the benchmark."""

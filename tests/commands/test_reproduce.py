@@ -1,0 +1,131 @@
+"""`ecsuite reproduce` as users type it: the list, a claim of one's own, what is kept, a line for each mistake."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ecsuite.eval.claims.claim import load_claim, shipped_claims
+from ecsuite.eval.claims.outcome import read_outcome
+from ecsuite.eval.claims.studies import asked_of
+from ecsuite.eval.claims.verdict import judge
+
+MINE = """
+about: "more symbols, more topsim"
+source: {work: li2019, place: "section 1", read: memory}
+claim: "More symbols give more topsim."
+published: {symbols: 20}
+ours: {symbols: 20}
+differences: []
+size: published
+study:
+  sweep:
+    base: disc_tiny
+    set: {training.num_examples: 64, training.num_epochs: 1, evaluation.num_valid: 64, evaluation.corpus_size: 40}
+    vary: {channel.vocab_size: [5, 20]}
+    score: [topsim, elcc]
+seeds: [11, 12]
+pilots: {seeds: [3], runs: 2}
+criterion:
+  kind: structure
+  statistic: {measure: topsim, undefined: 0}
+  arm: {channel.vocab_size: 20}
+  baseline: {channel.vocab_size: 5}
+  published: 0.1
+  published_from: "no figure is printed"
+  controls: {accuracy: 0.05, "Unique Lines": 5}
+small: {set: {training.num_examples: 32}, seeds: [1]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def mine(ecsuite):
+    """A claim of one's own in the folder."""
+    Path("mine.yaml").write_text(MINE)
+
+
+def test_the_list_has_all_shipped_claims(ecsuite):
+    code, out, err = ecsuite("reproduce", "--json")
+    assert (code, err) == (0, "")
+    assert [row["claim"] for row in json.loads(out)["claims"]] == list(shipped_claims())
+    code, out, err = ecsuite("reproduce")
+    assert (code, err) == (0, "") and out.splitlines()[-1].startswith(
+        f"Of {len(shipped_claims())} published claims "
+    )
+
+
+def test_a_claim_of_ones_own_is_run_kept_and_judged_from_its_file(ecsuite):
+    arguments = ["reproduce", "mine.yaml", "--workers", "1"]
+    code, out, _ = ecsuite(*arguments, "--plan")
+    assert code == 0 and "12 jobs: 0 found in runs/claims/mine/jobs, 12 to compute" in out
+    code, out, _ = ecsuite(*arguments, "--out", "mine.json", "--quiet")
+    assert code == 0 and "\nmine: can't tell: " in out and "4 runs with 2 seeds (11 to 12); 0 failed" in out
+    kept, claim = read_outcome(Path("mine.json")), load_claim("mine.yaml")
+    assert [(run.seed, run.settings["channel.vocab_size"], run.status) for run in kept.runs] == [
+        (11, 5, "done"), (12, 5, "done"), (11, 20, "done"), (12, 20, "done"),
+    ]  # fmt: skip
+    assert kept.digest == claim.digest and all(run.seconds > 0 for run in kept.runs)
+    data = json.loads(Path("mine.json").read_text())
+    verdict, judged = judge(claim, kept.runs)
+    assert (data["verdict"], data["criterion"]) == (verdict, json.loads(json.dumps(judged.to_json())))
+    with pytest.MonkeyPatch.context() as patch:  # what is kept is not trained again
+        patch.setattr("ecsuite.games.training_jobs.train", None)
+        assert ecsuite(*arguments, "--json", "--quiet")[0] == 0
+
+
+def test_a_check_of_minutes_says_so_and_decides_nothing(ecsuite):
+    code, out, err = ecsuite("reproduce", "mine.yaml", "--small", "--workers", "1")
+    assert code == 0 and "mine: can't tell at this size: " in out and "2 runs with one seed (1)" in out
+    assert err.startswith("a check of minutes, which says nothing of the claim but that it runs")
+    assert not Path("runs/claims/mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("undefined: 0", "undefind: 0", "mine.yaml:19: criterion.statistic.undefind: unknown key 'undefind'; did"),
+        ("size: published", "size: smal", "mine.yaml:8: size: unknown value 'smal'; choices: published, other"),
+        ("seeds: [11, 12]", "seeds: [3]", "mine.yaml:16: pilots: seed 3 is one of the claim; pilots have others"),
+        ("kind: structure", "kind: effect", "mine.yaml:24: criterion.controls: not read by kind: effect; read by"),
+        ("arm: {channel.vocab_size: 20}", "arm: {channel.vocab_size: 7}", "claim mine: criterion: no run has channel."),
+        ("published: 0.1", "published: 0", "mine.yaml:17: criterion: published: expected a number other than 0"),
+        ("  controls:", "  # controls:", "mine.yaml:17: criterion: kind: structure: expected the key controls"),
+        ("base: disc_tiny", "base: disc_tinny", "claim mine: study: "),
+        ("study:", "studies:", "mine.yaml:9: studies: unknown key 'studies'; did you mean 'study'?"),
+        ("claim: \"M", "# \"M", "mine.yaml: expected the key claim"),
+    ],
+    ids=["statistic", "size", "seeds", "kind", "arm", "zero", "controls", "base", "key", "missing"],
+)  # fmt: skip
+def test_a_mistake_is_told_in_a_line_with_its_place(ecsuite, before, after, said):
+    assert MINE.count(before) >= 1
+    Path("mine.yaml").write_text(MINE.replace(before, after, 1))
+    code, out, err = ecsuite("reproduce", "mine.yaml", "--plan")
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(said), err
+
+
+def test_options_that_need_a_claim_and_claims_that_are_none(ecsuite):
+    assert ecsuite("reproduce", "--small") == (2, "", "--small: expected a claim: ecsuite reproduce NAME\n")
+    code, out, err = ecsuite("reproduce", "nothing")
+    assert (code, out) == (2, "") and err.startswith("unknown claim 'nothing'; ")
+    code, out, err = ecsuite("reproduce", "no.yaml")
+    assert (code, out) == (2, "") and err.startswith("no.yaml: can't be read: No such file")
+
+
+@pytest.mark.parametrize("name", shipped_claims())
+def test_each_shipped_claim_can_be_run_as_a_check_of_minutes(name, tmp_path):
+    """Its arms have runs, at both sizes, and no seed of it is one of a check."""
+    claim = load_claim(name)
+    for is_small in (False, True):
+        asked = asked_of(claim, folder=tmp_path, device="cpu", is_small=is_small)
+        assert len(asked.benchmark.plan(asked.study)) > 0
+    assert set(claim.seeds) <= set(range(101, 1000)) and len(claim.seeds) >= 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped_claims())
+def test_the_check_of_minutes_of_each_claim_runs(ecsuite, name):
+    code, out, err = ecsuite("reproduce", name, "--small", "--workers", "2", "--json")
+    assert code == 0, err
+    data = json.loads(out)
+    assert data["verdict"] == "can't tell at this size"
+    assert all(each["num_seeds"] > 0 for each in data["criterion"]["differences"]), data["criterion"]
