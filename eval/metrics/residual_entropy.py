@@ -14,8 +14,15 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
-from ecsuite.eval.statistics.contingency import chao_shen, joint_codes, renumbered, tally
-from ecsuite.eval.statistics.counting import Floats, Ints, entropy
+from ecsuite.eval.statistics.contingency import (
+    chao_shen,
+    entropies_of_tables,
+    entropy_of_codes,
+    joined,
+    renumbered,
+    tally,
+)
+from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
 from ecsuite.eval.statistics.resampling import resample
 
@@ -27,6 +34,12 @@ EXACT_WORK_RESAMPLED = 1 << 19
 """Limit of `Entropies.search_work` up to which the null and the interval also try all assignments."""
 MAX_ROWS_RESAMPLED = 1_000
 """Messages per draw of the null and the interval, if the corpus has more than twice as many."""
+FEW_MESSAGES = 1 << 14
+"""Up to this many messages, codes of sets of positions are kept, as others are made of them."""
+MOST_KEPT = 1 << 22
+"""Codes that are kept at most."""
+MOST_ENTRIES = 1 << 15
+"""Entries of tables that are counted at once."""
 
 _TOLERANCE = 1e-9
 """Differences of entropies below this, in bits, are rounding errors."""
@@ -178,31 +191,83 @@ def plain_residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=value, details=details)]
 
 
+class Positions:
+    """Joint codes of the symbols at sets of positions, and their entropies, each computed once.
+
+    Args:
+        columns: The symbol at each position, codes from 0, shape (num_positions, num_messages).
+        whole: The positions of all messages, of which these are `rows`, where that keeps codes.
+        rows: Which, shape (num_messages,).
+    """
+
+    def __init__(self, columns: Ints, whole: "Positions | None" = None, rows: Ints | None = None) -> None:
+        self.columns = columns
+        self.number, self.num_messages = columns.shape
+        self.num_symbols: list[int] = (columns.max(axis=1) + 1).tolist()
+        self._whole, self._rows = whole, rows
+        self._codes: dict[tuple[int, ...], tuple[Ints, int]] = {}
+        self._bits: dict[tuple[int, ...], float] = {}
+
+    def take(self, rows: Ints) -> "Positions":
+        """Those of some messages, by their ascending rows."""
+        if len(rows) == self.num_messages:
+            return self
+        shares = self.num_messages <= 2 * MAX_ROWS_RESAMPLED  # all draws are then of the same messages
+        return Positions(self.columns[:, rows], self if shares else None, rows)
+
+    def codes(self, positions: tuple[int, ...]) -> tuple[Ints, int]:
+        """A code of the symbols at some positions of each message, small enough for fast counting, and a bound."""
+        if (found := self._codes.get(positions)) is not None:
+            return found
+        if self._whole is not None:  # in the same order as codes of these messages alone
+            codes, bound = self._whole.codes(positions)
+            codes = codes[self._rows]
+        else:
+            codes, bound, more = np.zeros(self.num_messages, np.int64), 1, positions
+            is_small = self.num_messages <= FEW_MESSAGES
+            if is_small and len(positions) > 1:
+                (codes, bound), more = self.codes(positions[:-1]), positions[-1:]
+                codes = codes.copy()
+            for position in more:
+                codes, bound = joined(codes, bound, self.columns[position], self.num_symbols[position])
+            if bound > (1 if is_small else 4) * self.num_messages:  # most are asked for again
+                codes, originals = renumbered(codes, bound)
+                bound = len(originals)
+        if self.num_messages <= FEW_MESSAGES and len(self._codes) * self.num_messages < MOST_KEPT:
+            self._codes[positions] = codes, bound
+        return codes, bound
+
+    def bits(self, positions: tuple[int, ...]) -> float:
+        """The entropy of the symbols at some positions."""
+        if positions not in self._bits:
+            self._bits[positions] = entropy_of_codes(*self.codes(positions))
+        return self._bits[positions]
+
+
 class Entropies:
     """Conditional entropies of attributes given positions, in bits, with a cache.
 
     Args:
-        columns: The symbol at each position, codes from 0, shape (num_positions, num_messages).
+        columns: The symbol at each position, codes from 0, shape (num_positions, num_messages); or `Positions`.
         attributes: Values of the non-constant attributes, codes from 0, shape (num_attributes, num_messages).
         names: Names of the attributes.
     """
 
-    def __init__(self, columns: Ints, attributes: Ints, names: tuple[str, ...]) -> None:
-        self.columns, self.attributes, self.names = columns, attributes, names
-        self.num_positions, self.num_messages = columns.shape
+    def __init__(self, columns: Ints | Positions, attributes: Ints, names: tuple[str, ...]) -> None:
+        self.positions = columns if isinstance(columns, Positions) else Positions(columns)
+        self.attributes, self.names = attributes, names
+        self.num_positions, self.num_messages = self.positions.number, self.positions.num_messages
         self.num_attributes = len(attributes)
-        self.attribute_entropies: Floats = np.array([entropy(np.bincount(values)) for values in attributes])
-        self._num_symbols = [int(column.max()) + 1 for column in columns]
-        self._num_values = [int(values.max()) + 1 for values in attributes]
+        self._num_values: list[int] = (attributes.max(axis=1) + 1).tolist()
+        sizes = zip(attributes, self._num_values, strict=True)
+        self.attribute_entropies: Floats = np.array([entropy_of_codes(*each) for each in sizes])
         self._cache: dict[tuple[int, tuple[int, ...]], float] = {}
 
     @cached_property
     def of_all_sets(self) -> Floats:
         """H(attribute | symbols) of all sets of positions, (2^num_positions, num_attributes); see `positions_in`."""
         sets = (self.positions_in(chosen) for chosen in range(1 << self.num_positions))
-        return np.array(
-            [self.conditional_entropies(some, tuple(range(self.num_attributes))) for some in sets]
-        )
+        return np.array([self.conditional_entropies(some) for some in sets])
 
     def positions_in(self, chosen: int) -> tuple[int, ...]:
         """The positions of a set, ascending: position p is in it if bit p is set."""
@@ -225,21 +290,27 @@ class Entropies:
         """H(attribute | symbols at the positions); H(attribute) if there is no position."""
         key = attribute, positions
         if key not in self._cache:
-            self._cache[key] = self.conditional_entropies(positions, (attribute,))[0]
+            codes, bound = self.positions.codes(positions)
+            num_values = self._num_values[attribute]
+            joint = entropy_of_codes(codes * num_values + self.attributes[attribute], bound * num_values)
+            self._cache[key] = _rounded(joint - self.positions.bits(positions))
         return self._cache[key]
 
-    def conditional_entropies(self, positions: tuple[int, ...], attributes: tuple[int, ...]) -> list[float]:
+    def conditional_entropies(self, positions: tuple[int, ...]) -> list[float]:
         """H(attribute | symbols at the positions) of each attribute."""
-        codes = self._codes(positions)
-        alone = entropy(tally(codes))
-        joint = (codes * self._num_values[i] + self.attributes[i] for i in attributes)
-        bits = [entropy(tally(both)) - alone for both in joint]
-        return [value if value > _TOLERANCE else 0.0 for value in bits]
+        codes, bound = self.positions.codes(positions)
+        sizes = [bound * num_values for num_values in self._num_values]
+        if self.num_messages > FEW_MESSAGES or sum(sizes) > MOST_ENTRIES:
+            return [
+                self.conditional_entropy(attribute, positions) for attribute in range(self.num_attributes)
+            ]
+        joint = entropies_of_tables(codes * np.array(self._num_values)[:, None] + self.attributes, sizes)
+        alone = self.positions.bits(positions)
+        return [_rounded(bits - alone) for bits in joint]
 
     def most_informative(self) -> Partition:
         """The attribute with the highest mutual information with each position; the first in case of ties."""
-        attributes, positions = tuple(range(self.num_attributes)), range(self.num_positions)
-        left = np.array([self.conditional_entropies((position,), attributes) for position in positions])
+        left = np.array([self.conditional_entropies((position,)) for position in range(self.num_positions)])
         # Rounded, so that rounding errors do not break ties.
         shared = np.round(self.attribute_entropies - left, 9)
         return tuple(np.argmax(shared, axis=1).tolist())
@@ -258,7 +329,7 @@ class Entropies:
         """The mean normalised conditional entropy of the attributes, 0 to 1, with less bias: see `chao_shen`."""
         shares = []
         for attribute, values in enumerate(self.attributes):
-            codes = self._codes(positions_of(partition, attribute))
+            codes, _ = self.positions.codes(positions_of(partition, attribute))
             left = chao_shen(tally(codes * self._num_values[attribute] + values)) - chao_shen(tally(codes))
             shares.append(left / chao_shen(np.bincount(values)))
         return float(np.clip(shares, 0, 1).mean())
@@ -268,7 +339,7 @@ class Entropies:
         attributes = self.attributes[:, partners]
         varying = np.flatnonzero(np.ptp(attributes, axis=1))
         names = tuple(self.names[attribute] for attribute in varying)
-        return Entropies(self.columns[:, rows], attributes[varying], names) if len(varying) else None
+        return Entropies(self.positions.take(rows), attributes[varying], names) if len(varying) else None
 
     def describe(self, partition: Partition) -> dict[str, object]:
         """Details of a score: positions and normalised conditional entropy of each attribute."""
@@ -278,12 +349,10 @@ class Entropies:
             "residual_entropy": dict(zip(self.names, shares.tolist(), strict=True)),
         }
 
-    def _codes(self, positions: tuple[int, ...]) -> Ints:
-        """Joint codes of the symbols at some positions, small enough for fast counting."""
-        chosen = list(positions)
-        sizes = [self._num_symbols[position] for position in chosen]
-        codes, bound = joint_codes(self.columns[chosen], sizes, self.num_messages)
-        return codes if bound <= 4 * self.num_messages else renumbered(codes, bound)[0]
+
+def _rounded(bits: float) -> float:
+    """A conditional entropy, 0 where only a rounding error is left of it."""
+    return bits if bits > _TOLERANCE else 0.0
 
 
 def positions_of(partition: Partition, attribute: int) -> tuple[int, ...]:
@@ -338,14 +407,26 @@ def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
         return float(entropies.residuals(partition) @ weights)
 
     def improve(best: Partition) -> Partition:
-        least, has_improved = cost(best), True
+        left = entropies.residuals(best)
+        least, has_improved = float(left @ weights), True
         while has_improved:
             has_improved = False
             for position in range(num_positions):
-                moves = [(*best[:position], i, *best[position + 1 :]) for i in range(num_attributes)]
-                costs = [cost(move) for move in moves]
+                owner = best[position]
+                rest = left.copy()
+                without = tuple(each for each in positions_of(best, owner) if each != position)
+                rest[owner] = entropies.conditional_entropy(owner, without)
+                costs, moved = [least] * num_attributes, [left] * num_attributes
+                for attribute in range(num_attributes):
+                    if attribute != owner:
+                        own = tuple(sorted((*positions_of(best, attribute), position)))
+                        moved[attribute] = rest.copy()
+                        moved[attribute][attribute] = entropies.conditional_entropy(attribute, own)
+                        costs[attribute] = float(moved[attribute] @ weights)
                 if min(costs) < least - _TOLERANCE:
-                    least, best = min(costs), moves[int(np.argmin(costs))]
+                    attribute = costs.index(min(costs))
+                    least, left = costs[attribute], moved[attribute]
+                    best = (*best[:position], attribute, *best[position + 1 :])
                     has_improved = True
         return best
 

@@ -6,9 +6,8 @@ from running at once.
 
 import multiprocessing
 import os
-import threading
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields
 from multiprocessing import connection
 from multiprocessing.connection import Connection
@@ -134,21 +133,21 @@ class _Helpers:
         corpus: Corpus,
         options: Options,
     ) -> None:
-        context = multiprocessing.get_context("spawn")
+        context: Any = multiprocessing.get_context(_start_method())
         self.work = _Work(context, names)
         self.connections: list[Connection] = []
         self.processes = []
         plain = {each.name: getattr(options, each.name) for each in fields(Options) if each.name != "runner"}
         for _ in range(number):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, self.work, load, plain), daemon=True)
+            process = context.Process(
+                target=_serve, args=(theirs, self.work, load, corpus, plain), daemon=True
+            )
             with environment(WORKER_ENVIRONMENT):
                 process.start()
             theirs.close()  # so that the end of the process closes the connection
             self.connections.append(ours)
             self.processes.append(process)
-            # It takes the process half a second to import all that it needs before it reads.
-            threading.Thread(target=_send, args=(ours, corpus), daemon=True).start()
 
     def finished(self, seconds: float) -> dict[str, list[Score]]:
         """The scores that have come by now, by metric, and those that come within some seconds if there are none."""
@@ -169,20 +168,28 @@ class _Helpers:
             process.join()
 
 
-def _send(connection: Connection, corpus: Corpus) -> None:
-    with suppress(OSError):
-        connection.send(corpus)
+def _start_method() -> str:
+    """How other processes start: as copies of this one, which have all that it imported and read, where that is safe.
+
+    It is on Linux, but not beside the threads of torch, on which its copy would wait forever.
+    """
+    return "fork" if sys.platform == "linux" and "torch" not in sys.modules else "spawn"
 
 
 def _serve(
-    connection: Connection, work: _Work, load: Callable[[str], Metric], options: dict[str, Any]
+    connection: Connection,
+    work: _Work,
+    load: Callable[[str], Metric],
+    corpus: Corpus,
+    options: dict[str, Any],
 ) -> None:
     """Compute metrics and send their scores until no name is left."""
     depend_on_parent()
-    corpus = connection.recv()
-    while (name := work.last()) is not None:
-        try:
-            scores = load(name)(corpus, Options(**options))
-        except Exception:
-            return  # the other process computes it again, and fails in the same way
-        connection.send((name, scores))
+    with ThreadpoolController().limit(limits=1, user_api="blas"):
+        while (name := work.last()) is not None:
+            try:
+                scores = load(name)(corpus, Options(**options))
+            except Exception:
+                break  # the other process computes it again, and fails in the same way
+            connection.send((name, scores))
+    connection.close()

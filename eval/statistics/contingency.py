@@ -1,6 +1,7 @@
 """Contingency tables from flat codes: dense tables for few codes, sorting for many."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,14 @@ _SPARSE = 64
 """Table entries per code above which sorting is faster, where codes are renumbered."""
 _SPARSE_COUNTS = 4
 """The same where they are counted."""
+_SMALL_TABLE = 1 << 14
+"""Entries of a table that is faster than sorting, however few the codes are."""
 
 
 def entropy(counts: NDArray[Any]) -> float:
     """Plug-in entropy in bits of the distribution given by counts: -sum p log2 p."""
     counts = counts[counts > 0]
-    share = counts / counts.sum()
-    return max(0.0, -float(share @ np.log2(share)))
+    return _bits(counts / counts.sum())
 
 
 def chao_shen(counts: NDArray[Any]) -> float:
@@ -48,7 +50,7 @@ def chao_shen(counts: NDArray[Any]) -> float:
 
 def counted(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
     """The codes that occur, ascending, and their counts; codes are from 0, below `bound`, shape (num_codes,)."""
-    if bound > min(_TABLE, _SPARSE_COUNTS * len(codes)):
+    if _is_sorted_faster(bound, len(codes)):
         return _counted_by_sorting(codes)
     counts = np.bincount(codes, minlength=1)
     present = np.flatnonzero(counts)
@@ -57,11 +59,47 @@ def counted(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
 
 def counts_in_order(codes: NDArray[Any], bound: int) -> Ints:
     """The counts of `counted` alone, for half of the memory; the codes are overwritten."""
-    if bound > min(_TABLE, _SPARSE_COUNTS * len(codes)):
+    if _is_sorted_faster(bound, len(codes)):
         codes.sort()
         return np.diff(_changes(codes))
     counts = np.bincount(codes, minlength=1)
     return counts[counts > 0]
+
+
+def entropy_of_codes(codes: NDArray[Any], bound: int) -> float:
+    """`entropy` of the counts of codes, which are as for `counted`."""
+    if _is_sorted_faster(bound, len(codes)):
+        counts = np.diff(_changes(np.sort(codes)))
+    else:
+        counts = np.bincount(codes)
+        counts = counts[counts > 0]
+    return _bits(counts / len(codes))
+
+
+def entropies_of_tables(codes: Ints, sizes: Sequence[int]) -> list[float]:
+    """`entropy_of_codes` of some columns, counted at once, which is faster where these are short.
+
+    Args:
+        codes: Shape (num_columns, num_rows).
+        sizes: A bound of the codes of each column.
+    """
+    begins = np.cumsum([0, *sizes])
+    counts = np.bincount((codes + begins[:-1, None]).ravel(), minlength=begins[-1])
+    places = np.flatnonzero(counts)
+    share = counts[places] / codes.shape[1]
+    logarithm = np.log2(share)
+    bounds = np.searchsorted(places, begins).tolist()
+    return [max(0.0, -float(share[begin:end] @ logarithm[begin:end])) for begin, end in pairwise(bounds)]
+
+
+def _bits(share: Floats) -> float:
+    """Entropy in bits of shares that are not 0."""
+    return max(0.0, -float(share @ np.log2(share)))
+
+
+def _is_sorted_faster(bound: int, num_codes: int) -> bool:
+    """Whether codes below a bound are counted by sorting instead of by a table."""
+    return bound > min(_TABLE, max(_SMALL_TABLE, _SPARSE_COUNTS * num_codes))
 
 
 def _counted_by_sorting(codes: NDArray[Any]) -> tuple[Ints, Ints]:
