@@ -1,15 +1,53 @@
-"""Make what is made of the results of claims: `python benchmarks/claims.py` writes the page and the list of verdicts.
+"""Make what is made of the results of claims: docs/claims.md, the line of README, and the verdicts that are shipped.
 
-Results are in `benchmarks/results/claims/`: `ecsuite reproduce NAME --out benchmarks/results/claims/NAME.json`.
+`python benchmarks/claims.py` writes them. The results are in `benchmarks/results/claims/`, one file a claim, written by
+`ecsuite reproduce NAME --out benchmarks/results/claims/NAME.json`. `docs/conf.py` makes a page for each claim.
 """
 
+import json
+import re
 from pathlib import Path
 
-from ecsuite.eval.claims.verdicts import FILE, all_listed, verdicts_json
-from ecsuite.eval.reports.console import write_json
+from ecsuite.eval.claims.claim import load_claim, shipped_claims
+from ecsuite.eval.claims.drawing import draw_claim
+from ecsuite.eval.claims.outcome import read_outcome
+from ecsuite.eval.claims.pages import claim_page, list_rows
+from ecsuite.eval.claims.verdicts import FILE, Listed, all_listed, summary, verdicts_json
+from ecsuite.files.atomic_files import write_atomically
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "claims"
+PAGE = ROOT / "docs" / "claims.md"
+README = ROOT / "README.md"
+TABLE = re.compile(r"(?<=<!-- made of the results -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
+"""What is made in docs/claims.md."""
+LINE = re.compile(r"^Of \d+ published claims [^:]*(?=:)", re.MULTILINE)
+"""What is made in README.md."""
+
+
+def made(rows: list[Listed]) -> dict[Path, str]:
+    """The files with what is made of the results."""
+    table = "\n".join(["", *list_rows(rows), "", summary(rows), ""])
+    return {
+        ROOT / "eval" / "claims" / FILE: json.dumps(verdicts_json(rows), indent=1, ensure_ascii=False) + "\n",
+        PAGE: TABLE.sub(lambda _: table, PAGE.read_text()),
+        README: LINE.sub(lambda _: summary(rows, is_short=True), README.read_text()),
+    }
+
+
+def write_pages(folder: Path) -> list[str]:
+    """Write a page with a figure for each claim; returns their names."""
+    folder.mkdir(exist_ok=True)
+    for name in shipped_claims():
+        claim, results = load_claim(name), RESULTS / f"{name}.json"
+        outcome = read_outcome(results) if results.is_file() else None
+        picture = None if outcome is None else f"{name}.svg"
+        if outcome is not None and picture is not None:
+            draw_claim(claim, outcome, folder / picture)
+        write_atomically(folder / f"{name}.md", claim_page(claim, outcome, picture).encode())
+    return list(shipped_claims())
+
 
 if __name__ == "__main__":
-    write_json(ROOT / "eval" / "claims" / FILE, verdicts_json(all_listed(RESULTS)))
+    for file, text in made(all_listed(RESULTS)).items():
+        write_atomically(file, text.encode())

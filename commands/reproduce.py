@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
+from ecsuite.commands.options import Plot
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.eval.reports.console import print_json
 from ecsuite.files.format_numbers import with_format
@@ -23,6 +24,7 @@ def reproduce(
     small: Annotated[
         bool, typer.Option("--small", help="A check of minutes, which decides nothing.")
     ] = False,
+    plot: Plot = None,
     *,
     options: StudyOptions,
 ) -> None:
@@ -30,8 +32,15 @@ def reproduce(
     if claim is None:
         from ecsuite.eval.claims.verdicts import shipped_verdicts, summary, verdicts_json, verdicts_table
 
-        if small or options.plan:
-            raise ConfigError(f"{'--small' if small else '--plan'}: expected a claim: ecsuite reproduce NAME")
+        given = {
+            "--small": small,
+            "--plan": options.plan,
+            "--plot": plot is not None,
+            "--out": options.out is not None,
+        }
+        for option, is_given in given.items():
+            if is_given:
+                raise ConfigError(f"{option}: expected a claim: ecsuite reproduce NAME")
         rows = shipped_verdicts()
         if options.as_json:
             print_json(with_format("result", {"claims": verdicts_json(rows)}))
@@ -44,4 +53,4 @@ def reproduce(
 
     asked = load_claim(claim)
     study = asked_of(asked, folder=options.cache, device=options.device, is_small=small)
-    options.publish(Reproduction(asked=study, is_small=small), asked)
+    options.publish(Reproduction(asked=study, is_small=small), asked, plot=plot)

@@ -1,10 +1,14 @@
 """How Sphinx makes the site of this folder: `sphinx-build -W docs build/docs`, with the extra `docs`."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from ecsuite.version import __version__
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+import claims  # a script beside the package, which makes a page of each claim
 
 project = "ecsuite"
 author = "the authors of ecsuite"
@@ -21,7 +25,19 @@ html_show_sourcelink = False
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.connect("builder-inited", lambda app: claims.write_pages(Path(app.srcdir) / "claims"))
+    app.connect("source-read", link_claims)
     app.connect("source-read", link_other_files)
+
+
+def link_claims(app: Any, page: str, source: list[str]) -> None:
+    """Make the links of the list of claims, to files, links to their pages, and add these to the contents."""
+    if page != "claims":
+        return
+    text, names = source[0], claims.shipped_claims()
+    text = re.sub(r"\]\(\.\./(?:configs|benchmarks/results)/claims/(\w+)\.\w+\)", r"](claims/\1.md)", text)
+    contents = "\n".join(["```{toctree}", ":hidden:", *(f"claims/{name}" for name in names), "```"])
+    source[0] = f"{text}\n\n{contents}\n"
 
 
 def link_other_files(app: Any, page: str, source: list[str]) -> None:

@@ -20,7 +20,13 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MADE = ROOT / "docs" / "claims"
+"""Pages that a build of the documentation leaves there."""
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "examples" / "README.md",
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != MADE),
+]
 RUN = ("sh", "python")
 SHOWN = ("text", "yaml", "json", "csv", "bibtex", "latex", "diff", "{toctree}")
 INDENTED = "indented"

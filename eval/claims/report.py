@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ecsuite.eval.claims.arms import Compared, arm_name, by_seed
+from ecsuite.eval.claims.arms import Compared
 from ecsuite.eval.claims.claim import Claim
 from ecsuite.eval.claims.criterion import Criterion
+from ecsuite.eval.claims.drawing import draw_claim
+from ecsuite.eval.claims.figures import arm_figures
 from ecsuite.eval.claims.outcome import Outcome
 from ecsuite.eval.claims.verdict import Judged, apply, judge
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width, seeds_text
+from ecsuite.eval.statistics.t_intervals import seeds_text
 from ecsuite.tables.cells import COUNTED, INTERVAL, estimate, interval, number, p_value
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
@@ -35,6 +37,7 @@ def report_of(claim: Claim, outcome: Outcome) -> Report:
             "descriptive": {about: each.to_json() for about, each in others.items()},
             **outcome.to_json(),
         },
+        draw=lambda file: draw_claim(claim, outcome, file),
     )
 
 
@@ -99,16 +102,15 @@ def _difference_row(name: str, compared: Compared, published: float | None) -> A
 
 def arms_table(claim: Claim, outcome: Outcome) -> Table:
     """A row for each arm of the criterion: the mean over seeds, and the value of each seed."""
-    criterion = claim.criterion
-    seeds = sorted({run.seed for run in outcome.runs})
-    rows = []
-    for figure, statistic in statistics_of(criterion):
-        for arm in criterion.arms:
-            values = by_seed(outcome.runs, arm, statistic, seeds)
-            defined = [value for value in values.values() if value is not None]
-            mean = mean_and_half_width(defined) if defined else (None, None)
-            by = ", ".join("-" if value is None else f"{value:.3g}" for value in values.values())
-            rows.append(row_of(figure, arm_name(arm), estimate(*mean, num_values=len(defined)), by))
+    rows = [
+        row_of(
+            each.figure,
+            each.arm,
+            estimate(each.mean, each.half_width, num_values=len(each.defined)),
+            ", ".join("-" if value is None else f"{value:.3g}" for value in each.by_seed.values()),
+        )
+        for each in arm_figures(claim, outcome)
+    ]
     columns = (
         Column("figure", merges=True),
         name_column("arm"),
@@ -116,15 +118,6 @@ def arms_table(claim: Claim, outcome: Outcome) -> Table:
         Column("by_seed", wraps=True),
     )
     return Table(title="Each seed", columns=columns, rows=rows)
-
-
-def statistics_of(criterion: Criterion) -> list[tuple[str, Any]]:
-    """The statistic of a criterion, or the two figures of a correlation, and its controls, each with its name."""
-    from ecsuite.eval.claims.criterion import Statistic
-
-    of_figures = criterion.statistic.correlation or ()
-    shown = [(name, Statistic(measure=name)) for name in (*of_figures, *(criterion.controls or ()))]
-    return shown if of_figures else [(criterion.statistic.name, criterion.statistic), *shown]
 
 
 def _described(claim: Claim) -> Sequence[tuple[str, Criterion]]:

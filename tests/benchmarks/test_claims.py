@@ -1,0 +1,75 @@
+"""What is made of the results of claims is what they say, and criteria are older than results."""
+
+import subprocess
+
+import claims
+import pytest
+import yaml
+
+from ecsuite.eval.claims.claim import digest_of, load_claim
+from ecsuite.eval.claims.outcome import read_outcome
+from ecsuite.eval.claims.verdicts import all_listed
+
+RESULTS = sorted(claims.RESULTS.glob("*.json"))
+
+
+def test_the_page_the_line_of_the_readme_and_the_shipped_verdicts_are_what_the_results_say():
+    for file, text in claims.made(all_listed(claims.RESULTS)).items():
+        assert file.read_text() == text, "run: python benchmarks/claims.py"
+
+
+@pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
+def test_results_have_all_runs_that_the_criterion_is_about(file):
+    claim, outcome = load_claim(file.stem), read_outcome(file)
+    assert not outcome.is_small and outcome.digest == claim.digest
+    assert {run.seed for run in outcome.runs} == set(claim.seeds)
+    cells = {repr(sorted(run.settings.items())) for run in outcome.runs}
+    assert len(outcome.runs) == len(cells) * len(claim.seeds)
+
+
+def git(*arguments):
+    return subprocess.run(
+        ["git", "-C", claims.ROOT, *arguments], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
+def test_the_criterion_was_committed_before_the_results(file):
+    """By the history: the commit from which on the file decides as it does now is older than that of the results."""
+    path = f"configs/claims/{file.stem}.yaml"
+    try:
+        results = git("log", "--diff-filter=A", "--format=%H", "--", file.relative_to(claims.ROOT)).split()
+        commits = git("log", "--reverse", "--format=%H", "--", path).split()
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no history of git")
+    if not results or not commits or git("rev-parse", "--is-shallow-repository").strip() == "true":
+        pytest.skip("no history of git")
+    now = load_claim(file.stem).digest
+    same = [each for each in commits if digest_of(yaml.safe_load(git("show", f"{each}:{path}"))) == now]
+    git("merge-base", "--is-ancestor", same[0], f"{results[-1]}~1")
+    assert not set(commits[commits.index(same[0]) :]) - set(same), (
+        "the criterion was changed, and changed back"
+    )
+
+
+def test_a_page_of_a_claim_has_its_verdict_and_all_seeds(tmp_path, monkeypatch):
+    from ecsuite.eval.claims.outcome import Outcome
+    from ecsuite.eval.claims.pages import claim_page
+    from ecsuite.eval.claims.runs import Run
+
+    claim = load_claim("perkins2021_husendz")
+    assert "**Not run: 0.2 hours of one core.**" in claim_page(claim, None, None)
+    levels = {"lstm": 1.8, "husendz:dgsend": 1.3}
+    runs = tuple(
+        Run(
+            settings={"model": model, "grammar": "shufdet"}, seed=seed, values={"ratio": level}, status="done"
+        )
+        for model, level in levels.items()
+        for seed in claim.seeds
+    )
+    outcome = Outcome(name=claim.name, digest=claim.digest, is_small=False, runs=runs, hours=1)
+    page = claim_page(claim, outcome, "x.svg")
+    assert "**Holds: published sign," in page and "![Arms with all seeds](x.svg)" in page
+    assert "1.3, 1.3, 1.3" in page and "20 runs with 10 seeds (101 to 110); 0 failed, 0 were capped." in page
+    monkeypatch.setattr(claims, "RESULTS", tmp_path)
+    assert "perkins2021_husendz" in claims.write_pages(tmp_path / "pages")
