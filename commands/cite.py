@@ -17,7 +17,7 @@ def cite(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Run folders, and names of games, studies, parts, metrics, grammars, commands or data."
+            help="Run folders, and names of games, studies, claims, parts, metrics, grammars, commands or data."
         ),
     ] = None,
 ) -> None:
@@ -34,9 +34,12 @@ def _names(what: str) -> Iterable[str]:
         ConfigError: If it is none of them.
     """
     from ecsuite.commands.named import registered_names
+    from ecsuite.eval.claims.claim import load_claim, shipped_claims
 
     if Path(what).is_dir():
         return names_in_run(Path(what))
+    if what in shipped_claims():
+        return [load_claim(what).source.work]
     shipped = registered_names()
     studies = shipped_studies()
     others = {*sources()} - {*studies} | {

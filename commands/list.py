@@ -37,6 +37,7 @@ USE = {
     "grammars": "ecsuite grammar {name}",
     "metrics": "ecsuite score runs/disc_small --metrics {name}",
     "protocols": "ecsuite icy --protocol {name}",
+    "claims": "ecsuite reproduce {name} --plan",
     "presets": "ecsuite score runs/disc_small --metrics xferbench,preset={name}",
     "xferbench protocols": "ecsuite score runs/disc_small --metrics xferbench,protocol={name}",
     "baselines": "ecsuite score reference {name}",

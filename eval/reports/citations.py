@@ -38,8 +38,8 @@ OWN = "ecsuite"
 
 
 def bibliography(names: Iterable[str]) -> list[str]:
-    """BibTeX of this package, and of each work behind these names, which a comment above it lists."""
-    known = sources()
+    """BibTeX of this package, and of each work behind these names or keys, which a comment above it lists."""
+    known = {key: [key] for key in _table()["works"]} | sources()
     keys: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         for key in known.get(name, ()):

@@ -54,6 +54,13 @@ def test_the_list_has_all_shipped_claims(ecsuite):
     )
 
 
+def test_a_claim_is_cited_and_listed_by_its_name(ecsuite):
+    code, out, err = ecsuite("cite", "perkins2021_husendz")
+    assert (code, err) == (0, "") and "@misc{perkins2021," in out
+    code, out, err = ecsuite("list", "claim", "perkins2021_husendz")
+    assert (code, err) == (0, "") and "Use it: ecsuite reproduce perkins2021_husendz --plan" in out
+
+
 def test_a_claim_of_ones_own_is_run_kept_and_judged_from_its_file(ecsuite):
     arguments = ["reproduce", "mine.yaml", "--workers", "1"]
     code, out, _ = ecsuite(*arguments, "--plan")
