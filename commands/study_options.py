@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -82,7 +83,7 @@ class RunOptions:
                 form=self.form,
                 num_places=1 if place.launcher is not None else place.workers_for(device),
                 notes=benchmark.notes_on_plan(study),
-                measure=benchmark.seconds_of,
+                measure=partial(benchmark.seconds_of, study),
             )
             return
         if out is not None:

@@ -46,9 +46,9 @@ class Reproduction(Benchmark[Claim, Outcome]):
         )
         return [SMALL_NOTE] if self.is_small else measured
 
-    def seconds_of(self, jobs: Sequence[Job]) -> float | None:
+    def seconds_of(self, study: Claim, jobs: Sequence[Job]) -> float | None:
         """As its study measures it."""
-        return self.asked.benchmark.seconds_of(jobs)
+        return self.asked.benchmark.seconds_of(self.asked.study, jobs)
 
     def announce(self, study: Claim, runner: Runner) -> list[str] | None:
         """The lines of its study; first that it is a check of minutes."""

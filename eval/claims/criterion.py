@@ -148,6 +148,8 @@ def read_criterion(tree: Any, source: str, *path: str) -> Criterion:
     """
     place = at(source, *path)
     content = dict(mapping(tree, place))
+    if content.get("kind", "") is None:  # as YAML reads the word
+        content["kind"] = "null"
     read: dict[str, Any] = {}
     if "statistic" in content:
         read["statistic"] = read_section(Statistic, content.pop("statistic"), source, *path, "statistic")

@@ -1,6 +1,6 @@
 """The benchmark: games are trained with several seeds, and their corpora scored."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ecsuite.eval.concept_games.jobs import plan
@@ -10,6 +10,7 @@ from ecsuite.eval.concept_games.study import Study
 from ecsuite.eval.records.source import CAPPED, CONFIG, Record, Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
+from ecsuite.eval.studies.training_time import measured_seconds
 from ecsuite.jobs.graph import require_results
 from ecsuite.jobs.job import Job, Result
 
@@ -24,6 +25,10 @@ class ConceptGames(Benchmark[Study, list[MeasuredRow]]):
     def device(self, study: Study) -> str:
         """Where the games are trained."""
         return study.device.type
+
+    def seconds_of(self, study: Study, jobs: Sequence[Job]) -> float | None:
+        """From a few games that are begun and given up."""
+        return measured_seconds(jobs)
 
     def collect(self, study: Study, results: Mapping[Job, Result]) -> list[MeasuredRow]:
         """A row for each game.

@@ -1,11 +1,11 @@
 """The benchmark: agents learn artificial grammars, and pairs of them are trained end to end."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ecsuite.eval.icy.announcement import announce
+from ecsuite.eval.icy.announcement import announce, expected_seconds
 from ecsuite.eval.icy.corpus_generation import write_corpora
-from ecsuite.eval.icy.jobs import plan, plan_corpora
+from ecsuite.eval.icy.jobs import learn_grammar, plan, plan_corpora
 from ecsuite.eval.icy.resolved import Study
 from ecsuite.eval.icy.result import MEASUREMENTS, IcyResult
 from ecsuite.eval.records.source import Source
@@ -31,6 +31,14 @@ class Icy(Benchmark[Study, IcyResult]):
     def device(self, study: Study) -> str:
         """Where agents are trained."""
         return study.device
+
+    def seconds_of(self, study: Study, jobs: Sequence[Job]) -> float | None:
+        """From the updates that each model makes here in a second; of pairs and metrics it is not measured."""
+        return (
+            None
+            if any(job.function is not learn_grammar for job in jobs)
+            else expected_seconds(study, jobs, 1)
+        )
 
     def announce(self, study: Study, runner: Runner) -> list[str]:
         """How many runs there are, how long they are likely to take, and which may fail."""

@@ -57,8 +57,8 @@ class Benchmark(ABC, Generic[Study, Finding]):
         """Lines below a plan."""
         return []
 
-    def seconds_of(self, jobs: Sequence[Job]) -> float | None:
-        """Time that jobs take here one after the other, measured; None: it is not measured."""
+    def seconds_of(self, study: Study, jobs: Sequence[Job]) -> float | None:
+        """Time that jobs of a study take here one after the other, measured; None: it is not measured."""
         return None
 
     def announce(self, study: Study, runner: Runner) -> list[str] | None:

@@ -8,7 +8,7 @@ from ecsuite.eval.records.reading import STORE, SWEEP
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
-from ecsuite.eval.sweeps.estimate import measured_seconds
+from ecsuite.eval.studies.training_time import measured_seconds
 from ecsuite.eval.sweeps.jobs import PlannedRun, plan
 from ecsuite.eval.sweeps.result import Sweep, collect, save_sweep
 from ecsuite.eval.sweeps.search import Search
@@ -62,7 +62,7 @@ class Sweeps(Benchmark[Study, Sweep]):
     def _search(self, study: Study) -> Search:
         return Search(study, self.folder, Store(self.store))
 
-    def seconds_of(self, jobs: Sequence[Job]) -> float | None:
+    def seconds_of(self, study: Study, jobs: Sequence[Job]) -> float | None:
         """From a few training runs that are begun and given up."""
         return measured_seconds(jobs)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from ecsuite.eval.sweeps.estimate import measured_seconds
+from ecsuite.eval.studies.training_time import measured_seconds
 from ecsuite.eval.sweeps.jobs import plan
 from ecsuite.eval.sweeps.study import load_study
 

@@ -1,4 +1,4 @@
-"""How long the training runs of a sweep are likely to take, from a few that are begun and given up."""
+"""How long the training runs of a study are likely to take, from a few that are begun and given up."""
 
 import tempfile
 import time
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ecsuite.eval.sweeps.jobs import train_game
-from ecsuite.games.training_jobs import train_in_job
+from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Stopped
 
 MOST_TIMED = 3
@@ -25,8 +24,8 @@ def measured_seconds(jobs: Sequence[Job]) -> float | None:
     Returns:
         Seconds; None if there is no training run that can be measured here.
     """
-    trainings = [job for job in jobs if job.function is train_game and job.inputs["device"] == "cpu"]
-    if not trainings or len(trainings) < sum(job.function is train_game for job in jobs):
+    trainings = [job for job in jobs if isinstance(job.inputs.get("game"), Game)]
+    if not trainings or any(job.inputs["device"] != "cpu" for job in trainings):
         return None
     places = sorted({0, len(trainings) // 2, len(trainings) - 1})[:MOST_TIMED]
     rates = [_seconds_of(trainings[place]) / trainings[place].work for place in places]
