@@ -1,11 +1,14 @@
 """Context independence: does each concept have its own word, independent of the other concepts?"""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
+from ecsuite.eval.statistics.cooccurrence import Cells, Incidence, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
 
@@ -49,44 +52,58 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     incidence = Incidence.of(corpus)
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence)]
-    tokens, in_messages = incidence, Incidence(words=incidence.words.minimum(1), concepts=incidence.concepts)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        return np.array([independence(in_messages.paired(rows, partners), own_total=True)])
+        return np.array([independence(incidence, rows, partners)])
 
-    num_rows = len(corpus.messages)
-    all_rows = np.arange(num_rows)
-    value = float(statistic(all_rows, all_rows)[0])
-    (found,) = resample(statistic, [value], num_rows=num_rows, seed=options.seed, work=4 * tokens.work())
+    every = incidence.all_rows
+    value = float(statistic(every, every)[0])
+    (found,) = resample(
+        statistic, [value], num_rows=incidence.num_rows, seed=options.seed, work=4 * incidence.work()
+    )
     variants = {
-        "by_tokens": independence(tokens, own_total=False),
-        "likeliest": independence(tokens, own_total=False, likeliest=True),
+        "by_tokens": independence(incidence, every, every, by_tokens=True),
+        "likeliest": independence(incidence, every, every, by_tokens=True, likeliest=True),
     }
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=variants | found.details)]
 
 
-def independence(incidence: Incidence, *, own_total: bool, likeliest: bool = False) -> float:
+def independence(
+    incidence: Incidence, rows: Ints, partners: Ints, *, by_tokens: bool = False, likeliest: bool = False
+) -> float:
     """The mean over concepts of p(w_c | c) p(c | w_c).
 
     Args:
-        incidence: Words and concepts; its entries are counted.
-        own_total: Divide by the number of rows with the word or the concept instead of the number of its
-            co-occurrences.
+        incidence: Words and concepts.
+        rows: The messages, ascending.
+        partners: The messages whose concepts they are paired with.
+        by_tokens: Count the occurrences of a word instead of its messages, and divide by the number of co-occurrences
+            instead of that of the messages with the word or the concept.
         likeliest: Choose w_c by the highest p(w | c) instead of p(c | w).
 
     Returns:
         NaN if there is no concept. A concept that co-occurs with no word counts as 0.
     """
-    table = (incidence.words.T @ incidence.concepts).tocoo()
-    word, concept = table.coords
-    if own_total:
-        of_word, of_concept = incidence.words.sum(axis=0), incidence.concepts.sum(axis=0)
-    else:
-        of_word, of_concept = table.sum(axis=1), table.sum(axis=0)
-    num_concepts = int((incidence.concepts.sum(axis=0) > 0).sum())
+    in_messages = incidence.totals(partners)
+    num_concepts = int((in_messages > 0).sum())
     if not num_concepts:
         return float("nan")
-    of_concept_given, of_word_given = table.data / of_word[word], table.data / of_concept[concept]
+    of_word: NDArray[Any] = np.zeros(incidence.num_words)
+    table = Cells(incidence.num_cells)
+    for units in incidence.units(rows, partners):
+        weights = units.tokens if by_tokens else units.messages
+        for cells in incidence.cells(units):
+            table.add(cells, weights)
+        of_word += np.bincount(units.word, weights, incidence.num_words)
+    cells, count = table.sums()
+    word, concept = np.divmod(cells, incidence.num_concepts + 1)
+    kept = concept < incidence.num_concepts
+    word, concept, count = word[kept], concept[kept], count[kept]
+    of_concept: NDArray[Any] = in_messages
+    if by_tokens:
+        of_word = np.bincount(word, count, len(of_word))
+        of_concept = np.bincount(concept, count, len(of_concept))
+    of_concept_given, of_word_given = count / of_word[word], count / of_concept[concept]
     keys = (of_concept_given, of_word_given) if likeliest else (of_word_given, of_concept_given)
     # by concept, then by the first probability, then by the other one
     order = np.lexsort((*keys, concept))

@@ -1,5 +1,6 @@
 """Synonymy and polysemy: entropies of words given a concept, and of concepts given a word."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -8,8 +9,8 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
-from ecsuite.eval.statistics.contingency import chao_shen, conditional_entropies, counted, entropy, renumbered
-from ecsuite.eval.statistics.cooccurrence import Incidence, concept_rows
+from ecsuite.eval.statistics.contingency import chao_shen, conditional_entropies
+from ecsuite.eval.statistics.cooccurrence import Cells, Incidence, Units, concept_rows
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
 
@@ -62,23 +63,25 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     incidence = Incidence.of(corpus)
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence) for score in scores]
-    aligned, unaligned = entropies(incidence, align=True), entropies(incidence, align=False)
-    corrected = entropies(incidence, align=True, of=chao_shen)
-    if aligned is None or unaligned is None or corrected is None:
+    every = incidence.all_rows
+    pairs = assigned(incidence, every, every)
+    if not len(pairs[0]):
         reason = "no message has both a symbol and a concept"
         return [score(value=None, reason=reason) for score in scores]
+    aligned, corrected = conditional_entropies(*pairs), conditional_entropies(*pairs, chao_shen)
+    unaligned = conditional_entropies(*assigned(incidence, every, every, align=False))
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        found = entropies(incidence.paired(rows, partners), align=True)
-        return np.array([np.nan, np.nan] if found is None else found[:2])
+        pairs = assigned(incidence, rows, partners)
+        return np.array(conditional_entropies(*pairs)[:2] if len(pairs[0]) else [np.nan, np.nan])
 
     uncertainties = resample(
         statistic,
         aligned[:2],
-        num_rows=len(corpus.messages),
+        num_rows=incidence.num_rows,
         seed=options.seed,
         work=8 * incidence.work(),
-        bounds=(0.0, float(np.log2(max(incidence.words.shape[1], incidence.concepts.shape[1])))),
+        bounds=(0.0, float(np.log2(max(incidence.num_words, incidence.num_concepts)))),
     )
     return [
         score(
@@ -96,42 +99,67 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     ]
 
 
-def entropies(
-    incidence: Incidence, *, align: bool, of: Callable[[Floats], float] = entropy
-) -> tuple[float, float, float, float] | None:
-    """H(word | concept), H(concept | word), H(word) and H(concept) in bits, over words assigned to concepts.
+def assigned(
+    incidence: Incidence, rows: Ints, partners: Ints, *, align: bool = True
+) -> tuple[Floats, Ints, Ints]:
+    """How often each word is assigned to each concept, and the pairs of both, each (num_pairs,).
 
     Args:
         incidence: Words and concepts.
+        rows: The messages, ascending.
+        partners: The messages whose concepts they are paired with.
         align: Assign a word to the concept with the strongest association instead of to all equally.
-        of: How entropies are estimated from counts: `entropy` or `chao_shen`.
-
-    Returns:
-        None if no word co-occurs with a concept.
     """
-    words, concepts = incidence.words, incidence.concepts
-    num_words, num_concepts = words.shape[1], concepts.shape[1]
-    row = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))  # row of each word type of a message
-    width = np.diff(concepts.indptr)[row]  # number of concepts in its row
-    with_concepts = np.flatnonzero(width)
-    if not len(with_concepts):
-        return None
-    width, begin = width[with_concepts], concepts.indptr[row[with_concepts]]
-    ends = np.cumsum(width)
-    # A word of a message with one of the concepts.
-    occurrence = np.repeat(np.arange(len(with_concepts)), width)
-    concept = concepts.indices[np.arange(ends[-1]) + np.repeat(begin - (ends - width), width)]
-    code = words.indices[with_concepts].astype(np.int64)[occurrence] * num_concepts + concept
-    pair, originals = renumbered(code, num_words * num_concepts)
-    share = np.ones(len(pair)) / width[occurrence]
-    if align:
-        _, together = counted(pair, len(originals))
-        # p(w) is the same for all concepts of a word, so p(w, c) / p(c) decides.
-        association = (together / np.asarray(concepts.sum(axis=0))[originals % num_concepts])[pair]
-        strongest = association == np.maximum.reduceat(association, ends - width)[occurrence]
-        share = strongest / np.bincount(occurrence, strongest)[occurrence]
-    weights = np.bincount(pair, share * words.data[with_concepts][occurrence])
-    is_used = weights > 0
-    return conditional_entropies(
-        weights[is_used], originals[is_used] // num_concepts, originals[is_used] % num_concepts, of
+    association = _association(incidence, rows, partners) if align else None
+    found = Cells(incidence.num_cells)
+    for units in incidence.units(rows, partners):
+        is_exact = _assign(units, incidence, association, found)
+        if not is_exact and units.is_joined:  # each is then assigned for itself, in their order
+            found = Cells(incidence.num_cells)
+            for each in incidence.units(rows, partners, joins=False):
+                _assign(each, incidence, association, found)
+    cells, weights = found.sums()
+    return weights, *np.divmod(cells, incidence.num_concepts + 1)
+
+
+def _assign(
+    units: Units, incidence: Incidence, association: Callable[[Ints], Floats] | None, found: Cells
+) -> bool:
+    """Divide words over concepts, and add them there; whether all shares, and so their sums, are exact."""
+    cells = incidence.cells(units)
+    if association is None:
+        is_chosen = [cell % (incidence.num_concepts + 1) < incidence.num_concepts for cell in cells]
+    else:
+        strengths = [association(cell) for cell in cells]
+        most = functools.reduce(np.maximum, strengths)
+        is_chosen = [(strength == most) & (strength > 0) for strength in strengths]
+    number = functools.reduce(np.add, (each.astype(np.int32) for each in is_chosen))
+    share = 1 / np.maximum(1, number) * units.tokens
+    if is_exact := not (number & (number - 1)).any():  # shares of powers of two
+        for cell, chosen in zip(cells, is_chosen, strict=True):
+            found.add(cell[chosen], share[chosen])
+    else:
+        unit, place = np.nonzero(np.stack(is_chosen, axis=1))
+        found.add_in_order(np.stack(cells)[place, unit], share[unit])
+    return is_exact
+
+
+def _association(incidence: Incidence, rows: Ints, partners: Ints) -> Callable[[Ints], Floats]:
+    """The association of the word and the concept of each of some cells that occur, 0 where there is no concept.
+
+    As p(w) is the same for all concepts of a word, p(w, c) / p(c) decides.
+    """
+    together = Cells(incidence.num_cells)
+    for units in incidence.units(rows, partners):
+        for cell in incidence.cells(units):
+            together.add(cell, units.messages)
+    cells, counts = together.sums()
+    concept = cells % (incidence.num_concepts + 1)
+    strengths = np.where(
+        concept < incidence.num_concepts, counts / np.maximum(1, incidence.totals(partners))[concept], 0
     )
+    if not together.is_table:
+        return lambda some: strengths[np.searchsorted(cells, some)]
+    table = np.zeros(incidence.num_cells)
+    table[cells] = strengths
+    return table.take

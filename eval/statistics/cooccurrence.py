@@ -1,6 +1,8 @@
 """Words and concepts: how often each occurs in each sample, and with which others."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,13 +11,25 @@ from scipy.sparse import csr_array
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.statistics.contingency import counted
-from ecsuite.eval.statistics.counting import Ints, attribute_codes, concept_sets, row_of
+from ecsuite.eval.statistics.counting import (
+    Floats,
+    Ints,
+    attribute_codes,
+    concept_sets,
+    first_rows,
+    narrow_content,
+    num_labels,
+    row_labels,
+    row_of,
+)
 
 NO_CONCEPTS = "the corpus has neither attribute values nor concepts"
 
 
 _BLOCK = 1 << 16
 """Rows taken at once."""
+_MOST_PAIRS = 1 << 22
+"""Words with concepts that are counted at once, and entries of a table of words and phrases."""
 Count = Literal["tokens", "types"]
 """Whether a word or concept counts each time that it occurs in a sample, or once per sample."""
 
@@ -41,13 +55,13 @@ class Occurrences:
     def of(cls, rows: Ragged, count: Count, names: tuple[str, ...] | None = None) -> Self:
         """Count the tokens or the types of each row."""
         kinds, ids = rows.reindexed()
-        num_kinds, begin, filled = max(1, len(ids)), 0, 0
+        begin, filled = 0, 0
         row, kind, times = (np.empty(len(rows.values), np.int64) for _ in range(3))
         for block in kinds.blocks(_BLOCK):  # limits memory
-            cell, own_times = counted(row_of(block) * num_kinds + block.values, len(block) * num_kinds)
-            place = slice(filled, filled + len(cell))
-            row[place], kind[place], times[place] = cell // num_kinds + begin, cell % num_kinds, own_times
-            begin, filled = begin + len(block), filled + len(cell)
+            own_row, own_kind, own_times = _counted_words(block, len(ids))
+            place = slice(filled, filled + len(own_row))
+            row[place], kind[place], times[place] = own_row + begin, own_kind, own_times
+            begin, filled = begin + len(block), filled + len(own_row)
         row, kind, times = row[:filled], kind[:filled], times[:filled]
         tokens = cls(row=row, kind=kind, count=times, ids=ids, per_row=rows.lengths, names=names)
         return tokens if count == "tokens" else tokens.once()
@@ -73,32 +87,185 @@ class Occurrences:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Incidence:
-    """Words of messages and concepts of meanings by row, both as dense ids."""
+class Units:
+    """Words with the phrases of their messages; equal ones are joined, or each is that of one message."""
 
-    words: Any
-    """Count of each word in each message, sparse, shape (num_rows, num_words)."""
-    concepts: Any
-    """1 for each concept of each meaning, sparse, shape (num_rows, num_concepts)."""
+    word: Ints
+    """Each word, shape (num_units,)."""
+    phrase: Ints
+    """The phrase of its message."""
+    messages: Ints | None
+    """How many messages have both; None: one."""
+    tokens: Ints
+    """How often the word occurs in them."""
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether equal ones are joined; else they are in the order of messages, and of words in each."""
+        return self.messages is not None
+
+
+class Incidence:
+    """Words of messages and concepts of phrases, both as dense ids, for many pairings of messages and phrases.
+
+    Equal phrases are one, and in large corpora equal words with equal phrases are counted before anything else.
+
+    Args:
+        content: The messages without EOS.
+        concepts: The concepts of each message.
+    """
+
+    def __init__(self, content: Ragged, concepts: Ragged) -> None:
+        self._content, words = content.reindexed()
+        self.num_words, self.num_rows = len(words), len(content)
+        self.phrase = row_labels(concepts)
+        """The phrase of each message, shape (num_rows,)."""
+        phrases = Occurrences.of(concepts.take(first_rows(self.phrase, num_labels(self.phrase))), "types")
+        self.num_phrases, self.num_concepts = len(phrases.per_row), len(phrases.ids)
+        self.width = phrases.per_row
+        """The number of concepts of each phrase, shape (num_phrases,)."""
+        self.concepts = np.full((int(self.width.max(initial=0)), self.num_phrases), self.num_concepts)
+        """The concepts of each phrase, and `num_concepts` where there is none, (most concepts, num_phrases)."""
+        place = np.arange(len(phrases.row)) - (np.cumsum(self.width) - self.width)[phrases.row]
+        self.concepts[place, phrases.row] = phrases.kind
+        widest = len(self.concepts) * len(content.values) // max(1, self.num_rows)  # pairs of a mean message
+        self._size = max(1, _MOST_PAIRS // max(1, widest))  # messages of a block
+        self._words = Occurrences.of(self._content, "tokens") if self._size >= self.num_rows else None
 
     @classmethod
     def of(cls, corpus: Corpus) -> Self | str:
         """The tables of a corpus, or the reason for having none. Words are the symbols without EOS."""
-        _, rows_of_concepts = concept_rows(corpus)
-        if rows_of_concepts is None:
+        _, concepts = concept_rows(corpus)
+        if concepts is None:
             return NO_CONCEPTS
-        words = Occurrences.of(corpus.content(), "tokens")
-        if not len(words.ids):
-            return "every message is empty"
-        return cls(words=words.matrix(), concepts=Occurrences.of(rows_of_concepts, "types").matrix())
+        content = narrow_content(corpus)
+        return cls(content, concepts) if len(content.values) else "every message is empty"
 
-    def paired(self, rows: Ints, partners: Ints) -> "Incidence":
-        """The messages of `rows` with the concepts of `partners`."""
-        return Incidence(words=self.words[rows], concepts=self.concepts[partners])
+    @cached_property
+    def all_rows(self) -> Ints:
+        """The numbers of all messages, shape (num_rows,)."""
+        return np.arange(self.num_rows)
 
     def work(self) -> int:
         """Number of co-occurrences to count."""
-        return int((self.words.astype(bool).T.astype(np.int64) @ self.concepts).sum())
+        units = self.units(self.all_rows, self.all_rows)
+        return sum(
+            int((self.width[each.phrase] * (1 if each.messages is None else each.messages)).sum())
+            for each in units
+        )
+
+    def totals(self, partners: Ints) -> Ints:
+        """The number of messages with each concept, if they have the phrases of `partners`, (num_concepts + 1,)."""
+        times = np.bincount(self.phrase[partners], minlength=self.num_phrases)
+        counts = np.bincount(self.concepts.ravel(), np.tile(times, len(self.concepts)), self.num_concepts + 1)
+        counts[-1] = 0
+        return counts.astype(np.int64)
+
+    @property
+    def num_cells(self) -> int:
+        """Number of pairs of a word and a concept, or none."""
+        return self.num_words * (self.num_concepts + 1)
+
+    def cells(self, units: Units) -> list[Ints]:
+        """The cells of units with their first, second, … concept: word * (num_concepts + 1) + concept."""
+        base = units.word * (self.num_concepts + 1)
+        return [base + concept.take(units.phrase) for concept in self.concepts]
+
+    def units(self, rows: Ints, partners: Ints, *, joins: bool = True) -> Iterator[Units]:
+        """The words of the messages of `rows` with the phrases of `partners`, some at a time.
+
+        Args:
+            rows: Messages, ascending.
+            partners: The messages whose phrases they are paired with.
+            joins: Whether equal ones may be joined, which are all given at once then.
+        """
+        size = self.num_words * self.num_phrases
+        blocks = self._blocks(rows, self.phrase[partners])
+        num_tokens = len(rows) * len(self._content.values) // max(1, self.num_rows)
+        if not joins or size > min(_MOST_PAIRS, num_tokens // 2):
+            for word, phrase, count in blocks:
+                yield Units(word=word, phrase=phrase, messages=None, tokens=count)
+            return
+        messages, tokens = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        for word, phrase, count in blocks:
+            codes = word * self.num_phrases
+            codes += phrase
+            messages += np.bincount(codes, minlength=size)
+            tokens += np.bincount(codes, count, size).astype(np.int64)
+        there = np.flatnonzero(messages)
+        yield Units(
+            word=there // self.num_phrases,
+            phrase=there % self.num_phrases,
+            messages=messages[there],
+            tokens=tokens[there],
+        )
+
+    def _blocks(self, rows: Ints, phrase: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
+        """The words of some messages, the phrase of each, and how often it occurs in its message."""
+        if self._words is not None:
+            words = self._words
+            if len(rows) == self.num_rows:
+                yield words.kind, phrase[words.row], words.count
+                return
+            phrase_of = np.full(self.num_rows, -1)
+            phrase_of[rows] = phrase
+            paired = phrase_of[words.row]
+            used = np.flatnonzero(paired >= 0)
+            yield words.kind[used], paired[used], words.count[used]
+            return
+        for start in range(0, len(rows), self._size):
+            block = slice(start, start + self._size)
+            row, kind, count = _counted_words(self._content.take(rows[block]), self.num_words)
+            yield kind, phrase[block][row], count
+
+
+class Cells:
+    """Sums by cell, a word with a concept: a table, or a list where a table of all cells would be too large.
+
+    Args:
+        size: Number of cells.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size, self.is_table = size, size <= _MOST_PAIRS
+        self._table: Floats | None = None
+        self._listed: list[tuple[Ints, NDArray[Any]]] = []
+
+    def add(self, cells: Ints, weights: NDArray[Any] | None = None) -> None:
+        """Add weights, or 1 each, to cells, both (num_pairs,), whose sums are exact whatever their order."""
+        if not self.is_table:
+            self._listed.append((cells, np.ones(len(cells)) if weights is None else weights))
+        elif self._table is None:
+            self._table = np.bincount(cells, weights, self._size).astype(np.float64)
+        else:
+            self._table += np.bincount(cells, weights, self._size)
+
+    def add_in_order(self, cells: Ints, weights: Floats) -> None:
+        """Add shares, the last bits of whose sums depend on their order."""
+        if not self.is_table or self._table is None:
+            self.add(cells, weights)
+        else:
+            np.add.at(self._table, cells, weights)
+
+    def sums(self) -> tuple[Ints, Floats]:
+        """The cells whose sums are above 0, ascending, and these."""
+        if self._table is not None:
+            cells = np.flatnonzero(self._table > 0)
+            return cells, self._table[cells]
+        listed = [(np.zeros(0, np.int64), np.zeros(0)), *self._listed]
+        every, places = np.unique(np.concatenate([cells for cells, _ in listed]), return_inverse=True)
+        sums: NDArray[Any] = np.bincount(
+            places, np.concatenate([weights for _, weights in listed]), len(every)
+        )
+        return every[sums > 0], sums[sums > 0]
+
+
+def _counted_words(rows: Ragged, num_kinds: int) -> tuple[Ints, Ints, Ints]:
+    """The row of each different value, ascending, the value, and how often the row has it."""
+    num_kinds = max(1, num_kinds)
+    cell, count = counted(row_of(rows) * num_kinds + rows.values, len(rows) * num_kinds)
+    row = cell // num_kinds
+    return row, cell - row * num_kinds, count
 
 
 def concept_rows(corpus: Corpus) -> tuple[str, Ragged | None]:

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus, Ragged
+from ecsuite.eval.metrics.synonymy import assigned
+from ecsuite.eval.statistics import cooccurrence
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS, Incidence, concept_rows
 
 
@@ -14,8 +16,9 @@ def test_words_and_named_concepts():
         concepts=Ragged.from_rows([[4, 1, 4], [], [1]]),
     )
     incidence = Incidence.of(corpus)
-    assert incidence.words.toarray().tolist() == [[1, 2], [0, 0], [1, 0]]
-    assert incidence.concepts.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]
+    [units] = incidence.units(incidence.all_rows, incidence.all_rows)
+    assert (units.word.tolist(), units.tokens.tolist()) == ([0, 1, 0], [1, 2, 1])
+    assert incidence.concepts[:, units.phrase].T.tolist() == [[0, 1], [0, 1], [0, 2]]
     assert concept_rows(corpus)[0] == "concepts"
     assert incidence.work() == 5
 
@@ -30,9 +33,27 @@ def test_attribute_values_stand_in_for_concepts():
 
 def test_pairing_shuffles_concepts_alone():
     corpus = Corpus(messages=Ragged.from_rows([[1], [2]]), meanings=np.array([[0], [1]]))
-    paired = Incidence.of(corpus).paired(np.array([0, 1]), np.array([1, 0]))
-    assert paired.words.toarray().tolist() == [[1, 0], [0, 1]]
-    assert paired.concepts.toarray().tolist() == [[0, 1], [1, 0]]
+    incidence = Incidence.of(corpus)
+    [units] = incidence.units(np.array([0, 1]), np.array([1, 0]))
+    assert units.word.tolist() == [0, 1]
+    assert incidence.concepts[:, units.phrase].tolist() == [[1, 0]]
+
+
+def test_large_corpora_are_counted_alike(monkeypatch):
+    """In blocks, with equal pairs joined, and with a list of cells instead of a table."""
+    rng = np.random.default_rng(0)
+    meanings, length = rng.integers(0, 3, (60, 3)), rng.integers(0, 5, 60)
+    corpus = Corpus(
+        messages=Ragged.from_rows([rng.integers(0, 4, each) for each in length]), meanings=meanings
+    )
+    rows = np.arange(0, 60, 2)
+    found = set()
+    for most in (1 << 22, 40, 1):
+        monkeypatch.setattr(cooccurrence, "_MOST_PAIRS", most)
+        incidence = Incidence.of(corpus)
+        of_pairs = [assigned(incidence, rows, rows[::-1], align=each) for each in (True, False)]
+        found.add(str([[part.tolist() for part in each] for each in of_pairs]) + str(incidence.work()))
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize(
