@@ -43,7 +43,7 @@ class Asked(ABC):
     study: Any
     """What is asked of it."""
     folder: Path
-    """Of its runs."""
+    """Of its runs, and of kept results."""
 
     @property
     def store(self) -> Path:
@@ -152,7 +152,10 @@ def _is_figure(value: Any, key: str) -> bool:
 
 
 def asked_of(claim: Claim, *, folder: Path, device: str, is_small: bool) -> Asked:
-    """The study of a claim, checked; its results are kept in a folder of their own, or that of the claim it names.
+    """The study of a claim, checked.
+
+    A sweep has a folder of its own, or that of the claim it names; claims of ICY, and of CBM, share the runs that they
+    have in common.
 
     Args:
         claim: The claim.
@@ -173,7 +176,8 @@ def asked_of(claim: Claim, *, folder: Path, device: str, is_small: bool) -> Aske
         [(kind, content)] = other.study.items()
         if is_small and not changes:
             changes = {key: value for key, value in other.small.items() if key != "seeds"}
-    place = folder / (f"{owner}_{SMALL}" if is_small else owner)
+    own = f"{owner}_{SMALL}" if is_small else owner
+    place = folder / (own if kind == "sweep" else kind)
     try:
         asked = _READERS[kind](content, owner, seeds, changes, place, device)
     except ConfigError as error:
