@@ -124,6 +124,26 @@ def test_cbm(as_json):
     require_listed("cbm", as_json("cbm", "cbm_study.yaml", *given, "--workers", "1", "--device", "cpu"))
 
 
+def test_reproduce(as_json):
+    require_listed("reproduce, the list", as_json("reproduce"))
+    effect = {
+        "kind": "effect", "statistic": {"measure": "ratio"}, "arm": {"grammar": "rot"},
+        "baseline": {"grammar": "perm"}, "published": 1, "published_from": "nowhere",
+    }  # fmt: skip
+    sizes = {"num_attributes": 2, "num_values": 3, "word_length": 2, "hidden_size": 16}
+    claim = {
+        "about": "", "source": {"work": "perkins2021", "place": "", "read": "memory"}, "claim": "", "published": {},
+        "ours": {}, "differences": [], "size": "other", "seeds": [1, 2], "pilots": {"seeds": [], "runs": 0},
+        "study": {"icy": {"models": ["fc1l"], "grammars": ["perm", "rot"], **sizes}},
+        "success": {"measure": "accuracy", "at_least": 0.8, "about": ""},
+        "criterion": effect, "descriptive": [{**effect, "about": "x"}], "small": {"seeds": [3]},
+    }  # fmt: skip
+    Path("claim.yaml").write_text(json.dumps(claim))
+    found = as_json("reproduce", "claim.yaml", "--workers", "1")
+    assert found.pop("settings")["study"] == claim["study"]
+    require_listed("reproduce", found)
+
+
 def test_compare_of_another_metric(as_json):
     as_json("grammar", "rot", *"--num-attributes 2 --num-values 3 --word-length 2 --out rot".split())
     for name in ("rot", "perm"):

@@ -102,8 +102,13 @@ class Claim:
     """Hours of one core for all runs, as `--plan` measured them; None: not measured."""
     small: Mapping[str, Any] = field(default_factory=dict)
     """Changes of the study for a check of minutes, and its `seeds`."""
-    digest: str
-    """Of the keys that decide; equal digests have equal verdicts from equal runs."""
+    decides: Mapping[str, Any]
+    """What decides the verdict, with the content of the studies that are named."""
+
+    @property
+    def digest(self) -> str:
+        """Of what decides, 16 hexadecimal digits: equal digests have equal verdicts from equal runs."""
+        return hashlib.sha256(json.dumps(self.decides, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def shipped_claims() -> dict[str, Traversable]:
@@ -138,7 +143,7 @@ def read_claim(tree: Mapping[str, Any], source: str) -> Claim:
     }
     plain = {key: value for key, value in tree.items() if key not in nested}
     read = {key: make(tree[key]) for key, make in nested.items() if key in tree}
-    claim: Claim = read_section(Claim, {**plain, "digest": digest_of(tree)}, source, given=read)
+    claim: Claim = read_section(Claim, {**plain, "decides": decided_by(tree)}, source, given=read)
     _require_study(claim.study, source)
     if not claim.seeds or len(set(claim.seeds)) < len(claim.seeds):
         raise ConfigError(f"{at(source, 'seeds')}: expected different seeds, at least one")
@@ -154,11 +159,10 @@ def small_seeds(claim: Claim) -> tuple[int, ...]:
     return tuple(claim.small.get("seeds", (1, 2)))
 
 
-def digest_of(tree: Mapping[str, Any]) -> str:
-    """The digest of the keys that decide, 16 hexadecimal digits."""
+def decided_by(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides the verdict, of the content of a file."""
     decides = {"seeds": list(SEEDS), **{key: tree[key] for key in DECIDES if key in tree}}
-    decides["study"] = content_of(tree.get("study"))
-    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
+    return {**decides, "study": content_of(tree.get("study"))}
 
 
 def content_of(study: Any) -> Any:

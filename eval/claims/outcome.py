@@ -22,7 +22,7 @@ class Outcome:
     name: str
     """Name of the claim."""
     digest: str
-    """Of the keys that decide, as they were when it ran; see `digest_of`."""
+    """Of the keys that decide, as they were when it ran; see `Claim.digest`."""
     is_small: bool
     """Whether it was a check of minutes."""
     runs: tuple[Run, ...]

@@ -19,14 +19,14 @@ from ecsuite.tables.table import Column, Table, name_column, number_column, row_
 def report_of(claim: Claim, outcome: Outcome) -> Report:
     """The verdict, the differences that it rests on, and the arms with all seeds."""
     verdict, judged = judge(claim, outcome.runs, is_small=outcome.is_small)
-    others = {about: apply(claim, each, outcome.runs) for about, each in _described(claim)}
+    others = [(about, each, apply(claim, each, outcome.runs)) for about, each in _described(claim)]
     return Report(
         tables=(
             differences_table([(claim.criterion, judged)], title=claim.criterion.statistic.name),
             arms_table(claim, outcome),
             *(
-                differences_table([(each, others[about])], title=f"{about} (descriptive)")
-                for about, each in _described(claim)
+                differences_table([(each, judged)], title=f"{about} (descriptive)")
+                for about, each, judged in others
             ),
         ),
         notes=(f"{claim.name}: {verdict}: {judged.reason}", *notes_of(claim, outcome, judged)),
@@ -34,7 +34,8 @@ def report_of(claim: Claim, outcome: Outcome) -> Report:
             "verdict": verdict,
             "criterion": judged.to_json(),
             "other_runs": _by_other_rule(claim, outcome).to_json(),
-            "descriptive": {about: each.to_json() for about, each in others.items()},
+            "descriptive": [{"about": about, **judged.to_json()} for about, _, judged in others],
+            "settings": dict(claim.decides),
             **outcome.to_json(),
         },
         draw=lambda file: draw_claim(claim, outcome, file),

@@ -6,7 +6,7 @@ import claims
 import pytest
 import yaml
 
-from ecsuite.eval.claims.claim import digest_of, load_claim
+from ecsuite.eval.claims.claim import decided_by, load_claim
 from ecsuite.eval.claims.outcome import read_outcome
 from ecsuite.eval.claims.verdicts import all_listed
 
@@ -44,8 +44,8 @@ def test_the_criterion_was_committed_before_the_results(file):
         pytest.skip("no history of git")
     if not results or not commits or git("rev-parse", "--is-shallow-repository").strip() == "true":
         pytest.skip("no history of git")
-    now = load_claim(file.stem).digest
-    same = [each for each in commits if digest_of(yaml.safe_load(git("show", f"{each}:{path}"))) == now]
+    now = load_claim(file.stem).decides
+    same = [each for each in commits if decided_by(yaml.safe_load(git("show", f"{each}:{path}"))) == now]
     git("merge-base", "--is-ancestor", same[0], f"{results[-1]}~1")
     assert not set(commits[commits.index(same[0]) :]) - set(same), (
         "the criterion was changed, and changed back"
