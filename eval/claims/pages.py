@@ -6,7 +6,7 @@ from typing import Any
 from ecsuite.eval.claims.claim import Claim
 from ecsuite.eval.claims.outcome import Outcome
 from ecsuite.eval.claims.report import report_of
-from ecsuite.eval.claims.verdicts import Listed
+from ecsuite.eval.claims.verdicts import Listed, published_cell
 from ecsuite.eval.reports.citations import reference
 from ecsuite.tables.cells import interval, number
 
@@ -23,15 +23,18 @@ def list_rows(rows: Sequence[Listed]) -> list[str]:
     """The table of all claims, a line a row."""
     lines = ["| claim | verdict | effect, 95 % interval | published | seeds |", "|---|---|---|---|---|"]
     for row in rows:
-        folder = "configs/claims" if row.verdict == "not run" else "benchmarks/results/claims"
-        ending = "yaml" if row.verdict == "not run" else "json"
+        is_run = row.verdict != "not run"
+        file = f"benchmarks/results/claims/{row.claim}.json" if is_run else f"configs/claims/{row.claim}.yaml"
+        hours = "" if is_run or row.hours is None else f" ({row.hours:.1f} h)"
         effect = "" if row.effect is None else interval(row.effect, row.ci95).text
-        published = "" if row.published is None else number(row.published).text
-        time = f" ({row.hours:.1f} h)" if row.verdict == "not run" and row.hours is not None else ""
-        lines.append(
-            f"| [{row.about}](../{folder}/{row.claim}.{ending}) | {row.verdict}{time} | {effect} | {published} | "
-            f"{row.num_seeds or ''} |"
+        cells = (
+            f"[{row.about}](../{file})",
+            f"{row.told}{hours}",
+            effect,
+            published_cell(row).text,
+            str(row.num_seeds or ""),
         )
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 

@@ -1,7 +1,7 @@
 """The verdicts on all shipped claims, as they are listed: made from the results, and shipped as `verdicts.json`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from ecsuite.eval.claims.outcome import read_outcome
 from ecsuite.eval.claims.verdict import Verdict, judge
 from ecsuite.eval.reports.citations import author_year_of
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.tables.cells import interval, nothing, number, text
+from ecsuite.tables.cells import Cell, interval, nothing, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 FILE = "verdicts.json"
@@ -34,6 +34,8 @@ class Listed:
     """Authors and year."""
     verdict: Verdict
     """What follows from its runs."""
+    answer: str = ""
+    """What the rule says of the size that was run."""
     reason: str = ""
     """Why."""
     effect: float | None = None
@@ -42,10 +44,21 @@ class Listed:
     """Its 95 % interval."""
     published: float | None = None
     """The published difference."""
+    margin: float | None = None
+    """Half the width of what counts as no effect."""
     num_seeds: int = 0
     """Seeds of its runs."""
     hours: float | None = None
     """Hours of computing; of a claim that was not run, those that `--plan` measured."""
+
+    @property
+    def told(self) -> str:
+        """The verdict and, at another size than the published one, what its rule says of this size."""
+        return (
+            f"{self.verdict} (here: {self.answer})"
+            if self.verdict == "can't tell at this size"
+            else self.verdict
+        )
 
 
 def listed(claim: Claim, results: Path) -> Listed:
@@ -55,30 +68,32 @@ def listed(claim: Claim, results: Path) -> Listed:
         ConfigError: If what decides was changed after the runs, or the file can't be read.
     """
     sizes = claim.criterion.published_differences
-    published = sizes[0] if sizes else None
-    source = author_year_of(claim.source.work)
+    row = Listed(
+        claim=claim.name,
+        about=claim.about,
+        source=author_year_of(claim.source.work),
+        verdict="not run",
+        published=sizes[0] if sizes else None,
+        margin=claim.criterion.margin,
+        hours=claim.hours,
+    )
     file = results / f"{claim.name}.json"
     if not file.is_file():
-        return Listed(
-            claim=claim.name, about=claim.about, source=source, verdict="not run", published=published,
-            hours=claim.hours,
-        )  # fmt: skip
+        return row
     outcome = read_outcome(file)
     if outcome.digest != claim.digest or outcome.is_small:
         raise ConfigError(f"{file}: not the results of the claim {claim.name} as it is now")
     verdict, judged = judge(claim, outcome.runs)
     difference = judged.compared[0].difference
-    return Listed(
-        claim=claim.name,
-        about=claim.about,
-        source=source,
+    return replace(
+        row,
         verdict=verdict,
+        answer=judged.answer,
         reason=judged.reason,
         effect=None if difference is None else difference.mean,
         ci95=None if difference is None else difference.ci95,
-        published=published,
         num_seeds=len({run.seed for run in outcome.runs}),
-        hours=outcome.hours,
+        hours=round(outcome.hours, 2),
     )
 
 
@@ -113,15 +128,22 @@ def verdicts_table(rows: Sequence[Listed]) -> Table:
         rows=[
             row_of(
                 row.claim,
-                text(row.verdict, role=ROLES.get(row.verdict, "")),
+                text(row.verdict, shown=row.told, role=ROLES.get(row.verdict, "")),
                 nothing() if row.effect is None else interval(row.effect, row.ci95),
-                nothing() if row.published is None else number(row.published),
+                published_cell(row),
                 row.num_seeds or None,
                 nothing() if row.hours is None else number(row.hours, 1),
             )
             for row in rows
         ],
     )
+
+
+def published_cell(row: Listed) -> Cell:
+    """The published difference, or the margin of a null claim."""
+    if row.margin is not None:
+        return Cell(value=row.margin, lines=(f"within ± {row.margin:g}",))
+    return nothing() if row.published is None else number(row.published)
 
 
 def summary(rows: Sequence[Listed], *, is_short: bool = False) -> str:
