@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ecsuite.agents.cells import State
+from ecsuite.agents.gates import State
 from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import CellOptions
@@ -68,7 +68,7 @@ class HierarchicalSender(Decoder):
         inputs = self.first_input(meanings)
         # s_0 = 1: no interpolation in the first step, and the lower state starts from the upper one.
         upper = upper_step(None, self.upper.start(self.perceive(meanings)))
-        lower = lower_step(inputs, upper)
+        lower = lower_step(None if inputs is None else inputs.expand(len(meanings), -1), upper)
         symbols = builder.step(logits(lower[0]))
         while not builder.done:
             stopness = stop(lower[0]).sigmoid()  # (batch, 1)

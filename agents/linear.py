@@ -1,11 +1,11 @@
 """The linear layer of all agents: computes in the precision of its input, and can be unrolled over time.
 
-Autograd would sum the weight gradients of the steps in the precision of the activations. Those of an unrolled layer are
-summed in fp32, and its weights are cast once for all steps.
+Autograd would sum the weight gradients of the steps one after the other, in the precision of the activations. Those of
+an unrolled layer are one product over the rows of all its steps, and its weights are cast once.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -37,10 +37,9 @@ class Linear(nn.Linear):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """(..., in_features) to (..., out_features)."""
-        return nn.functional.linear(inputs, *self._cast(inputs.dtype))
-
-    def _cast(self, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
-        return self.weight.to(dtype), None if self.bias is None else self.bias.to(dtype)
+        dtype = inputs.dtype
+        bias = None if self.bias is None else self.bias.to(dtype)
+        return nn.functional.linear(inputs, self.weight.to(dtype), bias)
 
     def unroll(self, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
         """Start a loop over time steps.
@@ -51,12 +50,7 @@ class Linear(nn.Linear):
         Returns:
             A function from (batch, in_features) to (batch, out_features), called once per step.
         """
-        weight, bias = self._cast(dtype)
-        if not torch.is_grad_enabled():
-            return lambda inputs: nn.functional.linear(inputs, weight, bias)
-        parameters = self.weight, self.bias
-        weight, bias = weight.detach(), None if bias is None else bias.detach()
-        return lambda inputs: _step(inputs, *parameters, weight, bias)
+        return Unrolled(self.weight, self.bias, dtype)
 
 
 class SymbolEmbedding(Linear):
@@ -78,68 +72,157 @@ class SymbolEmbedding(Linear):
 
         return embed
 
+    def unroll_into(self, layer: Linear, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
+        """Unroll this embedding and a layer after it, as one.
+
+        With few symbols they become one map of symbols, so that a step has one product, or looks ids up.
+
+        Args:
+            layer: Gets the embedded symbols.
+            dtype: Precision of the inputs and outputs.
+
+        Returns:
+            A function from weights (..., vocab_size + 1), or ids (...), to (..., layer.out_features).
+        """
+        if self.in_features > 2 * self.out_features:
+            embed, further = self.unroll(dtype), layer.unroll(dtype)
+            return lambda symbols: further(embed(symbols))
+        weight: Tensor = layer.weight @ self.weight
+        bias: Tensor | None = layer.bias
+        if self.bias is not None:
+            of_bias = layer.weight @ self.bias
+            bias = of_bias if bias is None else of_bias + bias
+        from_weights = Unrolled(weight, bias, dtype)
+        tables: list[Tensor] = []  # made where there are ids, once
+
+        def embed_and_map(symbols: Tensor) -> Tensor:
+            if symbols.is_floating_point():
+                return from_weights(symbols)
+            if not tables:
+                tables.append((weight.t() if bias is None else weight.t() + bias).to(dtype))
+            return nn.functional.embedding(symbols.clamp(min=0), tables[0])
+
+        return embed_and_map
+
+
+class StepGradients:
+    """What the backward passes of an unrolled layer's steps leave for the gradients of its parameters."""
+
+    def __init__(self) -> None:
+        self.num_steps = 0
+        self.steps: dict[int, tuple[Tensor | None, Tensor]] = {}
+
+    def new_step(self) -> int:
+        """The number of a new step."""
+        self.num_steps += 1
+        return self.num_steps
+
+    def put(self, step: int, inputs: Tensor | None, gradient: Tensor) -> None:
+        """Keep rows of inputs and the gradients of their outputs, before which may be those of inputs of zeros."""
+        self.steps[step] = inputs, gradient
+
+    def of_parameters(self) -> tuple[Tensor | None, Tensor | None]:
+        """The gradients of weight and bias, where there are any; what was put is forgotten."""
+        steps, self.steps = list(self.steps.values()), {}
+        if not steps:
+            return None, None
+        rows = [(inputs, gradient) for inputs, gradient in steps if inputs is not None]
+        gradients = joined([gradient for _, gradient in steps])
+        if not rows:
+            return None, gradients.sum(-2)
+        inputs = joined([each for each, _ in rows])
+        is_whole = inputs.shape[-2] == gradients.shape[-2]
+        of_inputs = gradients if is_whole else joined([each[..., -x.shape[-2] :, :] for x, each in rows])
+        return of_inputs.mT @ inputs, gradients.sum(-2)
+
+
+def joined(parts: Sequence[Tensor]) -> Tensor:
+    """Rows, (..., rows, width), one after the other."""
+    return parts[0] if len(parts) == 1 else torch.cat(tuple(parts), -2)
+
+
+def product(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """A linear map, also of replicas: inputs (replicas, rows, in), weight (replicas, out, in), bias (replicas, out)."""
+    if weight.dim() == 2:
+        return nn.functional.linear(inputs, weight, bias)
+    if bias is None:
+        return torch.bmm(inputs, weight.mT)
+    return torch.baddbmm(bias.unsqueeze(1), inputs, weight.mT)
+
+
+class Unrolled:
+    """A linear map in a loop over steps.
+
+    Args:
+        weight: (out_features, in_features).
+        bias: (out_features,), if there is one.
+        dtype: Precision of the inputs and outputs.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
+        self.weight, self.bias = weight.detach().to(dtype), None if bias is None else bias.detach().to(dtype)
+        self.gradients: StepGradients | None = None
+        self.token: Tensor | None = None
+        """Has the node of the graph that gives the parameters their gradients, after all steps have theirs."""
+        if torch.is_grad_enabled():
+            self.gradients = StepGradients()
+            self.token = _collect(self.gradients, weight, bias)
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        """The outputs of a step, (..., out_features)."""
+        if self.gradients is None:
+            return nn.functional.linear(inputs, self.weight, self.bias)
+        if inputs.dim() == 2:
+            return _step(inputs, self.token, self.weight, self.bias, self.gradients)
+        outputs: Tensor = self(inputs.flatten(0, -2)).unflatten(0, inputs.shape[:-1])
+        return outputs
+
+
+class _Collect(torch.autograd.Function):
+    """Gives parameters their gradients when the backward passes of all steps are done; its output has no values."""
+
+    @staticmethod
+    def forward(ctx: Any, gradients: StepGradients, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.gradients, ctx.dtype = gradients, weight.dtype
+        ctx.set_materialize_grads(False)
+        return weight.new_empty(weight.shape[:-2])
+
+    @staticmethod
+    @first_derivative_only
+    def backward(ctx: Any, _: Tensor | None) -> tuple[Tensor | None, ...]:
+        of_weight, of_bias = ctx.gradients.of_parameters()
+        return (
+            None,
+            None if of_weight is None else of_weight.to(ctx.dtype),
+            None if of_bias is None or not ctx.needs_input_grad[2] else of_bias.to(ctx.dtype),
+        )
+
 
 class _Step(torch.autograd.Function):
-    """One step: a product in the precision of its input, whose parameter gradients are in that of the parameters."""
+    """One step: a product in the precision of its input."""
 
     @staticmethod
     def forward(
         ctx: Any,
         inputs: Tensor,
+        token: Tensor,
         weight: Tensor,
         bias: Tensor | None,
-        cast_weight: Tensor,
-        cast_bias: Tensor | None,
+        gradients: StepGradients,
     ) -> Tensor:
-        ctx.save_for_backward(inputs, cast_weight)
-        ctx.dtype = weight.dtype
-        return nn.functional.linear(inputs, cast_weight, cast_bias)
+        ctx.save_for_backward(inputs, weight)
+        ctx.gradients, ctx.number = gradients, gradients.new_step()
+        return product(inputs, weight, bias)
 
     @staticmethod
     @first_derivative_only
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         inputs, weight = ctx.saved_tensors
-        needs_inputs, needs_weight, needs_bias, *_ = ctx.needs_input_grad
-        return (
-            gradient @ weight if needs_inputs else None,
-            (gradient.t() @ inputs).to(ctx.dtype) if needs_weight else None,
-            gradient.sum(0).to(ctx.dtype) if needs_bias else None,
-            None,
-            None,
-        )
+        needs_inputs, needs_parameters, *_ = ctx.needs_input_grad
+        if needs_parameters:
+            ctx.gradients.put(ctx.number, inputs, gradient)
+        return gradient @ weight if needs_inputs else None, None, None, None, None
 
 
-class _ReplicasStep(torch.autograd.Function):
-    """`_Step` of all replicas at once: inputs (replicas, batch, in), weights (replicas, out, in)."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        inputs: Tensor,
-        weight: Tensor,
-        bias: Tensor | None,
-        cast_weight: Tensor,
-        cast_bias: Tensor | None,
-    ) -> Tensor:
-        ctx.save_for_backward(inputs, cast_weight)
-        ctx.dtype = weight.dtype
-        products = cast_weight.transpose(1, 2)
-        if cast_bias is None:
-            return torch.bmm(inputs, products)
-        return torch.baddbmm(cast_bias.unsqueeze(1), inputs, products)
-
-    @staticmethod
-    @first_derivative_only
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        inputs, weight = ctx.saved_tensors
-        needs_inputs, needs_weight, needs_bias, *_ = ctx.needs_input_grad
-        return (
-            torch.bmm(gradient, weight) if needs_inputs else None,
-            torch.bmm(gradient.transpose(1, 2), inputs).to(ctx.dtype) if needs_weight else None,
-            gradient.sum(1).to(ctx.dtype) if needs_bias else None,
-            None,
-            None,
-        )
-
-
-_step: Callable[..., Tensor] = with_replicas(_Step, _ReplicasStep.apply)
+_collect: Callable[..., Tensor] = with_replicas(_Collect, _Collect.apply)
+_step: Callable[..., Tensor] = with_replicas(_Step, _Step.apply)

@@ -11,7 +11,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.cells import RecurrentCell, State
+from ecsuite.agents.cells import RecurrentCell
 from ecsuite.agents.linear import SymbolEmbedding
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import CellOptions, Style
@@ -89,14 +89,8 @@ class RecurrentReceiver(Receiver):
 
     def forward(self, message: Message, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """See the base class."""
-        outputs = list(self.embed(message.symbols).to(dtype).unbind(0))
-        summaries = outputs
-        for cell in cast(list[RecurrentCell], list(self.cells)):
-            step = cell.unroll(dtype)
-            state: State | None = None
-            inputs, outputs, summaries = outputs, [], []
-            for symbol in inputs:
-                state = step(symbol, state)
-                outputs.append(state[0])
-                summaries.append(cell.summary(state))
+        first, *upper = cast(list[RecurrentCell], list(self.cells))
+        outputs, summaries = first.run(first.reader(dtype, self.embed)(message.symbols), dtype)
+        for cell in upper:
+            outputs, summaries = cell.run(cell.reader(dtype)(outputs), dtype)
         return message.at_ends(summaries)

@@ -6,7 +6,8 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from ecsuite.agents.cells import RecurrentCell, State
+from ecsuite.agents.cells import RecurrentCell
+from ecsuite.agents.gates import State
 from ecsuite.agents.options import PerceptionOptions
 from ecsuite.agents.perception import Perception
 from ecsuite.agents.registry import CELLS

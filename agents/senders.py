@@ -12,7 +12,8 @@ import torch
 from msgspec import Meta
 from torch import Tensor, nn
 
-from ecsuite.agents.cells import RecurrentCell, State
+from ecsuite.agents.cells import RecurrentCell
+from ecsuite.agents.gates import State
 from ecsuite.agents.linear import Linear, SymbolEmbedding
 from ecsuite.agents.message import EOS, Message
 from ecsuite.agents.options import CellOptions, Style
@@ -110,14 +111,13 @@ class Decoder(Sender):
         self.start = nn.Parameter(torch.randn(embedding_size) * 0.01) if learns_start else None
 
     def first_input(self, meanings: Tensor) -> Tensor | None:
-        """Input of the first step, (batch, embedding), in the precision of the meanings."""
+        """Input of the first step, the same for all meanings, (1, embedding), in their precision."""
         if self.start is not None:
-            return self.start.to(meanings.dtype).expand(len(meanings), -1)
+            return self.start.to(meanings.dtype).unsqueeze(0)
         if self.embed is None:
             return None
-        start_symbol = torch.full((1,), EOS, device=meanings.device)
-        first: Tensor = self.embed(start_symbol).to(meanings.dtype)
-        return first.expand(len(meanings), -1)
+        first: Tensor = self.embed(torch.full((1,), EOS, device=meanings.device)).to(meanings.dtype)
+        return first
 
 
 class RecurrentSender(Decoder):
@@ -147,17 +147,20 @@ class RecurrentSender(Decoder):
             builder: Collects the message symbol by symbol.
         """
         dtype = meanings.dtype
-        cells = cast(list[RecurrentCell], list(self.cells))
-        steps = [cell.unroll(dtype) for cell in cells]
-        logits = self.scores.unroll(dtype)
-        embed = None if self.embed is None else self.embed.unroll(dtype)
-        states: list[State | None] = [cells[0].start(self.perceive(meanings)), *[None] * (len(cells) - 1)]
+        first, *upper = cast(list[RecurrentCell], list(self.cells))
+        read, advance = first.reader(dtype, self.embed), first.advance(dtype)
+        steps, logits = [cell.unroll(dtype) for cell in upper], self.scores.unroll(dtype)
+        state: State = first.start(self.perceive(meanings))
+        states: list[State | None] = [None] * len(upper)
         inputs = self.first_input(meanings)
-        while not builder.done:
+        inputs = None if inputs is None else first.reader(dtype)(inputs).expand(len(meanings), -1)
+        while True:
+            state = advance(inputs, state)
+            output = state[0]
             for layer, step in enumerate(steps):
-                state = step(inputs, states[layer])
-                states[layer], inputs = state, state[0]
-            assert inputs is not None
-            symbols = builder.step(logits(inputs))
-            inputs = None if embed is None else embed(symbols)
-        return builder.message()
+                states[layer] = above = step(output, states[layer])
+                output = above[0]
+            symbols = builder.step(logits(output))
+            if builder.done:
+                return builder.message()
+            inputs = None if self.embed is None else read(symbols)

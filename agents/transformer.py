@@ -115,10 +115,11 @@ class TransformerSender(Decoder):
         steps = [cast(DecoderLayer, layer).unroll(memory) for layer in self.layers]
         assert self.embed is not None
         logits, embed = self.scores.unroll(dtype), self.embed.unroll(dtype)
-        inputs = self.first_input(meanings)
+        first = self.first_input(meanings)
+        assert first is not None
+        inputs = first.expand(len(meanings), -1)
         positions = iter(self.positions.to(dtype))
         while not builder.done:
-            assert inputs is not None
             hidden = inputs + next(positions)
             for step in steps:
                 hidden = step(hidden)

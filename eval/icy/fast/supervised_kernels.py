@@ -7,8 +7,8 @@ symbols. `make_fused_sender` gives the same computation with manually derived gr
 import torch
 from torch import Tensor, nn
 
-from ecsuite.agents.cells import tanh
 from ecsuite.agents.feedforward import FC1LSender, FC2LSender, FeedForwardSender
+from ecsuite.agents.gates import tanh
 from ecsuite.agents.hierarchical import HUSendA, HUSendZ
 from ecsuite.agents.senders import Decoder, RecurrentSender
 from ecsuite.eval.icy.fast.agent_kernels import common_fused_cell
