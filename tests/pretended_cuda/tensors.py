@@ -6,6 +6,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from pretended_cuda import rules
 from pretended_cuda.generators import CPUGenerator, drawing_from, place_of
+from pretended_cuda.kernels import KERNELS
 from pretended_cuda.log import line
 
 CPU = torch.device("cpu")
@@ -89,11 +90,12 @@ class Operations(TorchDispatchMode):
         plain_args, plain_kwargs = tree_map(
             plain, (args, {key: v for key, v in kwargs.items() if key != "pin_memory"})
         )
+        compute = KERNELS.get(name, func)
         if draws:
             with drawing_from(self.generator):
-                made = func(*plain_args, **plain_kwargs)
+                made = compute(*plain_args, **plain_kwargs)
         else:
-            made = func(*plain_args, **plain_kwargs)
+            made = compute(*plain_args, **plain_kwargs)
         if not stays:
             return made
         for each in tree_leaves(made):

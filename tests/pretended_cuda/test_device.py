@@ -100,3 +100,24 @@ def test_mps_has_no_numbers_of_64_bits_and_lacks_operations(open_device):
             NotImplementedError, match="'aten::cumsum' is not currently implemented for the MPS device"
         ):
             torch.zeros(2, device="mps").cumsum(0)
+
+
+@pytest.mark.parametrize("name", ["gru", "lstm"])
+def test_fused_gates_compute_what_those_of_the_processor_do(open_device, name):
+    """They are defined here by torch's formulas; a real device has kernels."""
+    from ecsuite.agents.registry import CELLS
+
+    torch.manual_seed(0)
+    cell, inputs, weights = CELLS.load(name)(3, 4), torch.randn(5, 2, 3), torch.randn(5, 2, 4)
+
+    def states_and_gradients(device):
+        cell.to(device)
+        states, _ = cell.run(cell.reader(torch.float32)(inputs.to(device)), torch.float32)
+        gradients = torch.autograd.grad((states * weights.to(device)).sum(), list(cell.parameters()))
+        return [each.detach().cpu() for each in (states, *gradients)]
+
+    expected = states_and_gradients("cpu")
+    with open_device():
+        for actual, right in zip(states_and_gradients("cuda"), expected, strict=True):
+            torch.testing.assert_close(actual, right)
+        cell.to("cpu")
