@@ -183,3 +183,15 @@ def test_how_often_the_rules_err():
     )  # half of the published size
     assert rates(null, 1)[0].get("holds", 0) < 0.03 and rates(null, 0)[0]["holds"] > 0.6
     assert rates(null, 1)[0].get("does not hold", 0) == pytest.approx(0.025, abs=0.015)
+
+
+def test_how_often_an_order_of_equal_arms_is_claimed():
+    """All pairs are corrected together: either error, of three equal arms, is made in 5 % of cases at most."""
+    rng, claim = (
+        np.random.default_rng(2),
+        claim_of({"kind": "order", "order": [{"arm": name} for name in "abc"]}),
+    )
+    answers = [
+        judge(claim, runs_of(topsim={name: rng.normal(size=10) for name in "abc"}))[0] for _ in range(120)
+    ]
+    assert answers.count("holds") == 0 and answers.count("does not hold") <= 0.07 * len(answers)
