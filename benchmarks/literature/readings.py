@@ -160,7 +160,7 @@ def abbreviation(sample: Sample, *, unit: str, by: str = "spearman") -> float:
 def word_boundaries(sample: Sample, *, threshold: float) -> float:
     """Boundaries per message by ecsuite's rule."""
     content, _ = sample.corpus().reindexed()
-    return float(boundaries(content, threshold).sum() / len(content))
+    return float(boundaries(content, threshold)[0].sum() / len(content))
 
 
 def mean_length(sample: Sample, *, ends: int) -> float:

@@ -5,12 +5,13 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
+from ecsuite.eval.statistics.counting import Floats, Ints, narrow_content, num_distinct_rows
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
 
 THRESHOLD = 0.8
@@ -39,6 +40,7 @@ HAS = Traits(
     chance="shuffled symbols",
     least_messages=5000,
     depends_on_size="branching entropies are counted over all messages",
+    shares="segments",
     options=HasOptions,
     details={
         "segments": "different segments",
@@ -65,10 +67,16 @@ def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> lis
     """
     how = {"threshold": f"{own.threshold:g}", "starts": "all", "eos": "strip"}
     score = unscored(HAS, **how)
-    content, _ = corpus.reindexed()
+    content, _ = narrow_content(corpus).reindexed()
     if not len(content.values):
         return [score(value=None, reason="every message is empty")]
-    value, num_segments, length = _figures(content, own.threshold)
+    begins, *others = boundaries(content, own.threshold, *OTHER_THRESHOLDS)
+    value, num_segments, length = _figures_of(content, begins)
+    by_threshold = [
+        [bits, float(other.sum() / len(content))]
+        for bits, other in zip(OTHER_THRESHOLDS, others, strict=True)
+    ]
+    del begins, others  # of a large corpus they take much memory
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         return np.array(_figures(content.take(rows), own.threshold))
@@ -80,7 +88,7 @@ def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> lis
         seed=options.seed,
         work=LEVELS * len(content.values),
         bounds=(0.0, float(max(0, content.lengths.max() - 2))),
-        null=lambda rng: np.array(_figures(shuffle_symbols(content, rng), own.threshold)),
+        null=lambda rng, rows: np.array(_figures(shuffle_symbols(content, rows, rng), own.threshold)),
     )
     details = {
         "segments": num_segments,
@@ -89,7 +97,7 @@ def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> lis
             "segments": _level(shuffled_segments),
             "segment_length": _level(shuffled_length),
         },
-        "by_threshold": [[bits, _figures(content, bits)[0]] for bits in OTHER_THRESHOLDS],
+        "by_threshold": by_threshold,
     }
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details | found.details)]
 
@@ -100,14 +108,23 @@ def _level(found: Uncertainty) -> float:
     return found.chance.level
 
 
-def shuffle_symbols(messages: Ragged, rng: np.random.Generator) -> Ragged:
-    """Messages of the same lengths, with the symbols of the corpus in random order."""
-    return Ragged(rng.permutation(messages.values), messages.offsets)
+def shuffle_symbols(messages: Ragged, rows: Ints, rng: np.random.Generator) -> Ragged:
+    """Messages of the lengths of some, by their ascending rows, with the symbols of these in random order."""
+    some = messages if len(rows) == len(messages) else messages.take(rows)
+    return Ragged(rng.permutation(some.values), some.offsets)
 
 
 def _figures(messages: Ragged, threshold: float) -> tuple[float, float, float]:
     """Boundaries per message, number of distinct segments, and mean segment length (0 without segments)."""
-    begins = boundaries(messages, threshold)
+    [begins] = boundaries(messages, threshold)
+    return _figures_of(messages, begins)
+
+
+def _figures_of(messages: Ragged, begins: NDArray[np.bool_]) -> tuple[float, float, float]:
+    """The same of boundaries."""
     parts = segments(messages, begins)
-    num_different = int(row_labels(parts).max(initial=-1)) + 1
-    return float(begins.sum() / len(messages)), float(num_different), len(parts.values) / max(1, len(parts))
+    return (
+        float(begins.sum() / len(messages)),
+        float(num_distinct_rows(parts)),
+        len(parts.values) / max(1, len(parts)),
+    )

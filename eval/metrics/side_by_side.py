@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
+from ecsuite.eval.metrics.segmentation import segmented_once
 from ecsuite.eval.metrics.traits import traits_in
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
@@ -71,23 +72,33 @@ def computed(
                 return metrics[name](corpus, options)
 
     one_thread = ThreadpoolController()
-    shared = [name for name in metrics if name not in alone]
-    width = min(num_processes, MAX_PROCESSES, len(shared))
-    if load is not None and width > 1 and len(corpus.messages.values) <= MAX_SYMBOLS:
-        helpers = _Helpers(width - 1, load, shared, corpus, options)
-        try:
-            while (name := helpers.work.first()) is not None:
+    groups = _groups({name: metric for name, metric in metrics.items() if name not in alone})
+    width = min(num_processes, MAX_PROCESSES, len(groups))
+    with segmented_once():
+        if load is not None and width > 1 and len(corpus.messages.values) <= MAX_SYMBOLS:
+            helpers = _Helpers(width - 1, load, groups, corpus, options)
+            try:
+                for name in helpers.work.from_first():
+                    found[name] = compute(name)
+                    found |= helpers.finished(seconds=0)
+                while helpers.connections:
+                    look_at_requests("metrics")
+                    found |= helpers.finished(seconds=SECONDS)
+            finally:
+                helpers.close()
+        for name in metrics:
+            if name not in found:  # also what a process that failed did not compute, which then fails here
                 found[name] = compute(name)
-                found |= helpers.finished(seconds=0)
-            while helpers.connections:
-                look_at_requests("metrics")
-                found |= helpers.finished(seconds=SECONDS)
-        finally:
-            helpers.close()
-    for name in metrics:
-        if name not in found:  # also what a process that failed did not compute, which then fails here
-            found[name] = compute(name)
-        yield found[name]
+            yield found[name]
+
+
+def _groups(metrics: Mapping[str, Metric]) -> list[tuple[str, ...]]:
+    """The names of metrics, those together that share work."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, metric in metrics.items():
+        shares = next((each.shares for each in traits_in(metric) if each.shares), name)
+        groups[shares] = (*groups.get(shares, ()), name)
+    return list(groups.values())
 
 
 def num_threads() -> int:
@@ -97,29 +108,30 @@ def num_threads() -> int:
 
 
 class _Work:
-    """Names that several processes take, each once: from the front, where the fastest metrics are, or from the end."""
+    """Groups of names that several processes take, each once: from the front, where the fastest are, or the end."""
 
-    def __init__(self, context: Any, names: Sequence[str]) -> None:
-        self.names = names
-        self.bounds = context.Array("i", [0, len(names)])  # of those that nobody has taken
+    def __init__(self, context: Any, groups: Sequence[tuple[str, ...]]) -> None:
+        self.groups = groups
+        self.bounds = context.Array("i", [0, len(groups)])  # of those that nobody has taken
 
-    def first(self) -> str | None:
-        """Take the first name left; None if there is none."""
+    def from_first(self) -> Iterator[str]:
+        """The names of the first group left, and so on."""
+        while (place := self._taken(0)) is not None:
+            yield from self.groups[place]
+
+    def from_last(self) -> Iterator[str]:
+        """The names of the last group left, and so on."""
+        while (place := self._taken(1)) is not None:
+            yield from self.groups[place]
+
+    def _taken(self, end: int) -> int | None:
+        """The group taken from an end, 0 or 1; None if there is none left."""
         with self.bounds:
-            place: int = self.bounds[0]
-            if place == self.bounds[1]:
+            first, last = map(int, self.bounds)
+            if first == last:
                 return None
-            self.bounds[0] += 1
-            return self.names[place]
-
-    def last(self) -> str | None:
-        """Take the last name left; None if there is none."""
-        with self.bounds:
-            end: int = self.bounds[1]
-            if end == self.bounds[0]:
-                return None
-            self.bounds[1] -= 1
-            return self.names[end - 1]
+            self.bounds[end] += -1 if end else 1
+            return last - 1 if end else first
 
 
 class _Helpers:
@@ -129,12 +141,12 @@ class _Helpers:
         self,
         number: int,
         load: Callable[[str], Metric],
-        names: Sequence[str],
+        groups: Sequence[tuple[str, ...]],
         corpus: Corpus,
         options: Options,
     ) -> None:
         context: Any = multiprocessing.get_context(_start_method())
-        self.work = _Work(context, names)
+        self.work = _Work(context, groups)
         self.connections: list[Connection] = []
         self.processes = []
         plain = {each.name: getattr(options, each.name) for each in fields(Options) if each.name != "runner"}
@@ -185,8 +197,8 @@ def _serve(
 ) -> None:
     """Compute metrics and send their scores until no name is left."""
     depend_on_parent()
-    with ThreadpoolController().limit(limits=1, user_api="blas"):
-        while (name := work.last()) is not None:
+    with ThreadpoolController().limit(limits=1, user_api="blas"), segmented_once():
+        for name in work.from_last():
             try:
                 scores = load(name)(corpus, Options(**options))
             except Exception:

@@ -93,6 +93,8 @@ class Traits:
     """Whether it trains models."""
     by_name_only: bool = False
     """Whether it is computed only if it is named. So are all that train and all that ask agents."""
+    shares: str = ""
+    """What it computes that others do too: one process computes all that share it, once."""
     keeps_work: bool = False
     """Whether it looks at requests to stop, and keeps what it has done; others end at once."""
     options: type | None = None

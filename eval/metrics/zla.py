@@ -11,7 +11,7 @@ from ecsuite.eval.metrics.has import LEVELS, THRESHOLD, shuffle_symbols
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.segmentation import boundaries, segments
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
+from ecsuite.eval.statistics.counting import Floats, Ints, first_rows, narrow_content, row_labels
 from ecsuite.eval.statistics.distributions import average_ranks
 from ecsuite.eval.statistics.resampling import Uncertainty, resample
 
@@ -37,6 +37,7 @@ ZLA_MESSAGES = Traits(
     bounds=(-1.0, 1.0),
     chance="shuffled symbols",
     depends_on_size="more messages recur, and more different ones are counted",
+    shares="segments",
     options=ZlaOptions,
 )
 ZLA_SEGMENTS = replace(
@@ -60,7 +61,7 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
     of the corpus are shuffled over all positions, with the message lengths kept, and segmented again. The p-value is
     that of a score at most as high. Undefined if all units have the same length or the same frequency.
     """
-    content, _ = corpus.reindexed()
+    content, _ = narrow_content(corpus).reindexed()
     how = {} if own.correlation == "spearman" else {"corr": own.correlation}
     scores = {
         "segments": unscored(ZLA_SEGMENTS, units="has", threshold=f"{own.threshold:g}", **how, eos="strip"),
@@ -70,7 +71,8 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
         return [score(value=None, reason="every message is empty") for score in scores.values()]
 
     def figures(messages: Ragged) -> Floats:
-        parts = segments(messages, boundaries(messages, own.threshold))
+        [begins] = boundaries(messages, own.threshold)
+        parts = segments(messages, begins)
         return np.array([_correlation(parts, own.correlation), _correlation(messages, own.correlation)])
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
@@ -86,7 +88,7 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
             seed=options.seed,
             work=LEVELS * len(content.values),
             bounds=(-1.0, 1.0),
-            null=lambda rng: figures(shuffle_symbols(content, rng)),
+            null=lambda rng, rows: figures(shuffle_symbols(content, rows, rng)),
         )
     return [
         score(value=None, reason=f"all {kind} have the same length or the same frequency")
@@ -99,8 +101,8 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
 def _correlation(units: Ragged, kind: Literal["spearman", "pearson"]) -> float:
     """The correlation of frequency and length over the distinct units; NaN if either is constant."""
     label = row_labels(units)
-    _, first, frequency = np.unique(label, return_index=True, return_counts=True)
-    length = units.lengths[first]
+    frequency = np.bincount(label)
+    length = units.lengths[first_rows(label, len(frequency))]
     if len(length) < 2 or not np.ptp(length) or not np.ptp(frequency):
         return float("nan")
     pair = [frequency, length] if kind == "pearson" else [average_ranks(frequency), average_ranks(length)]

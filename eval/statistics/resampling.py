@@ -27,8 +27,9 @@ Statistic = Callable[[Ints, Ints], Floats]
 
 The message of `rows[k]` is paired with the meaning of `partners[k]`. A figure is NaN if it is undefined. `rows` is
 ascending; if it has all rows, only the pairing differs from that of the corpus."""
-NullDraw = Callable[[np.random.Generator], Floats]
-"""One draw of the figures (num_figures,) from a null distribution defined by the metric."""
+NullDraw = Callable[[np.random.Generator, Ints], Floats]
+"""One draw of the figures (num_figures,) from a null distribution defined by the metric, of the messages of some rows,
+ascending."""
 
 VERSION = 1
 """Raised whenever the same input gives another chance level or interval."""
@@ -93,12 +94,12 @@ def resample(
         seed: Seed of all draws.
         work: Table entries counted by one call of the statistic; determines the number of draws.
         bounds: Range of the figures; intervals are clipped to it.
-        null: Null distribution defined by the metric.
+        null: Null distribution defined by the metric, instead of shuffled meanings.
         reference_values: Values of the statistic for the corpus itself, if it is a faster approximation of the
             scores, shape (num_figures,). These are compared with the null distribution instead of the scores.
-        max_rows: Number of messages of each draw of either kind, if the corpus has more than twice as many, unless the
-            metric defines its null distribution. The mean score of the interval's draws is then compared with the null
-            distribution, as the chance level depends on the number of messages.
+        max_rows: Number of messages of each draw of either kind, if the corpus has more than twice as many. The mean
+            score of the interval's draws is then compared with the null distribution, as the chance level depends on
+            the number of messages.
         max_subsamples: Maximum number of half-samples.
         of_rows: Makes the statistic of some messages alone, by their ascending rows, which it numbers from 0. Then the
             draws from a large corpus are halves of `2 * max_rows` messages, which are drawn once.
@@ -107,7 +108,7 @@ def resample(
         One item per figure.
     """
     rng = np.random.default_rng([seed, num_rows])
-    is_sampled = null is None and num_rows > 2 * max_rows
+    is_sampled = num_rows > 2 * max_rows
     size, drawn_from = max_rows if is_sampled else num_rows // 2, num_rows
     if of_rows is not None and (is_sampled or statistic is None):
         drawn_from = 2 * max_rows if is_sampled else num_rows
@@ -118,12 +119,12 @@ def resample(
     def some_rows() -> Ints:
         return half_sample(drawn_from, rng, size)
 
-    def shuffled(rng: np.random.Generator) -> Floats:
-        rows = some_rows() if is_sampled else np.arange(num_rows)
+    def shuffled(rng: np.random.Generator, rows: Ints) -> Floats:
         return figures(rows, rng.permutation(rows))
 
-    draw = null or shuffled
-    nulls = np.stack([draw(rng) for _ in range(num_draws(NUM_PERMUTATIONS, work))])
+    draw, all_rows = null or shuffled, np.arange(0 if is_sampled else num_rows)
+    number = num_draws(NUM_PERMUTATIONS, work)
+    nulls = np.stack([draw(rng, some_rows() if is_sampled else all_rows) for _ in range(number)])
     parts = np.zeros((0, len(values)))
     if num_rows >= MIN_ROWS:
         # half of the rows is half of the work

@@ -40,7 +40,7 @@ def test_constant_messages_have_no_boundary():
 
 def test_the_control_keeps_lengths_and_symbols():
     rows = Ragged.from_rows(three_words(30))
-    shuffled = shuffle_symbols(rows, np.random.default_rng(0))
+    shuffled = shuffle_symbols(rows, np.arange(len(rows)), np.random.default_rng(0))
     assert shuffled.lengths.tolist() == rows.lengths.tolist()
     assert sorted(shuffled.values.tolist()) == sorted(rows.values.tolist())
     assert shuffled.values.tolist() != rows.values.tolist()
