@@ -98,8 +98,9 @@ def listed(claim: Claim, results: Path) -> Listed:
 
 
 def all_listed(results: Path) -> list[Listed]:
-    """All shipped claims with the verdicts on their results in a folder."""
-    return [listed(load_claim(name), results) for name in shipped_claims()]
+    """All shipped claims with the verdicts on their results in a folder; those that were not run are the last."""
+    rows = [listed(load_claim(name), results) for name in shipped_claims()]
+    return sorted(rows, key=lambda row: row.verdict == "not run")
 
 
 def shipped_verdicts() -> list[Listed]:
