@@ -6,7 +6,7 @@ computes it for all variables at once, from a sparse list of observations.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -120,7 +120,7 @@ SYMBOLS = Variables(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Observations:
     """Sparse observations of discrete variables of the messages.
 
@@ -167,6 +167,11 @@ class Observations:
         kept = np.flatnonzero(row >= 0)
         return replace(self, cell=self.cell[kept], row=row[kept], num_rows=len(rows))
 
+    @cached_property
+    def entropies(self) -> Floats:
+        """The entropy of each variable in bits, shape (num_variables,)."""
+        return self.joint_entropies(np.zeros(self.num_rows, np.int64))
+
     def joint_entropies(self, label: NDArray[Any]) -> Floats:
         """Joint entropy H(X_k, label) in bits of each variable k and a label of the messages, shape (num_variables,).
 
@@ -202,9 +207,8 @@ class Observations:
         Returns:
             The mean over the non-constant variables, NaN if there is none; and the number of these variables.
         """
-        alone = self.joint_entropies(np.zeros(self.num_rows, np.int64))
         joint = [self.joint_entropies(each) for each in attributes]
-        return _disentanglement(alone, [entropy(np.bincount(each)) for each in attributes], joint)
+        return _disentanglement(self.entropies, [entropy(np.bincount(each)) for each in attributes], joint)
 
 
 def _disentanglement(alone: Floats, of_attributes: list[float], joint: list[Floats]) -> tuple[float, int]:

@@ -16,7 +16,6 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.contingency import (
     chao_shen,
-    entropies_of_tables,
     entropy_of_codes,
     joined,
     renumbered,
@@ -38,8 +37,6 @@ FEW_MESSAGES = 1 << 14
 """Up to this many messages, codes of sets of positions are kept, as others are made of them."""
 MOST_KEPT = 1 << 22
 """Codes that are kept at most."""
-MOST_ENTRIES = 1 << 15
-"""Entries of tables that are counted at once."""
 
 _TOLERANCE = 1e-9
 """Differences of entropies below this, in bits, are rounding errors."""
@@ -292,21 +289,15 @@ class Entropies:
         if key not in self._cache:
             codes, bound = self.positions.codes(positions)
             num_values = self._num_values[attribute]
-            joint = entropy_of_codes(codes * num_values + self.attributes[attribute], bound * num_values)
-            self._cache[key] = _rounded(joint - self.positions.bits(positions))
+            joint = codes * num_values
+            joint += self.attributes[attribute]
+            bits = entropy_of_codes(joint, bound * num_values) - self.positions.bits(positions)
+            self._cache[key] = bits if bits > _TOLERANCE else 0.0
         return self._cache[key]
 
     def conditional_entropies(self, positions: tuple[int, ...]) -> list[float]:
         """H(attribute | symbols at the positions) of each attribute."""
-        codes, bound = self.positions.codes(positions)
-        sizes = [bound * num_values for num_values in self._num_values]
-        if self.num_messages > FEW_MESSAGES or sum(sizes) > MOST_ENTRIES:
-            return [
-                self.conditional_entropy(attribute, positions) for attribute in range(self.num_attributes)
-            ]
-        joint = entropies_of_tables(codes * np.array(self._num_values)[:, None] + self.attributes, sizes)
-        alone = self.positions.bits(positions)
-        return [_rounded(bits - alone) for bits in joint]
+        return [self.conditional_entropy(attribute, positions) for attribute in range(self.num_attributes)]
 
     def most_informative(self) -> Partition:
         """The attribute with the highest mutual information with each position; the first in case of ties."""
@@ -348,11 +339,6 @@ class Entropies:
             "positions": {name: list(positions_of(partition, i)) for i, name in enumerate(self.names)},
             "residual_entropy": dict(zip(self.names, shares.tolist(), strict=True)),
         }
-
-
-def _rounded(bits: float) -> float:
-    """A conditional entropy, 0 where only a rounding error is left of it."""
-    return bits if bits > _TOLERANCE else 0.0
 
 
 def positions_of(partition: Partition, attribute: int) -> tuple[int, ...]:
@@ -412,8 +398,7 @@ def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
         while has_improved:
             has_improved = False
             for position in range(num_positions):
-                owner = best[position]
-                rest = left.copy()
+                owner, rest = best[position], left.copy()
                 without = tuple(each for each in positions_of(best, owner) if each != position)
                 rest[owner] = entropies.conditional_entropy(owner, without)
                 costs, moved = [least] * num_attributes, [left] * num_attributes

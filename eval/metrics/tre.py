@@ -60,7 +60,7 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
     most 16 are drawn, with probabilities proportional to their error without meanings (`null_columns`), and
     the score estimated from them is compared with chance. Takes about 3 s for a corpus of 256 messages.
     """
-    [score] = plain_tre7(corpus, options)
+    score, errors = _value(corpus, options)
     known = attributes_or_reason(corpus)
     if score.value is None or isinstance(known, str):
         return [score]
@@ -85,7 +85,6 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
         errors = np.array(list(least_absolute_errors(design, tables[rows][:, chosen])))
         return np.array([errors @ weights[chosen] / len(rows)])
 
-    all_rows = np.arange(num_rows)
     (found,) = resample(
         statistic,
         [score.value],
@@ -93,7 +92,7 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
         seed=options.seed,
         work=WORK,  # a regression is slow: the minimum number of draws
         bounds=(0.0, float(ignoring.sum() / num_rows)),
-        reference_values=statistic(all_rows, all_rows).tolist() if is_sampled else None,
+        reference_values=[float(errors[chosen] @ weights[chosen] / num_rows)] if is_sampled else None,
     )
     how = {"null_columns": len(chosen)} if is_sampled else {}
     return [
@@ -105,6 +104,11 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
 
 def plain_tre7(corpus: Corpus, options: Options) -> list[Score]:
     """`tre7` without null and interval, for studies that need only the value."""
+    return [_value(corpus, options)[0]]
+
+
+def _value(corpus: Corpus, options: Options) -> tuple[Score, Floats]:
+    """The score without null and interval, and the error of each distinct column; none without a value."""
     how = {"compose": "sum", "error": "l1", "fit": "optimum", "past_end": "blank", "eos": "strip"}
     drawn = {}
     if len(corpus.messages) > NUM_OBJECTS:
@@ -112,18 +116,18 @@ def plain_tre7(corpus: Corpus, options: Options) -> list[Score]:
     score = unscored(TRE7, **how, **drawn)
     known = attributes_or_reason(corpus)
     if isinstance(known, str):
-        return [score(value=None, reason=known)]
+        return score(value=None, reason=known), np.zeros(0)
     if known.shape[1] < 2:
-        return [score(value=None, reason="fewer than two attributes")]
+        return score(value=None, reason="fewer than two attributes"), np.zeros(0)
     attributes, tables, times = _objects(corpus, known, options.seed)
     num_rows = len(attributes)
     if not np.ptp(tables, axis=0).any():
-        return [score(value=None, reason="every position is constant over all messages")]
+        return score(value=None, reason="every position is constant over all messages"), np.zeros(0)
     if not np.ptp(attributes, axis=0).any():
-        return [score(value=None, reason=CONSTANT_ATTRIBUTES)]
+        return score(value=None, reason=CONSTANT_ATTRIBUTES), np.zeros(0)
     design = free_indicators(attributes)
     if design.shape[1] >= num_rows:
-        return [score(value=None, reason="at least as many free parameters as messages")]
+        return score(value=None, reason="at least as many free parameters as messages"), np.zeros(0)
     errors = np.zeros(len(times))
     for done, error in enumerate(least_absolute_errors(design, tables)):
         options.progress("tre7", done, len(times))
@@ -132,7 +136,7 @@ def plain_tre7(corpus: Corpus, options: Options) -> list[Score]:
     ignoring = float(np.minimum(ones, num_rows - ones) @ times) / num_rows
     value = float(errors @ times) / num_rows
     details = {"num_objects": num_rows, "share": min(1.0, value / ignoring)}
-    return [score(value=value, details=details)]
+    return score(value=value, details=details), errors
 
 
 def _objects(corpus: Corpus, attributes: Ints, seed: int) -> tuple[Ints, Floats, Ints]:

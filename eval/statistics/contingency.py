@@ -1,7 +1,6 @@
 """Contingency tables from flat codes: dense tables for few codes, sorting for many."""
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -74,22 +73,6 @@ def entropy_of_codes(codes: NDArray[Any], bound: int) -> float:
         counts = np.bincount(codes)
         counts = counts[counts > 0]
     return _bits(counts / len(codes))
-
-
-def entropies_of_tables(codes: Ints, sizes: Sequence[int]) -> list[float]:
-    """`entropy_of_codes` of some columns, counted at once, which is faster where these are short.
-
-    Args:
-        codes: Shape (num_columns, num_rows).
-        sizes: A bound of the codes of each column.
-    """
-    begins = np.cumsum([0, *sizes])
-    counts = np.bincount((codes + begins[:-1, None]).ravel(), minlength=begins[-1])
-    places = np.flatnonzero(counts)
-    share = counts[places] / codes.shape[1]
-    logarithm = np.log2(share)
-    bounds = np.searchsorted(places, begins).tolist()
-    return [max(0.0, -float(share[begin:end] @ logarithm[begin:end])) for begin, end in pairwise(bounds)]
 
 
 def _bits(share: Floats) -> float:

@@ -19,6 +19,8 @@ from ecsuite.eval.statistics.equal_codes import first_equal, labels_of_codes
 
 _BLOCK = 1 << 14
 """Rows taken at once, so that what is made of them fits the cache."""
+_FEW_ROWS = 1000
+"""Rows up to which a dictionary of them is faster than codes."""
 _MAX_BITS = 160
 """Bits of a row up to which rows are numbered by their codes: three joint codes of 63 bits, as counts take some."""
 
@@ -36,7 +38,7 @@ def narrow_content(corpus: Corpus) -> Ragged:
 
 def row_labels(rows: Ragged) -> Ints:
     """Number the distinct rows 0, 1, … in order of first occurrence, shape (num_rows,)."""
-    found = _row_codes(rows)
+    found = None if len(rows) < _FEW_ROWS else _row_codes(rows)
     if found is None:
         return _row_labels_by_content(rows)
     del rows  # of a large corpus they take much memory
@@ -58,7 +60,7 @@ def distinct_vectors(codes: Ints) -> Ints:
 
 def num_distinct_rows(rows: Ragged) -> int:
     """The number of distinct rows, which takes half of the time of `row_labels`."""
-    found = _row_codes(rows)
+    found = None if len(rows) < _FEW_ROWS else _row_codes(rows)
     if found is None:
         return num_labels(_row_labels_by_content(rows))
     return num_codes(*found)
