@@ -154,8 +154,8 @@ def _is_figure(value: Any, key: str) -> bool:
 def asked_of(claim: Claim, *, folder: Path, device: str, is_small: bool) -> Asked:
     """The study of a claim, checked.
 
-    A sweep has a folder of its own, or that of the claim it names; claims of ICY, and of CBM, share the runs that they
-    have in common.
+    Claims with studies of one kind share the runs that they have in common; the folders of the runs of a sweep are in
+    one of its own, or in that of the claim it names.
 
     Args:
         claim: The claim.
@@ -210,7 +210,11 @@ def _sweep(
     former = SWEEP.read(content)[0]
     settings = {**former.get("set", {}), **changes.get("set", {})}
     tree = {**former, **changes, "name": name, "seeds": list(seeds), "set": settings}
-    return AskedSweep(benchmark=Sweeps(folder=place), study=load_sweep(tree, device=device), folder=place)
+    return AskedSweep(
+        benchmark=Sweeps(folder=place, kept=place.parent / "sweep"),
+        study=load_sweep(tree, device=device),
+        folder=place,
+    )
 
 
 def _icy(

@@ -31,11 +31,13 @@ class Sweeps(Benchmark[Study, Sweep]):
     """Only every run of a part, such as (2, 10), the second of ten."""
     source: str = ""
     """How the user named the study."""
+    kept: Path | None = None
+    """The folder of kept results; None: in that of the sweep."""
 
     @property
     def store(self) -> Path:
-        """In the folder of the sweep."""
-        return self.folder / STORE
+        """The folder of kept results."""
+        return self.kept or self.folder / STORE
 
     def runs(self, study: Study) -> list[PlannedRun]:
         """The runs, those of a part if one is asked for; of a search there are none yet."""
