@@ -38,6 +38,7 @@ from torch import Tensor
 from ecsuite.agents.message import Message
 from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.senders import MessageBuilder, Sender
+from ecsuite.agents.shared_states import Places, distinct_messages, select
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -82,6 +83,9 @@ def call_receiver(receiver: Receiver, message: Message, dtype: torch.dtype) -> t
         ConfigError: If the receiver returns anything else.
     """
     casts_weights = receiver.casts_weights
+    places: Places = None
+    if receiver.reads_distinct:
+        message, places = distinct_messages(message, width=receiver.state_size)
     symbols = message.symbols
     with autocast_to(symbols.device, torch.float32 if casts_weights else dtype):
         if casts_weights:
@@ -89,6 +93,8 @@ def call_receiver(receiver: Receiver, message: Message, dtype: torch.dtype) -> t
         else:
             weights_in_fp32 = symbols.float() if symbols.is_floating_point() else symbols
             states, ends = _checked(receiver, receiver(replace(message, symbols=weights_in_fp32)))
+    if places is not None:  # of ids, which have one end
+        states, ends = select(states[0], places)[None], ends[:, places]
     return states.to(dtype), ends
 
 

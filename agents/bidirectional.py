@@ -23,6 +23,8 @@ class BidirectionalReceiver(Receiver):
     takes `max_len + 1` times as long.
     """
 
+    reads_distinct = True
+
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
         """Options of a bidirectional receiver."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ecsuite.agents.gates import ElmanGates, Gates, GRUGates, LSTMGates, NodeGates, State, tanh
 from ecsuite.agents.linear import Linear, SymbolEmbedding
 from ecsuite.agents.recurrence import recurrence
+from ecsuite.agents.shared_states import Beginnings, select_states
 from ecsuite.runtime.errors import ConfigError
 
 Map = Callable[[Tensor], Tensor]
@@ -74,30 +75,35 @@ class RecurrentCell(nn.Module):
         read, advance = self.reader(dtype), self.advance(dtype)
         return lambda inputs, state: advance(None if inputs is None else read(inputs), state)
 
-    def run(self, read: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    def run(self, read: Tensor, dtype: torch.dtype, begun: Beginnings) -> tuple[Tensor, Tensor]:
         """Make all steps from a state of zeros.
 
         Args:
-            read: What was read of each, (num_steps, batch, width).
+            read: What was read of each symbol, (*symbols.shape, width).
             dtype: The precision.
+            begun: What the messages begin with.
 
         Returns:
-            Outputs and summaries of the states, (num_steps, batch, hidden).
+            Outputs and summaries of the states, (*symbols.shape, hidden).
         """
+        if begun.sizes is not None:
+            return stepwise(self, read, dtype, begun)
         sizes = (read.shape[1],) * len(read)
         outputs, *_ = recurrence(self.gates, self.hidden_map, dtype)(read.flatten(0, 1), (), sizes)
         outputs = outputs.unflatten(0, read.shape[:2])
         return outputs, outputs
 
 
-def stepwise(cell: RecurrentCell, read: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def stepwise(
+    cell: RecurrentCell, read: Tensor, dtype: torch.dtype, begun: Beginnings
+) -> tuple[Tensor, Tensor]:
     """`RecurrentCell.run` of a cell whose step is more than its gates."""
     step, states = cell.advance(dtype), list[State]()
-    for inputs in read.unbind(0):
-        states.append(step(inputs, states[-1] if states else None))
-    outputs = torch.stack([state[0] for state in states])
+    for inputs, places in zip(begun.steps(read), begun.followed, strict=True):
+        states.append(step(inputs, select_states(states[-1], places) if states else None))
+    outputs = begun.joined([state[0] for state in states])
     summaries = [cell.summary(state) for state in states]
-    return outputs, outputs if summaries[0] is states[0][0] else torch.stack(summaries)
+    return outputs, outputs if summaries[0] is states[0][0] else begun.joined(summaries)
 
 
 class RNNCell(RecurrentCell):

@@ -165,6 +165,8 @@ class ConvolutionalReceiver(PositionalReceiver):
         ConfigError: If no position would remain after the blocks.
     """
 
+    reads_distinct = True
+
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
         """Options of CNN."""

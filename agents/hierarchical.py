@@ -17,6 +17,7 @@ from ecsuite.agents.options import CellOptions
 from ecsuite.agents.receivers import Receiver, make_embedding
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.senders import Decoder, MessageBuilder, cell_of_sender
+from ecsuite.agents.shared_states import DistinctStates, beginnings, select_states
 from ecsuite.parts.config import Count
 
 
@@ -65,17 +66,19 @@ class HierarchicalSender(Decoder):
         upper_step, lower_step = self.upper.unroll(dtype), self.lower.unroll(dtype)
         stop, logits = self.stop.unroll(dtype), self.scores.unroll(dtype)
         embed = None if self.embed is None else self.embed.unroll(dtype)
-        inputs = self.first_input(meanings)
+        distinct = DistinctStates(meanings, builder, width=self.perceive.out_features)
+        inputs = self.first_input(distinct.meanings)
         # s_0 = 1: no interpolation in the first step, and the lower state starts from the upper one.
-        upper = upper_step(None, self.upper.start(self.perceive(meanings)))
-        lower = lower_step(None if inputs is None else inputs.expand(len(meanings), -1), upper)
-        symbols = builder.step(logits(lower[0]))
+        upper = upper_step(None, self.upper.start(self.perceive(distinct.meanings)))
+        lower = lower_step(None if inputs is None else inputs.expand(len(distinct.meanings), -1), upper)
+        symbols, places = distinct.say(logits(lower[0]))
         while not builder.done:
+            upper, lower = select_states(upper, places), select_states(lower, places)
             stopness = stop(lower[0]).sigmoid()  # (batch, 1)
             inputs = None if embed is None else embed(symbols)
             upper = interpolate(upper, upper_step(None, upper), stopness)
             lower = lower_step(inputs, interpolate(lower, upper, stopness))
-            symbols = builder.step(logits(lower[0]))
+            symbols, places = distinct.say(logits(lower[0]))
         return builder.message()
 
 
@@ -133,13 +136,16 @@ class HierarchicalReceiver(Receiver):
         upper: State | None = None
         stopness: Tensor | None = None
         states = []
-        for inputs in self.embed(message.symbols).to(dtype).unbind(0):
-            if self.reset and lower is not None and stopness is not None:
-                lower = scale(lower, 1 - stopness)
+        begun = beginnings(message, width=self.state_size, are_independent=self.stop_mode == "each")
+        embedded = begun.steps(self.embed(begun.symbols).to(dtype))
+        for inputs, places in zip(embedded, begun.followed, strict=True):
+            if lower is not None and upper is not None and stopness is not None:
+                lower = scale(lower, 1 - stopness) if self.reset else lower
+                lower, upper = select_states(lower, places), select_states(upper, places)
             lower = lower_step(inputs, lower)
             gate_input = lower[0] if self.stop_mode == "each" else lower[0][:1]
             stopness = stop(gate_input).sigmoid()  # (batch or 1, 1)
             stepped = upper_step(lower[0], upper)
             upper = scale(stepped, stopness) if upper is None else interpolate(upper, stepped, stopness)
             states.append(self.upper.summary(upper))
-        return message.at_ends(states)
+        return begun.at_ends(begun.joined(states))

@@ -17,6 +17,7 @@ from ecsuite.agents.message import Message
 from ecsuite.agents.options import CellOptions, Style
 from ecsuite.agents.registry import CELLS
 from ecsuite.agents.senders import Layers
+from ecsuite.agents.shared_states import beginnings
 from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError
 
@@ -35,6 +36,9 @@ class Receiver(nn.Module, ABC):
     """Whether its layers cast their weights to the precision of their input; it then gets that precision, `dtype`, as a
     second argument. Others are called under autocast, with weights of symbols in fp32. See `ecsuite.agents.autocast`.
     """
+    reads_distinct = False
+    """Whether a state depends on its own message alone, so that it is given equal messages of a batch once; see
+    `ecsuite.agents.shared_states`, with which recurrent ones read equal beginnings once."""
 
     def __init__(self, *, state_size: int) -> None:
         super().__init__()
@@ -89,8 +93,9 @@ class RecurrentReceiver(Receiver):
 
     def forward(self, message: Message, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """See the base class."""
+        begun = beginnings(message, width=self.state_size)
         first, *upper = cast(list[RecurrentCell], list(self.cells))
-        outputs, summaries = first.run(first.reader(dtype, self.embed)(message.symbols), dtype)
+        outputs, summaries = first.run(first.reader(dtype, self.embed)(begun.symbols), dtype, begun)
         for cell in upper:
-            outputs, summaries = cell.run(cell.reader(dtype)(outputs), dtype)
-        return message.at_ends(summaries)
+            outputs, summaries = cell.run(cell.reader(dtype)(outputs), dtype, begun)
+        return begun.at_ends(summaries)

@@ -18,6 +18,7 @@ from ecsuite.agents.linear import Linear, SymbolEmbedding
 from ecsuite.agents.message import EOS, Message
 from ecsuite.agents.options import CellOptions, Style
 from ecsuite.agents.registry import CELLS
+from ecsuite.agents.shared_states import DistinctStates, select_states
 
 
 class MessageBuilder(Protocol):
@@ -150,17 +151,20 @@ class RecurrentSender(Decoder):
         first, *upper = cast(list[RecurrentCell], list(self.cells))
         read, advance = first.reader(dtype, self.embed), first.advance(dtype)
         steps, logits = [cell.unroll(dtype) for cell in upper], self.scores.unroll(dtype)
-        state: State = first.start(self.perceive(meanings))
+        distinct = DistinctStates(meanings, builder, width=self.perceive.out_features)
+        state: State = first.start(self.perceive(distinct.meanings))
         states: list[State | None] = [None] * len(upper)
-        inputs = self.first_input(meanings)
-        inputs = None if inputs is None else first.reader(dtype)(inputs).expand(len(meanings), -1)
+        inputs = self.first_input(distinct.meanings)
+        inputs = None if inputs is None else first.reader(dtype)(inputs).expand(len(distinct.meanings), -1)
         while True:
             state = advance(inputs, state)
             output = state[0]
             for layer, step in enumerate(steps):
                 states[layer] = above = step(output, states[layer])
                 output = above[0]
-            symbols = builder.step(logits(output))
+            symbols, places = distinct.say(logits(output))
             if builder.done:
                 return builder.message()
+            state = select_states(state, places)
+            states = [None if above is None else select_states(above, places) for above in states]
             inputs = None if self.embed is None else read(symbols)

@@ -13,6 +13,7 @@ from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions, Style
 from ecsuite.agents.senders import Decoder, Layers, MessageBuilder
+from ecsuite.agents.shared_states import DistinctStates, Places, select
 from ecsuite.parts.config import Count
 
 
@@ -44,7 +45,7 @@ class DecoderLayer(nn.Module):
         self.widen, self.narrow = Linear(size, 4 * size), Linear(4 * size, size)
         self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in range(3))
 
-    def unroll(self, memory: Tensor) -> Callable[[Tensor], Tensor]:
+    def unroll(self, memory: Tensor) -> Callable[[Tensor, Places], Tensor]:
         """Start a loop over positions.
 
         Args:
@@ -53,7 +54,8 @@ class DecoderLayer(nn.Module):
                 effect.
 
         Returns:
-            A function from a position's input to its output, both (batch, size); it caches keys and values.
+            A function from a position's input and the place of the row that each follows on to its output, (batch,
+            size); it caches keys and values.
         """
         size, dtype = memory.shape[-1], memory.dtype
         inward, outward = self.to_said.inward.unroll(dtype), self.to_said.outward.unroll(dtype)
@@ -64,15 +66,16 @@ class DecoderLayer(nn.Module):
         projection = self.to_meaning.inward
         weight, bias = projection.weight[2 * size :].to(dtype), projection.bias[2 * size :].to(dtype)
         cross_attended = self.to_meaning.outward(nn.functional.linear(memory, weight, bias))  # (batch, size)
-        keys: list[Tensor] = []
-        values: list[Tensor] = []
+        keys = values = memory.new_empty(len(memory), 0, size)  # (batch, num_positions, size)
 
-        def step(inputs: Tensor) -> Tensor:
+        def step(inputs: Tensor, places: Places) -> Tensor:
+            nonlocal keys, values, cross_attended
             query, key, value = inward(inputs).chunk(3, dim=-1)
-            keys.append(key)
-            values.append(value)
-            logits = torch.stack(keys, 1) @ query[:, :, None] / math.sqrt(size)  # (batch, num_positions, 1)
-            attended = (torch.stack(values, 1) * logits.softmax(1)).sum(1)
+            keys = torch.cat([select(keys, places), key[:, None]], 1)
+            values = torch.cat([select(values, places), value[:, None]], 1)
+            cross_attended = select(cross_attended, places)
+            logits = keys @ query[:, :, None] / math.sqrt(size)  # (batch, num_positions, 1)
+            attended = (values * logits.softmax(1)).sum(1)
             hidden = norm_self(inputs + outward(attended))
             hidden = norm_cross(hidden + cross_attended)
             return norm_feed_forward(hidden + narrow(widen(hidden).relu()))
@@ -111,19 +114,21 @@ class TransformerSender(Decoder):
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Generate a message for each meaning. See `RecurrentSender.forward`."""
         dtype = meanings.dtype
-        memory = self.perceive(meanings)
+        distinct = DistinctStates(meanings, builder, width=self.perceive.out_features)
+        memory = self.perceive(distinct.meanings)
         steps = [cast(DecoderLayer, layer).unroll(memory) for layer in self.layers]
         assert self.embed is not None
         logits, embed = self.scores.unroll(dtype), self.embed.unroll(dtype)
-        first = self.first_input(meanings)
+        first, places = self.first_input(distinct.meanings), None
         assert first is not None
-        inputs = first.expand(len(meanings), -1)
+        inputs = first.expand(len(distinct.meanings), -1)
         positions = iter(self.positions.to(dtype))
         while not builder.done:
             hidden = inputs + next(positions)
             for step in steps:
-                hidden = step(hidden)
-            inputs = embed(builder.step(logits(hidden)))
+                hidden = step(hidden, places)
+            symbols, places = distinct.say(logits(hidden))
+            inputs = embed(symbols)
         return builder.message()
 
 

@@ -42,6 +42,7 @@ class TransformerReceiver(Receiver):
                     f"num_heads: expected a divisor of hidden_size, {self.hidden_size}, got {self.num_heads}"
                 )
 
+    reads_distinct = True
     positions: Tensor
 
     def __init__(self, options: Options, *, vocab_size: int, max_len: int) -> None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.agents.replicas import are_computing
+from ecsuite.agents.shared_states import IdBuilder, may_look_at
 from ecsuite.games.message_noise import NO_NOISE
 from ecsuite.games.registry import NOISES
 from ecsuite.parts.config import Count, Levels, Weight
@@ -129,11 +129,10 @@ class RelaxedMessageBuilder:
         return Message(symbols=torch.stack([*self.symbols, eos_weights]), ends=ends, length=steps @ ends)
 
 
-class DiscreteMessageBuilder:
+class DiscreteMessageBuilder(IdBuilder):
     """Builds messages of ids: the most likely symbols or, with Gumbel noise, samples from the softmax of the logits.
 
-    The noise is (max_len, batch, vocab_size + 1). If `track`, log-probabilities and entropies are kept for REINFORCE,
-    and there are `max_len` steps.
+    The noise is (max_len, batch, vocab_size + 1). If `track`, log-probabilities and entropies are kept for REINFORCE.
     """
 
     def __init__(self, options: SymbolOptions, noise: Tensor | None, *, track: bool) -> None:
@@ -146,12 +145,13 @@ class DiscreteMessageBuilder:
     def done(self) -> bool:
         """Whether the message is complete: after `max_len` steps, or when all messages of the batch have ended.
 
-        The latter only outside training, for a single pair of agents and on a CPU: another device would have to be
-        waited for at every step. A message is the same either way, but for the amount of PAD.
+        The latter only where that may be looked at; see `may_look_at`. A message is the same either way, but for the
+        amount of PAD.
         """
         if len(self.ids) == self.options.max_len:
             return True
-        if self.track or self.unfinished is None or are_computing() or self.unfinished.device.type != "cpu":
+        fewest = 2 if self.track else 1  # so that all weights of the sender have a gradient, if one of zeros
+        if self.unfinished is None or len(self.ids) < fewest or not may_look_at(self.unfinished):
             return False
         return not bool(self.unfinished.any())
 

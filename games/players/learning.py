@@ -11,6 +11,7 @@ from torch import Tensor
 from ecsuite.agents.autocast import call_sender
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.senders import MessageBuilder
+from ecsuite.agents.shared_states import IdBuilder
 from ecsuite.games.channels import Channel
 from ecsuite.games.message_builders import SymbolOptions, without_eos
 from ecsuite.games.noise import Noise
@@ -28,7 +29,7 @@ LEARNING_LOSS = "learning_loss"
 """Measure of training: the mean loss of agents that learn messages, in nats."""
 
 
-class GivenMessages:
+class GivenMessages(IdBuilder):
     """A message builder that returns given symbols, whatever the logits, and keeps their log-probabilities."""
 
     def __init__(self, options: SymbolOptions, ids: Tensor) -> None:
