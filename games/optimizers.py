@@ -12,6 +12,7 @@ from ecsuite.games.registry import OPTIMIZERS
 from ecsuite.games.sections import Role
 from ecsuite.parts.config import Positive, Share, Weight
 from ecsuite.parts.registry import Part
+from ecsuite.runtime.compiler import take_step
 from ecsuite.runtime.errors import ConfigError
 
 Groups = Iterable[nn.Parameter] | Iterable[dict[str, Any]]
@@ -194,7 +195,7 @@ class Optimise:
             torch.nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * self.factor
-        self.optimizer.step()
+        take_step(self.optimizer)
 
     def require_finite(self) -> None:
         """Raise `NotFiniteError` if an objective since the last call was not finite; waits for the device."""

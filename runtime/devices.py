@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ecsuite.runtime.allocator import kept_memory
+from ecsuite.runtime.compiler import leave_compiler_out
 from ecsuite.runtime.errors import ConfigError, unknown_name
 from ecsuite.runtime.provenance import processor
 from ecsuite.runtime.randomness import GLOBAL_GENERATOR
@@ -46,6 +47,7 @@ def choose_device(name: str) -> torch.device:
     """
     if name not in DEVICES:
         raise unknown_name("device", name, DEVICES)
+    leave_compiler_out()  # all that trains comes by here first
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     is_missing = {"cuda": not torch.cuda.is_available(), "mps": not torch.backends.mps.is_available()}

@@ -28,6 +28,7 @@ from ecsuite.eval.icy.learners import is_autoregressive, make_builder
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
+from ecsuite.runtime.compiler import take_step
 from ecsuite.runtime.devices import computing, sent
 from ecsuite.runtime.errors import DivergedError
 
@@ -195,7 +196,7 @@ def train_end_to_end(
             loss.backward()
             if protocol.clip is not None:
                 nn.utils.clip_grad_norm_(pair.parameters(), protocol.clip)
-            optimizer.step()
+            take_step(optimizer)
             totals += torch.stack([loss.detach(), accuracy])
             made, number = update + 1, len(curve["updates"])
             if made * num_bins >= (number + 1) * max_steps:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from ecsuite.runtime.compiler import take_step
+
 Parameters = dict[str, Tensor]
 """A module's parameters by name, each with a leading replica dimension."""
 
@@ -43,7 +45,7 @@ class Replicas:
         loss.backward()
         if self.clip is not None:
             self._clip(self.clip)
-        self.optimizer.step()
+        take_step(self.optimizer)
 
     def keep(self, kept: Sequence[int]) -> None:
         """Drop all replicas but these; the others continue with unchanged parameters and optimiser state."""

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ecsuite.eval.learning.checkpoints import Checkpoint, Generator, Position, Saver, set_states, states_of
 from ecsuite.eval.learning.needed_resources import require_training
 from ecsuite.jobs.job import Stopped
+from ecsuite.runtime.compiler import take_step
 from ecsuite.runtime.devices import global_generators
 from ecsuite.runtime.errors import DivergedError
 
@@ -117,7 +118,7 @@ def train(
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(parameters, 1.0)
-            optimizer.step()
+            take_step(optimizer)
             position.num_updates += 1
             position.num_batches += 1
             position.done += size

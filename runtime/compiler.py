@@ -1,0 +1,42 @@
+"""Torch's compiler is not imported by who does not use it: that takes a second of each process that trains."""
+
+import inspect
+from functools import cache
+from typing import Any
+
+import torch
+
+_METHODS = ("add_param_group", "load_state_dict", "state_dict", "zero_grad")
+"""Methods of optimizers that torch keeps its compiler out of, which it imports for that."""
+_DECIDED = "__dynamo_disable"
+"""Where torch looks for what it calls instead of a function, before it asks the compiler (`torch/_compile.py`)."""
+_OWN = ("step", "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
+"""What of an optimizer has a say in its step; without them it is that of its class alone."""
+
+
+def leave_compiler_out() -> None:
+    """Let methods of optimizers be called as they are. Where torch does otherwise than expected, nothing changes."""
+    for name in _METHODS:
+        function = getattr(getattr(torch.optim.Optimizer, name, None), "__wrapped__", None)
+        if function is not None and not hasattr(function, _DECIDED):
+            setattr(function, _DECIDED, function)
+
+
+def take_step(optimizer: torch.optim.Optimizer) -> None:
+    """Change the weights as `optimizer.step()` does, without the breaks of a graph that is not compiled."""
+    step = _step_of(type(optimizer))
+    if (
+        step is None
+        or any(vars(optimizer).get(name) for name in _OWN)
+        or optimizer.defaults.get("differentiable")
+    ):
+        optimizer.step()
+        return
+    with torch.no_grad():
+        step(optimizer)
+
+
+@cache
+def _step_of(kind: type[torch.optim.Optimizer]) -> Any:
+    """What a step does in an optimizer of torch, inside of what torch does around it; None for others."""
+    return inspect.unwrap(kind.step) if kind.__module__.startswith("torch.optim.") else None
