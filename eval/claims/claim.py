@@ -11,7 +11,7 @@ from ecsuite.eval.claims.criterion import Criterion, read_criterion
 from ecsuite.eval.claims.sections import read_section
 from ecsuite.eval.studies.files import CBM, ICY, SWEEP
 from ecsuite.eval.sweeps.grids import at
-from ecsuite.parts.config import Natural, Seed, read_yaml, shipped_configs
+from ecsuite.parts.config import Natural, Seed, checked, read_yaml, shipped_configs
 from ecsuite.runtime.errors import ConfigError, look_up, shown
 
 FOLDER = "claims"
@@ -144,6 +144,7 @@ def read_claim(tree: Mapping[str, Any], source: str) -> Claim:
     plain = {key: value for key, value in tree.items() if key not in nested}
     read = {key: make(tree[key]) for key, make in nested.items() if key in tree}
     claim: Claim = read_section(Claim, {**plain, "decides": decided_by(tree)}, source, given=read)
+    checked(claim.small.get("seeds", []), tuple[Seed, ...], at(source, "small", "seeds"))
     _require_study(claim.study, source)
     if not claim.seeds or len(set(claim.seeds)) < len(claim.seeds):
         raise ConfigError(f"{at(source, 'seeds')}: expected different seeds, at least one")
@@ -170,7 +171,7 @@ def content_of(study: Any) -> Any:
     if not isinstance(study, Mapping) or len(study) != 1:
         return study
     [(kind, content)] = study.items()
-    if not isinstance(content, str):
+    if not isinstance(content, str) or kind not in KINDS:
         return study
     if kind == OF_CLAIM:
         return content_of(read_yaml(content, "claim", shipped_claims()).get("study"))

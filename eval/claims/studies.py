@@ -23,6 +23,7 @@ from ecsuite.eval.records.source import CAPPED
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.studies.files import CBM, ICY, SWEEP
 from ecsuite.eval.sweeps.benchmark import Sweeps
+from ecsuite.eval.sweeps.grids import mapping
 from ecsuite.eval.sweeps.study import Study as SweepStudy
 from ecsuite.eval.sweeps.study import load_study as load_sweep
 from ecsuite.jobs.job import Job, Result
@@ -208,13 +209,17 @@ def _sweep(
     content: Any, name: str, seeds: tuple[int, ...], changes: Mapping[str, Any], place: Path, device: str
 ) -> Asked:
     former = SWEEP.read(content)[0]
-    settings = {**former.get("set", {}), **changes.get("set", {})}
+    settings = {**mapping(former.get("set", {}), "set"), **_changed_settings(changes)}
     tree = {**former, **changes, "name": name, "seeds": list(seeds), "set": settings}
     return AskedSweep(
         benchmark=Sweeps(folder=place, kept=place.parent / "sweep"),
         study=load_sweep(tree, device=device),
         folder=place,
     )
+
+
+def _changed_settings(changes: Mapping[str, Any]) -> dict[str, Any]:
+    return mapping(changes.get("set", {}), "small.set")
 
 
 def _icy(
@@ -227,7 +232,7 @@ def _icy(
 def _cbm(
     content: Any, name: str, seeds: tuple[int, ...], changes: Mapping[str, Any], place: Path, device: str
 ) -> Asked:
-    settings = [f"{key}={json.dumps(value)}" for key, value in changes.get("set", {}).items()]
+    settings = [f"{key}={json.dumps(value)}" for key, value in _changed_settings(changes).items()]
     tree = {**CBM.read(content)[0], "name": name, **{key: changes[key] for key in changes if key != "set"}}
     study = load_cbm(tree, seeds=seeds, assignments=settings, device=device, folder=place)
     return AskedCbm(benchmark=ConceptGames(), study=study, folder=place)
