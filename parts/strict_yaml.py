@@ -3,7 +3,9 @@
 Refuses duplicate keys, aliases that multiply, deep nesting and very large files; names the line.
 """
 
+import copy
 import re
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -94,6 +96,12 @@ def load_yaml(text: str) -> Any:
     Raises:
         StrictYamlError: If it is not YAML, holds what safe YAML does not have, or is refused as above.
     """
+    return copy.deepcopy(_value(text))
+
+
+@lru_cache(maxsize=128)
+def _value(text: str) -> Any:
+    """The value of a text, which nobody changes: a study reads the same few files for each of its runs."""
     if len(text) > MAX_CHARACTERS:
         raise StrictYamlError(f"expected at most {MAX_CHARACTERS:,} characters, got {len(text):,}")
     try:

@@ -2,6 +2,7 @@
 
 One thread a process: tests are small, and run side by side. And no data that the user has downloaded.
 Compiled modules are kept, whatever the user's setting: else each process would compile and rewrite all of them again.
+Nulls and intervals have few draws, also those of shared fixtures; a test that is about draws asks for `all_draws`.
 """
 
 import gc
@@ -12,6 +13,7 @@ import random
 import re
 import shutil
 import sys
+from importlib.util import find_spec
 
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -23,11 +25,16 @@ import torch
 
 from ecsuite.cli import main
 from ecsuite.eval.reports.console import Reporter
+from ecsuite.eval.statistics import resampling
 
 sys.dont_write_bytecode = False
 torch.set_num_threads(1)
 
 pytest_plugins = ["device_option", "xtreme_data", "xtreme_submissions"]
+
+ALL_DRAWS = {name: getattr(resampling, name) for name in ("NUM_PERMUTATIONS", "NUM_SUBSAMPLES", "MIN_DRAWS")}
+for name in ALL_DRAWS:
+    setattr(resampling, name, 9)
 
 LONGEST_NAME = 100
 """Characters of a test's name with its parameters."""
@@ -50,12 +57,13 @@ def pytest_make_parametrize_id(val, argname):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Of what is collected nothing is freed, and looking for it takes a second."""
+    """Of what is collected nothing is freed, and looking for it takes a second; later it is looked for less often."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(20_000)
         gc.enable()
 
 
@@ -89,6 +97,27 @@ def refuse_bad_names(items):
         raise pytest.UsageError(
             f"expected names of readable ASCII, at most {LONGEST_NAME} characters, no backslash: {', '.join(faults)}"
         )
+
+
+@pytest.fixture
+def all_draws(monkeypatch):
+    """As many draws for nulls and intervals as users get."""
+    for name, number in ALL_DRAWS.items():
+        monkeypatch.setattr(resampling, name, number)
+
+
+@pytest.fixture
+def no_layout(monkeypatch):
+    """Figures are drawn as if all in them had room: to measure it takes half the time of drawing."""
+    if find_spec("matplotlib"):
+        monkeypatch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine.execute", lambda *_: None)
+
+
+@pytest.fixture(autouse=True)
+def layout_where_it_is_looked_at(request):
+    """In modules with `assert_readable`, whose tests ask for `no_layout` where they do not look at places."""
+    if not hasattr(request.module, "assert_readable"):
+        request.getfixturevalue("no_layout")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 import tomllib
@@ -67,7 +68,12 @@ FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "mars
 
 
 def test_nothing_runs_or_unpickles_what_it_reads():
+    """Of files that have one of the names somewhere, in comments, too, the syntax trees are searched."""
+    names = {*FORBIDDEN, *FORBIDDEN_MODULES, *(name for _, name in FORBIDDEN_ATTRIBUTES), "allow_pickle"}
+    any_name = re.compile(rf"\b({'|'.join(sorted(names))})\b")
     for file in SOURCES:
+        if not any_name.search(file.read_text()):
+            continue
         place = file.relative_to(ROOT)
         for node in nodes(file):
             where = f"{place}:{getattr(node, 'lineno', 0)}"

@@ -266,20 +266,27 @@ def clusters(values: Floats, cut: float) -> tuple[list[list[int]], list[int]]:
         values: Correlations, shape (num_variables, num_variables), NaN where undefined, which is taken for 0.
         cut: Groups are as large as they are with a mean |correlation| between their parts of at least this.
     """
-    from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
-    from scipy.spatial.distance import squareform
+    from scipy.cluster.hierarchy import leaves_list
 
     if len(values) < 2:
         return [[index] for index in range(len(values))], list(range(len(values)))
-    distances = 1 - np.abs(np.nan_to_num(values, nan=0.0))
-    np.fill_diagonal(distances, 0.0)
-    tree = linkage(squareform(np.clip(distances, 0, 1), checks=False), "average", optimal_ordering=True)
-    labels = fcluster(tree, 1 - cut + TOLERANCE, "distance")
+    tree, labels = _tree(values, cut, is_ordered=True)
     order = [int(index) for index in leaves_list(tree)]
     found: dict[int, list[int]] = {}
     for index in order:
         found.setdefault(int(labels[index]), []).append(index)
     return list(found.values()), order
+
+
+def _tree(values: Floats, cut: float, *, is_ordered: bool) -> tuple[Floats, Ints]:
+    """The tree of at least two variables, and the number of each one's group; to order it takes most of the time."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    distances = 1 - np.abs(np.nan_to_num(values, nan=0.0))
+    np.fill_diagonal(distances, 0.0)
+    tree = linkage(squareform(np.clip(distances, 0, 1), checks=False), "average", optimal_ordering=is_ordered)
+    return tree, fcluster(tree, 1 - cut + TOLERANCE, "distance")
 
 
 def stability(columns: Floats, cut: float, groups: Ints | None = None) -> Floats:
@@ -304,8 +311,10 @@ def stability(columns: Floats, cut: float, groups: Ints | None = None) -> Floats
                 found = rank_covariances(columns[[one, other]][:, rows], weights[:, rows])
                 rho = found[:, 0, 1] / np.sqrt(found[:, 0, 0] * found[:, 1, 1])
             values[:, one, other] = values[:, other, one] = rho
+    if number < 2:
+        return np.ones((number, number))
     together = np.zeros((number, number))
     for each in values:
-        for names in clusters(each, cut)[0]:
-            together[np.ix_(names, names)] += 1
+        _, labels = _tree(each, cut, is_ordered=False)
+        together += labels[:, None] == labels
     return together / NUM_CLUSTERINGS

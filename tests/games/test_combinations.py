@@ -18,7 +18,7 @@ from ecsuite.games.training import train
 from ecsuite.parts.registry import option_types
 from ecsuite.runtime.errors import ConfigError
 
-NUM_ORDINARY, NUM_SLOW = 8, 300
+NUM_ORDINARY, NUM_SLOW = 7, 300
 
 SIZES = {
     "world.num_attributes": 3, "world.num_values": 3, "world.images_per_batch": 12, "world.images_per_label": 2,

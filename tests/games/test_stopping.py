@@ -64,6 +64,7 @@ def test_a_second_stop_and_a_second_resume(tmp_path, small, run, whole, contents
     assert contents(tmp_path) == contents(whole)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("reason", "has_corpus"), [("interrupt", True), ("preempted", False)])
 def test_a_program_may_stop_a_run(tmp_path, small, run, whole, contents, reason, has_corpus):
     requests = iter([None, None, reason])
@@ -126,6 +127,7 @@ def test_an_accuracy_that_was_reached_is_not_reached_again(tmp_path, small, run,
     assert again.was_done and (again.stopped, again.step) == ("accuracy", first.step)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize(("decay", "is_killed"), [("constant", False), ("linear", True)])
 def test_fewer_epochs_than_were_done_are_refused(
@@ -216,6 +218,7 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path, small, run, kill)
     assert max(file.name for file in tmp_path.glob("checkpoint*")) == "checkpoint-000000004.safetensors"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("overrides", [
     ["channel.max_len=1", "channel.length=fixed"],
     ["channel.vocab_size=1", "channel.max_len=1"],

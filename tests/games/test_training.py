@@ -41,7 +41,8 @@ def test_every_channel_and_task_is_learned_somewhat(tmp_path, run, task, channel
     overrides = [
         f"task.kind={task}",
         f"channel.kind={channel}",
-        "training.num_epochs=4",
+        "training.num_epochs=2",
+        "optimizer.lr=0.01",
         "training.precision=fp32",
     ]
     assert run(load_experiment("disc_tiny", overrides), tmp_path).measures["accuracy"] > bar

@@ -25,6 +25,7 @@ def parameter(part, case):
     return pytest.param(part, case, id=f"{part}: {case}", marks=marks)
 
 
+@pytest.mark.usefixtures("all_draws")
 @pytest.mark.parametrize(("part", "case"), [parameter(*each) for each in ALL])
 def test_figures(part, case):
     """If a change is meant: raise the metric's version, if it is one; `python tests/golden/record.py PART`."""

@@ -102,7 +102,7 @@ def test_small_and_empty_heat_maps(values):
     assert_readable(heat_map(values, ["row"] * len(values), ["column"] * len(values[0])))
 
 
-def test_many_cells_have_no_numbers_but_a_scale():
+def test_many_cells_have_no_numbers_but_a_scale(no_layout):
     figure = heat_map(
         np.random.default_rng(0).random((60, 12)),
         range(60),
@@ -133,8 +133,8 @@ def test_intervals_have_rows_by_heading_and_series_within_a_row():
     assert heights[0] < heights[1] < heights[2]
 
 
-def test_sixty_rows_and_none():
-    figure = intervals(Panel(points=[Point(row=f"row {place}", value=1) for place in range(60)]))
+def test_thirty_rows_and_none():
+    figure = intervals(Panel(points=[Point(row=f"row {place}", value=1) for place in range(30)]))
     assert_readable(figure)
     assert_readable(intervals(Panel(points=[Point(row="a", value=math.nan)])))
     assert intervals(Panel(points=[]), title="nothing").get_size_inches()[0] in WIDTHS
@@ -165,7 +165,7 @@ def test_bars_say_what_is_missing_and_have_a_paper_s_value_beside():
     assert len(hatches) == len(set(hatches.values())) == 2
 
 
-def test_bars_of_several_units_have_panels():
+def test_bars_of_several_units_have_panels(no_layout):
     given = [Bar(group="a", series=unit, value=1, panel=unit) for unit in ("share", "nats")]
     assert [axes.get_ylabel() for axes in bars(given).axes] == ["share", "nats"]
 
@@ -184,7 +184,7 @@ def test_curves_have_a_band_and_a_look_for_each_name_and_kind():
     assert len(figure.axes[0].collections) == 4
 
 
-def test_a_single_point_has_a_whisker_and_a_gap_stays_one():
+def test_a_single_point_has_a_whisker_and_a_gap_stays_one(no_layout):
     figure = curves([Curve(x=[0.1], y=[0.5], low=[0.4], high=[0.6])], x="noise", y="accuracy")
     assert any(isinstance(each, LineCollection) for each in figure.axes[0].collections)
     figure = curves([Curve(x=[1, 2, 3], y=[1, None, math.inf])], x="x", y="y")
@@ -199,7 +199,7 @@ def test_a_logarithmic_axis_has_plain_numbers():
     assert figure.axes[0].get_xscale() == "log" and "0.001" in words(figure) and "1,000" in words(figure)
 
 
-def test_more_lines_than_can_be_told_apart_are_thin_and_alike():
+def test_more_lines_than_can_be_told_apart_are_thin_and_alike(no_layout):
     figure = curves([Curve(x=[1, 2], y=[place, 1], name=str(place)) for place in range(40)], x="x", y="y")
     assert len({line.get_color() for line in figure.axes[0].lines}) == 1 and not figure.legends
 

@@ -1,6 +1,5 @@
 """The study of grammars: known values, intervals, tables, plots, and invalid configs."""
 
-import functools
 import json
 from dataclasses import replace
 
@@ -35,16 +34,11 @@ def grammar_metrics(grammars, geometry, seeds, metrics, published=None):
     ).rows
 
 
-@functools.cache
-def measured():
+@pytest.fixture(scope="module")
+def study():
+    """The result of a study."""
     config = {"about": "Small grammars", "grammars": ("concat", "hol"), "seeds": (1, 2), **SMALL}
     return run_study(**config, metrics=("resent_relax", "resent_ours", "tre7"), published="table10")
-
-
-@pytest.fixture
-def study(few_draws):
-    """The result of a study, measured once with few draws."""
-    return measured()
 
 
 def test_a_concatenation_is_compositional(study):

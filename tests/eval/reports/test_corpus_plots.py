@@ -98,7 +98,7 @@ def test_translation_shows_pairs_and_unmatched(figures):
     assert sorted(widths)[:-2] == [0.5, 0.5]  # 7 to c, and 9 to a
 
 
-def test_rare_words_are_counted_not_drawn(figures):
+def test_rare_words_are_counted_not_drawn(figures, no_layout):
     draw_translation(CORPORA["narrow"], max_words=3)
     draw_heatmap(CORPORA["narrow"], max_words=3)
     for figure in figures:  # pairs are always there
@@ -118,7 +118,7 @@ def test_too_many_concepts_are_counted_not_drawn(figures, monkeypatch):
     assert "… and 14 more words\n" in figures[1].get_suptitle()
 
 
-def test_heatmap_has_the_pairs_on_its_diagonal(figures):
+def test_heatmap_has_the_pairs_on_its_diagonal(figures, no_layout):
     draw_heatmap(CORPORA["quantized"])
     shares = figures[0].axes[0].collections[0].get_array()
     diagonal = shares.diagonal()
@@ -126,7 +126,7 @@ def test_heatmap_has_the_pairs_on_its_diagonal(figures):
     assert (diagonal > 3 * shares[:20].mean(axis=1)).all()
 
 
-def test_empty_messages(tmp_path):
+def test_empty_messages(tmp_path, no_layout):
     corpus = corpus_of([[], []], [[0], [1]])
     assert [path.name for path in draw_score(corpus, tmp_path)] == ["translation.svg", "translation.png"]
     with pytest.raises(CorpusError, match="every message is empty: there are no words"):
@@ -167,7 +167,7 @@ def test_curves(figures, tmp_path):
     assert texts(figures[1])[0][-3:] == ["validation", "training", "chance 0.25"]
 
 
-def test_curves_of_folders_of_one_name(figures, tmp_path):
+def test_curves_of_folders_of_one_name(figures, tmp_path, no_layout):
     runs = [write_run(tmp_path / name / "run", [0.5]) for name in ("a", "b")]
     (runs[0] / "metadata.json").unlink()
     (runs[1] / "metadata.json").write_text("{}")
@@ -213,7 +213,7 @@ def test_sensitivity(figures):
     assert np.isnan(figures[2].axes[0].lines[0].get_ydata()[0])
 
 
-def test_all_pictures_of_a_run(tmp_path):
+def test_all_pictures_of_a_run(tmp_path, no_layout):
     run = write_run(tmp_path / "run", [0.5, 0.7])
     corpus = noisy_corpus(8, 10, num_rows=250, metadata={"source_path": str(run / "corpus.jsonl")})
     written = draw_score(corpus, tmp_path / "new" / "plots")
@@ -241,7 +241,7 @@ def test_nothing_to_draw(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.jpg", "a"])
-def test_other_kinds_of_files(tmp_path, name):
+def test_other_kinds_of_files(tmp_path, name, no_layout):
     message = f"{name}: expected the name of a picture, ending in .svg or .png"
     with pytest.raises(ConfigError, match=message):
         draw_translation(CORPORA["perfect"], tmp_path / "b.svg", tmp_path / name)

@@ -38,7 +38,7 @@ HELD_OUT = "world.held_out=0.2"
 @pytest.fixture(autouse=True)
 def few_shuffles(monkeypatch):
     """Each trains ten models."""
-    monkeypatch.setattr(transfer, "NUM_SHUFFLES", 4)
+    monkeypatch.setattr(transfer, "NUM_SHUFFLES", 2)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from figure_texts import assert_readable
 
 from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.sweeps import pictures
@@ -53,7 +54,7 @@ def test_names_are_the_setting_with_most_values_that_the_colours_suffice_for():
     assert len(set(trials.names)) == 60 and set(trials.panels) == {""}  # too many to be named
 
 
-def test_all_kinds_of_figures(ecsuite, study, tmp_path):
+def test_all_kinds_of_figures(ecsuite, study, tmp_path, no_layout):
     code, out, err = ecsuite("compare", "table", study, "--plot", "curves.svg")
     assert (code, err, out.splitlines()[-1]) == (
         0,
@@ -68,7 +69,7 @@ def test_all_kinds_of_figures(ecsuite, study, tmp_path):
     assert {"channel.kind", "channel.vocab_size", "accuracy ↑", "1.", "0.35"} <= words(tmp_path / "all.svg")
 
 
-def test_a_score_over_the_numeric_setting_that_varies(ecsuite, study, tmp_path):
+def test_a_score_over_the_numeric_setting_that_varies(ecsuite, study, tmp_path, no_layout):
     code, out, err = ecsuite("compare", "table", study, "--kind", "over", "--plot", "over.svg")
     assert (code, err, out.splitlines()[-1]) == (
         0,
@@ -133,8 +134,6 @@ def test_an_axis_of_numbers_that_span_much_is_logarithmic():
 
 
 def test_no_text_overlaps_another_or_the_edge():
-    from figure_texts import assert_readable
-
     runs = sources(
         [
             ({"a.rather_long_setting": value, "optimizer.lr": lr}, value / 10)
@@ -154,7 +153,7 @@ def words(file):
     return set(re.findall(r"<!-- (.*?) -->", file.read_text()))
 
 
-def test_what_cannot_be_drawn_is_refused_in_a_line(ecsuite, study, tmp_path):
+def test_what_cannot_be_drawn_is_refused_in_a_line(ecsuite, study, tmp_path, no_layout):
     for arguments, said in (
         (["--kind", "heatmap"], "did you mean 'heat'"),
         (["--measure", "topsim"], "no log of these runs has it"),

@@ -165,16 +165,16 @@ def test_the_oldest_are_replaced_in_turn(small, which, expected):
 def test_a_new_sender_learns_the_messages_of_the_one_it_replaces(small):
     settings = (
         "generations.every=400", "generations.transmit=true", "generations.size=250",
-        "generations.sender_steps=300", "generations.roles=senders", "generations.sampled=false",
+        "generations.sender_steps=120", "generations.roles=senders", "generations.sampled=false",
     )  # fmt: skip
     found = society(small(*settings, "channel.max_len=2"))
-    updates = Optimise(small("optimizer.lr=0.01").optimizer, found)
+    updates = Optimise(small("optimizer.lr=0.03").optimizer, found)
     before = record_corpus(found, small()).messages.values
     found.train()
     found.begin_step(400, updates.optimizer)
     assert (record_corpus(found, small()).messages.values != before).any()
     found.train()
-    for step in range(400, 700):
+    for step in range(400, 520):
         found.zero_grad()
         played = found.train_on(step, step, 0)
         played.objective.backward()
@@ -221,9 +221,9 @@ def test_a_step_of_learning_has_as_many_messages_as_asked(small):
 
 def test_imitation_makes_senders_alike(small):
     found = society(small("society.senders=3", "society.imitate_every=1", "channel.max_len=2"))
-    updates = Optimise(small("optimizer.lr=0.01").optimizer, found)
+    updates = Optimise(small("optimizer.lr=0.03").optimizer, found)
     found.recent.copy_(torch.tensor([0.1, 0.9, 0.5]))
-    for step in range(1, 300):
+    for step in range(1, 120):
         found.zero_grad()
         found.train_on(step, step, 0).objective.backward()
         updates.step()
@@ -326,7 +326,7 @@ def test_what_is_written_down_is_of_whole_rounds_in_every_generation(small, run,
     """Also where the number of training examples, 250, is no multiple of the size."""
     settings = [each for each in GENERATIONS if "size" not in each]
     notes = []
-    run(small(*settings, "generations.size=100", "training.num_epochs=12"), tmp_path / "run", notes=notes)
+    run(small(*settings, "generations.size=100", "training.num_epochs=5"), tmp_path / "run", notes=notes)
     assert any("100 examples of 16 meanings" in note for note in notes)
     assert len(read_corpus(tmp_path / "run").messages) == 32
 
