@@ -258,6 +258,9 @@ COMMANDS = {
         PEOPLE, "English-French sentence pairs for translate.", ("--pairs 100000",), place="data:wmt14"
     ),
     "data xtreme": Entry(PEOPLE, "The nine tasks of xtreme.", ("--tasks udpos,panx",), place="data:xtreme"),
+    "data wcs": Entry(
+        PEOPLE, "The World Color Survey: colours, and how 110 languages name them.", ("",), place="data:wcs"
+    ),
     "data elcc": Entry(
         PEOPLE, "The Emergent Language Corpus Collection.", ("--systems rlupus",), place="data:elcc"
     ),

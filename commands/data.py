@@ -45,7 +45,8 @@ class DownloadOptions:
             prepare: Downloads into a folder; gives the names of the files in it.
             table: Shows their records.
         """
-        from ecsuite.downloads.downloads import data_folder, read_sources
+        from ecsuite.downloads.downloads import read_sources
+        from ecsuite.files.data_folder import data_folder
         from ecsuite.jobs.signals import exit_at_sigterm
 
         folder = self.out or data_folder(name)
@@ -158,10 +159,38 @@ def elcc(
     options.download("elcc", prepare, lambda records: _parts(records, "system", 1))
 
 
+@is_download
+def wcs(
+    given: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="FOLDER", help="A folder with the survey's files, where there is no network."
+        ),
+    ] = None,
+    *,
+    options: DownloadOptions,
+) -> None:
+    """Download the World Color Survey: colours, how often each is needed, and a corpus of each of 110 languages."""
+    from ecsuite.downloads.wcs import prepare_wcs
+
+    def prepare(folder: Path, reporter: Reporter) -> Iterable[str]:
+        return prepare_wcs(folder, given=given, progress=reporter.progress, note=reporter.note)
+
+    options.download("wcs", prepare, _corpora)
+
+
 def _files(records: Records, unit: str) -> Table:
     """A row a file with its articles or pairs."""
     rows = [row_of(name, entry[unit], entry.get("characters", 0)) for name, entry in records.items()]
     return Table(columns=(name_column("file"), number_column(unit), number_column("characters")), rows=rows)
+
+
+def _corpora(records: Records) -> Table:
+    """One row: where the corpora are, and how many messages they have."""
+    columns = (name_column("folder"), number_column("corpora"), number_column("messages"))
+    folder = next(iter(records)).partition("/")[0]
+    messages = sum(entry["messages"] for entry in records.values())
+    return Table(columns=columns, rows=[row_of(folder, len(records), messages)])
 
 
 def _parts(records: Records, kind: str, place: int) -> Table:

@@ -90,8 +90,8 @@ def xtreme(
         raise ConfigError("give a corpus, --model for a published encoder, or --baselines")
     source = "--baselines" if baselines else "CORPUS" if model is None else "--model"
     require_read(ctx, source, [source], READS)
-    from ecsuite.downloads.downloads import data_folder
     from ecsuite.eval.xtreme.scoring.tasks import TASKS
+    from ecsuite.files.data_folder import data_folder
 
     names = tuple(TASKS) if tasks == ALL else names_in(tasks)
     if plot is not None:

@@ -43,12 +43,6 @@ class Source:
     """Advice for users without a network, at the end of error messages."""
 
 
-def data_folder(name: str) -> Path:
-    """Folder of prepared data: `name` in the folder ECSUITE_DATA, or in ~/.cache/ecsuite if that is not set."""
-    chosen = os.environ.get("ECSUITE_DATA")
-    return (Path(chosen) if chosen else Path("~/.cache/ecsuite")).expanduser() / name
-
-
 class _Record(TypedDict, total=False):
     dataset: str
     config: str
@@ -56,6 +50,7 @@ class _Record(TypedDict, total=False):
     asked: int | None
     articles: int
     pairs: int
+    messages: int
     characters: int
     url: str
     bytes: int

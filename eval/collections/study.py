@@ -11,11 +11,11 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from ecsuite.downloads.downloads import data_folder
 from ecsuite.eval.collections.members import Member, members_of
 from ecsuite.eval.studies.files import SWEEP, Source
 from ecsuite.eval.sweeps.grids import at
 from ecsuite.eval.sweeps.study import COLLECTION_KEY, metrics_of
+from ecsuite.files.data_folder import data_folder
 from ecsuite.parts.config import Seed, build
 from ecsuite.runtime.errors import ConfigError, shown
 

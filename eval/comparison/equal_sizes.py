@@ -109,7 +109,7 @@ class EqualSizes:
     def _parts(corpus: Corpus, metric: str) -> list[Ints]:
         """The rows of each speaker, where a metric scores each alone; else all rows."""
         speakers = speakers_of(corpus)
-        if len(speakers) < 2 or "speakers" in traits_of(metric).needs:
+        if len(speakers) < 2 or traits_of(metric).is_of_all_speakers:
             return [np.arange(len(corpus.messages))]
         return [np.flatnonzero(corpus.columns[SPEAKER] == speaker) for speaker in speakers]
 

@@ -58,6 +58,9 @@ LINES = {
     "metrics.attribute_information:attribute_information": (
         "which attributes are messages about: bits that they tell of each (asked for by name)"
     ),
+    "metrics.efficiency:efficiency": (
+        "efficiency: complexity and accuracy beside the information-bottleneck bound (asked for by name)"
+    ),
     "metrics.morphemes:csar": "morphemes by CSAR without an end, as its authors' program (asked for by name)",
     "metrics.language_similarity:language_similarity": (
         "how alike the speakers of a society name the same meanings (asked for by name)"
@@ -89,6 +92,10 @@ METRIC_OF = {
     "ami_arithmetic": "ami",
     "ncnpmi": "ncnpmi",
     "attribute_information": "attribute_information",
+    "efficiency_loss": "efficiency",
+    "complexity": "efficiency",
+    "semantic_accuracy": "efficiency",
+    "optimal_distance": "efficiency",
     "ease_of_learning": "ease_of_learning",
     "ease_of_speaking": "ease_of_learning",
     "generalisation": "generalisation",

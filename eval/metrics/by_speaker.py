@@ -32,7 +32,7 @@ def by_speaker(metric: Metric) -> Metric:
     Args:
         metric: Scores the corpus of one speaker.
     """
-    if any("speakers" in each.needs for each in traits_in(metric)):
+    if any(each.is_of_all_speakers for each in traits_in(metric)):
         return metric
 
     bounds = {each.name: each.bounds for each in traits_in(metric)}

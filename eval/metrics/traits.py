@@ -95,6 +95,8 @@ class Traits:
     """Whether it is computed only if it is named. So are all that train and all that ask agents."""
     shares: str = ""
     """What it computes that others do too: one process computes all that share it, once."""
+    pools_speakers: bool = False
+    """Whether the messages of all speakers are one language; otherwise each speaker's is scored, and the mean taken."""
     keeps_work: bool = False
     """Whether it looks at requests to stop, and keeps what it has done; others end at once."""
     options: type | None = None
@@ -108,6 +110,11 @@ class Traits:
     def needs_agents(self) -> bool:
         """Whether the metric is called with a run instead of a corpus."""
         return "agents" in self.needs
+
+    @property
+    def is_of_all_speakers(self) -> bool:
+        """Whether a corpus with several speakers is scored as a whole."""
+        return self.pools_speakers or "speakers" in self.needs
 
     @property
     def is_asked_for(self) -> bool:
@@ -130,7 +137,16 @@ class Traits:
         return min(num_messages, self.most_messages or num_messages)
 
 
-OF_METRIC = ("version", "trains", "by_name_only", "keeps_work", "options", "names_options", "needs")
+OF_METRIC = (
+    "version",
+    "trains",
+    "by_name_only",
+    "pools_speakers",
+    "keeps_work",
+    "options",
+    "names_options",
+    "needs",
+)
 """Traits that all scores of one metric share."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])

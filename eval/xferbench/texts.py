@@ -117,7 +117,7 @@ def preset_folder(given: Path | None, preset: Preset) -> Path | None:
     """The folder of target texts: `given`, or the downloaded texts if it is None and the preset needs texts."""
     if given is not None or not preset.languages:
         return given
-    from ecsuite.downloads.downloads import data_folder
+    from ecsuite.files.data_folder import data_folder
 
     downloaded = data_folder("wikipedia")
     is_there = downloaded.is_dir() and any(path.name.endswith(SUFFIXES) for path in downloaded.iterdir())

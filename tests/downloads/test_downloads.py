@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from ecsuite.downloads import downloads
-from ecsuite.downloads.downloads import SOURCES, Source, data_folder, make_file, only_download, read_sources
+from ecsuite.downloads.downloads import SOURCES, Source, make_file, only_download, read_sources
+from ecsuite.files.data_folder import data_folder
 from ecsuite.runtime.errors import ConfigError
 
 SOURCE = Source(

@@ -1,0 +1,223 @@
+"""The World Color Survey: its archive as three tables, the need of each colour, and a corpus of every language.
+
+Cook, Kay and Regier (2005), "The World Color Survey database", in Handbook of Categorization in Cognitive Science.
+"""
+
+import csv
+import hashlib
+import io
+import lzma
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ecsuite.corpus import SPEAKER, Corpus, Ragged
+from ecsuite.downloads.downloads import add_records, only_download, read_sources
+from ecsuite.downloads.web import fetch
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.formats.directory import write_corpus
+from ecsuite.jobs.graph import no_progress
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.spaces.colour import CHIPS, LANGUAGES, NAMING, NEED, NO_ANSWER, Language, survey
+from ecsuite.spaces.need import capacity_achieving
+
+ARCHIVE = "https://www1.icsi.berkeley.edu/wcs/data/"
+FILES = {
+    "term.txt": "20021219/txt/term.txt",
+    "chip.txt": "20021219/txt/chip.txt",
+    "lang.txt": "20021219/txt/lang.txt",
+    "cnum-vhcm-lab-new.txt": "cnum-maps/cnum-vhcm-lab-new.txt",
+}
+"""Files of the archive, and where they are in it."""
+CITATION = "Kay, Berlin, Maffi, Merrifield and Cook (2009), The World Color Survey, CSLI"
+"""What the archive asks to be cited."""
+ANSWERS = "6cd44d3e24c445c6332e1ea19ea5a4821fdca9b3375378f4cbd9f77f47d451bd"
+"""SHA-256 of the answers that the figures in our documentation are of, every missing one as NA."""
+CORPORA = "languages"
+"""Folder of the corpora."""
+
+
+def prepare_wcs(
+    folder: Path,
+    *,
+    given: Path | None = None,
+    progress: Callable[[str, float, float], None] = no_progress,
+    note: Callable[[str], None] = lambda text: None,
+) -> list[str]:
+    """Write the survey's tables, the need of each colour, and a corpus of every language.
+
+    What is there already is kept. A corpus has the answers of all speakers: a term a message, the number of the chip
+    as its meaning, and the speaker as a column; missing answers are left out.
+
+    Args:
+        folder: Where they go.
+        given: A folder with the files of the archive, or with the three tables; None: the archive is downloaded.
+        progress: Called with a label, what is done, and all.
+        note: Told in lines what is done.
+
+    Returns:
+        The names of the folders of the corpora.
+
+    Raises:
+        ConfigError: If the archive can't be reached, or a file is not as expected.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with only_download(folder, note):
+        if not all((folder / name).is_file() for name in (CHIPS, LANGUAGES, NAMING)):
+            _write_tables(folder, given, progress, note)
+        languages = survey(folder)
+        _note_other_answers(folder, note)
+        if not (folder / NEED).is_file():
+            _write_need(folder, languages, progress)
+        names = []
+        for done, language in enumerate(languages):
+            progress("corpora", done, len(languages))
+            name = f"{CORPORA}/{language.number:03d}-{_plain(language.name)}"
+            if not (folder / name / "metadata.json").is_file():
+                write_corpus(corpus_of(language), folder / name)
+            names.append(name)
+        counts = [int((each.answers >= 0).sum()) for each in languages]
+        records = {
+            name: {"url": ARCHIVE, "messages": count} for name, count in zip(names, counts, strict=True)
+        }
+        if read_sources(folder) != records:
+            add_records(folder, records)
+    note(f"please cite {CITATION}")
+    return names
+
+
+def corpus_of(language: Language) -> Corpus:
+    """The answers of a language's speakers: a term a message, by speaker and then by chip."""
+    speakers, chips = np.nonzero(language.answers >= 0)
+    terms = language.answers[speakers, chips].astype(np.int32)
+    return Corpus(
+        Ragged(terms, np.arange(len(terms) + 1)),
+        symbol_names=language.terms,
+        meanings=(chips + 1)[:, None].astype(np.int32),
+        attribute_names=("chip",),
+        columns={SPEAKER: speakers + 1},
+        metadata={
+            "source": CITATION,
+            "language": language.name,
+            "country": language.country,
+            "iso639_3": language.code,
+        },
+    )
+
+
+def _plain(name: str) -> str:
+    """A name of ASCII letters for a folder: `Apinayé` is `Apinaye`."""
+    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return re.sub("[^A-Za-z0-9]+", "_", letters).strip("_")
+
+
+def _write_tables(
+    folder: Path,
+    given: Path | None,
+    progress: Callable[[str, float, float], None],
+    note: Callable[[str], None],
+) -> None:
+    """The three tables, of a folder that has them or of the files of the archive."""
+    tables = (CHIPS, LANGUAGES, NAMING)
+    if given is not None and all((given / name).is_file() for name in tables):
+        for name in tables:
+            write_atomically(folder / name, (given / name).read_bytes())
+        return
+    source = given or folder / "archive"
+    for done, (name, place) in enumerate(FILES.items()):
+        if given is not None and not (given / name).is_file():
+            raise ConfigError(
+                f"{given}: expected {', '.join(FILES)} or {', '.join(tables)}; {name} is not there"
+            )
+        if given is None and not (source / name).is_file():
+            source.mkdir(exist_ok=True)
+            fetch(
+                ARCHIVE + place,
+                source / name,
+                sha256=None,
+                offline_advice="Without a network, copy the files from another machine: --from FOLDER",
+                progress=lambda share, done=done, name=name: progress(name, done + share, len(FILES)),  # type: ignore[misc]
+                note=note,
+            )
+    write_atomically(folder / CHIPS, _table(_chips(source)))
+    write_atomically(folder / LANGUAGES, _table(_languages(source)))
+    write_atomically(folder / NAMING, lzma.compress(_answers(source).encode()))
+
+
+def _table(rows: Iterable[Sequence[object]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _chips(source: Path) -> list[Sequence[object]]:
+    """Number, place in the chart and CIELAB of each chip, in the order of their numbers."""
+    grid = {int(row[0]): row[1:4] for row in _cells(source / "chip.txt", 4)}
+    lab = {int(row[0]): row[-3:] for row in _cells(source / "cnum-vhcm-lab-new.txt", 9) if row[0].isdecimal()}
+    if set(grid) != set(lab):
+        raise ConfigError(f"{source}: chip.txt and cnum-vhcm-lab-new.txt have different chips")
+    header = ("chip", "row", "column", "grid", "L", "a", "b")
+    return [header, *([number, *grid[number], *lab[number]] for number in sorted(grid))]
+
+
+def _languages(source: Path) -> list[Sequence[object]]:
+    """Number, name and country of each language; its code is not in the archive's table."""
+    rows = _cells(source / "lang.txt", 3)
+    return [("language", "name", "country", "iso639_3"), *([*row[:3], ""] for row in rows)]
+
+
+def _answers(source: Path) -> str:
+    """A line a speaker: language, speaker, and the terms of all chips."""
+    answers: dict[tuple[int, int], dict[int, str]] = {}
+    for language, speaker, chip, term in _cells(source / "term.txt", 4):
+        answers.setdefault((int(language), int(speaker)), {})[int(chip)] = term.replace(" ", "_") or "*"
+    number = max(max(terms) for terms in answers.values())
+    lines = [f"language\tspeaker\tterms of chips 1 to {number}"]
+    for (language, speaker), terms in sorted(answers.items()):
+        lines.append(
+            f"{language}\t{speaker}\t{' '.join(terms.get(chip, '*') for chip in range(1, number + 1))}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _cells(file: Path, least: int) -> list[list[str]]:
+    """The rows of a table of the archive, which has tabs between cells."""
+    rows = []
+    for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        cells = line.split("\t")
+        if line.strip():
+            if len(cells) < least:
+                raise ConfigError(
+                    f"{file}:{number}: {len(cells)} cells, expected {least} with tabs between them"
+                )
+            rows.append(cells)
+    return rows
+
+
+def _write_need(
+    folder: Path, languages: Sequence[Language], progress: Callable[[str, float, float], None]
+) -> None:
+    """The mean of the capacity-achieving need of all languages, as Zaslavsky et al. (2018) estimate it."""
+    needs = []
+    for done, language in enumerate(languages):
+        progress("need of the colours", done, len(languages))
+        needs.append(capacity_achieving(language.encoder()))
+    mean = np.mean(needs, axis=0)
+    rows = [(chip, f"{need:.9g}") for chip, need in enumerate(mean.tolist(), 1)]
+    write_atomically(folder / NEED, _table([("chip", "need"), *rows]))
+
+
+def _note_other_answers(folder: Path, note: Callable[[str], None]) -> None:
+    """Say so if the answers are not those that our figures are of."""
+    lines = lzma.decompress((folder / NAMING).read_bytes()).decode().split("\n")
+    missing = {*NO_ANSWER}
+    plain = []
+    for line in lines:
+        *first, terms = line.split("\t")
+        parts = ["NA" if term in missing else term for term in terms.split(" ")] if first else [terms]
+        plain.append("\t".join([*first, " ".join(parts)]))
+    if hashlib.sha256("\n".join(plain).encode()).hexdigest() != ANSWERS:
+        note("the answers differ from those of the figures in the documentation: the archive has changed")

@@ -1,0 +1,75 @@
+"""Bounds on disk, since that of a large space takes minutes: one file each, named after what it was computed from."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from ecsuite.eval.efficiency.bound import LEAST_BETA, MOST_BETA, NUM_BETAS, PRECISION, Bound, compute_bound
+from ecsuite.files.data_folder import data_folder
+from ecsuite.runtime.errors import DamagedError
+from ecsuite.spaces.space import Space
+
+FEW_MEANINGS = 32
+"""Up to so many, a bound takes seconds and is not kept."""
+VERSION = f"{NUM_BETAS} {MOST_BETA} {LEAST_BETA} {PRECISION:g}"
+"""What a bound depends on beside its space."""
+
+
+def bound_of(
+    space: Space,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    folder: Path | None = None,
+) -> Bound:
+    """The bound of a space, read where it was kept, else computed and kept.
+
+    Args:
+        space: The meanings.
+        progress: Called with the number of values of beta that are done, and of all.
+        folder: Where bounds are kept; `bounds` in the folder of downloaded data if not given.
+    """
+    if len(space) <= FEW_MEANINGS:
+        return compute_bound(space, progress)
+    file = (folder or data_folder("bounds")) / f"{space.digest}.safetensors"
+    kept = _read(file, space)
+    if kept is not None:
+        return kept
+    bound = compute_bound(space, progress)
+    _write(file, space, bound)
+    return bound
+
+
+def _read(file: Path, space: Space) -> Bound | None:
+    """The bound of a file; None if there is none, or it is damaged or of another version."""
+    from ecsuite.files.tensor_files import read_tensors
+
+    try:
+        tensors, values = read_tensors(file)
+    except (OSError, DamagedError):
+        return None
+    if values != {"space": space.digest, "version": VERSION}:
+        return None
+    arrays = {name: tensor.numpy().astype(np.float64) for name, tensor in tensors.items()}
+    return Bound(
+        betas=arrays["betas"],
+        complexity=arrays["complexity"],
+        accuracy=arrays["accuracy"],
+        encoders=[arrays[f"encoder {place}"] for place in range(len(arrays["betas"]))],
+    )
+
+
+def _write(file: Path, space: Space, bound: Bound) -> None:
+    """Keep a bound, its languages in single precision; a folder that can't be written keeps nothing."""
+    import torch
+
+    from ecsuite.files.tensor_files import write_tensors
+
+    curves = {"betas": bound.betas, "complexity": bound.complexity, "accuracy": bound.accuracy}
+    tensors = {name: torch.from_numpy(each) for name, each in curves.items()}
+    for place, encoder in enumerate(bound.encoders):
+        tensors[f"encoder {place}"] = torch.from_numpy(encoder.astype(np.float32))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_tensors(file, tensors, {"space": space.digest, "version": VERSION})
+    except OSError:
+        return

@@ -1,0 +1,166 @@
+"""The space of the World Color Survey's 330 colours, and how the speakers of its languages name them.
+
+Kay, Berlin, Maffi, Merrifield and Cook (2009), The World Color Survey, CSLI; its data are downloaded by
+`ecsuite data wcs`.
+"""
+
+import csv
+import lzma
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.spaces.space import Floats, Ints, Space, similar
+
+CHIPS, LANGUAGES, NAMING, NEED = "chips.csv", "languages.csv", "naming.tsv.xz", "need.csv"
+"""Files of the folder: the chips, the languages, the answers, and how often each chip is needed."""
+NO_ANSWER = ("*", "?", "NA")
+"""What stands for a missing answer."""
+VARIANCE = 64.0
+"""Of beliefs in CIELAB, where a distance of 8 units is just told apart: Zaslavsky et al. (2018), Materials."""
+NUM_HUES = 40
+"""Columns of the chart without that of greys, which is column 0."""
+TURNS = (-16, -12, -8, -4, 4, 8, 12, 16)
+"""Columns by which the hues of a language are turned, as by Regier, Kay and Khetarpal (2007), figure 6, both ways."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Language:
+    """How the speakers of a language name the chips."""
+
+    number: int
+    """That of the survey."""
+    name: str
+    country: str
+    code: str
+    """ISO 639-3."""
+    terms: tuple[str, ...]
+    """The abbreviations of its words."""
+    answers: Ints
+    """The word that each speaker gave each chip, -1 without one, (num_speakers, num_chips)."""
+
+    def encoder(self) -> Floats:
+        """q(w|m): the share of the answers about each chip, (num_chips, num_terms); zeros where there is none."""
+        places = np.where(self.answers < 0, len(self.terms), self.answers)
+        chips = np.arange(self.answers.shape[1])
+        codes = (chips * (len(self.terms) + 1) + places).ravel()
+        counts = np.bincount(codes, minlength=len(chips) * (len(self.terms) + 1)).reshape(len(chips), -1)
+        counts = counts[:, :-1]
+        shares: Floats = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+        return shares
+
+
+def colour_space(folder: Path, variance: float = VARIANCE) -> Space:
+    """The chips as meanings and as referents: p(u|m) is a Gaussian about the chip in CIELAB.
+
+    Args:
+        folder: Of the survey, see `ecsuite data wcs`.
+        variance: Of the Gaussian, in squared units of CIELAB.
+
+    Raises:
+        ConfigError: If a file of it is missing or is not as expected.
+    """
+    chart, lab = _chips(folder)
+    squared = ((lab[:, None] - lab[None]) ** 2).sum(-1)
+    return Space(
+        name="colour",
+        beliefs=similar(squared, 2 * variance),
+        need=_need(folder, len(lab)),
+        vectors=np.arange(1, len(lab) + 1)[:, None],
+        chart=chart,
+        colours=to_rgb(lab),
+        turns=tuple(_turned(chart, columns) for columns in TURNS),
+    )
+
+
+def survey(folder: Path) -> list[Language]:
+    """The languages of the survey, by their numbers.
+
+    Raises:
+        ConfigError: If a file is missing or is not as expected.
+    """
+    names = {int(row["language"]): row for row in _rows(folder / LANGUAGES)}
+    answers: dict[int, list[list[str]]] = {}
+    try:
+        with lzma.open(folder / NAMING, "rt", encoding="utf-8") as lines:
+            next(lines)
+            for line in lines:
+                language, _, terms = line.rstrip("\n").split("\t")
+                answers.setdefault(int(language), []).append(terms.split(" "))
+    except FileNotFoundError:
+        raise _missing(folder) from None
+    except (lzma.LZMAError, EOFError, ValueError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{folder / NAMING}: expected answers as of `ecsuite data wcs`: {error}") from None
+    return [_language(number, names[number], rows) for number, rows in sorted(answers.items())]
+
+
+def _language(number: int, row: Mapping[str, str], answers: list[list[str]]) -> Language:
+    terms = sorted({term for speaker in answers for term in speaker} - {*NO_ANSWER})
+    place = {term: code for code, term in enumerate(terms)}
+    return Language(
+        number=number,
+        name=row["name"],
+        country=row["country"],
+        code=row["iso639_3"],
+        terms=tuple(terms),
+        answers=np.array([[place.get(term, -1) for term in speaker] for speaker in answers]),
+    )
+
+
+def _chips(folder: Path) -> tuple[Ints, Floats]:
+    """Row and column of each chip, (num_chips, 2), and its place in CIELAB, (num_chips, 3)."""
+    rows = sorted(_rows(folder / CHIPS), key=lambda row: int(row["chip"]))
+    chart = np.array([["ABCDEFGHIJ".index(row["row"]), int(row["column"])] for row in rows])
+    return chart, np.array([[float(row[axis]) for axis in "Lab"] for row in rows])
+
+
+def _need(folder: Path, number: int) -> Floats:
+    """The need of each chip that was computed when the survey was prepared."""
+    need = np.array([float(row["need"]) for row in _rows(folder / NEED)])
+    if len(need) != number:
+        raise ConfigError(f"{folder / NEED}: {len(need)} rows, expected {number}")
+    return need
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    try:
+        with file.open(newline="", encoding="utf-8") as lines:
+            return list(csv.DictReader(lines))
+    except FileNotFoundError:
+        raise _missing(file.parent) from None
+
+
+def _missing(folder: Path) -> ConfigError:
+    return ConfigError(f"{folder}: no World Color Survey is there; load it by ecsuite data wcs")
+
+
+def _turned(chart: Ints, columns: int) -> Ints:
+    """For each chip the one whose word it gets if hues are turned by so many columns; greys keep theirs."""
+    place = {(int(row), int(column)): number for number, (row, column) in enumerate(chart)}
+    turned = [
+        place[row, column if column == 0 else (column - 1 + columns) % NUM_HUES + 1]
+        for row, column in chart.tolist()
+    ]
+    return np.array(turned)
+
+
+@cache
+def _matrix() -> NDArray[np.float64]:
+    """From CIE XYZ to linear sRGB, IEC 61966-2-1."""
+    return np.array([[3.2406, -1.5372, -0.4986], [-0.9689, 1.8758, 0.0415], [0.0557, -0.2040, 1.0570]])
+
+
+def to_rgb(lab: Floats) -> Floats:
+    """CIELAB as sRGB for pictures, (num_colours, 3), from 0 to 1: white is that of the screen."""
+    height = (lab[:, 0] + 16) / 116
+    parts = np.stack([height + lab[:, 1] / 500, height, height - lab[:, 2] / 200], axis=1)
+    xyz = np.where(parts > 6 / 29, parts**3, 3 * (6 / 29) ** 2 * (parts - 4 / 29))
+    linear = np.clip(xyz * [0.9505, 1.0, 1.089] @ _matrix().T, 0, 1)
+    shown: Floats = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return shown

@@ -1,0 +1,134 @@
+"""Where semantic spaces come from: attribute values, features, a table, the colours of the World Color Survey."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from ecsuite.files.data_folder import data_folder
+from ecsuite.parts.config import Positive
+from ecsuite.runtime.errors import ConfigError, unknown_name
+from ecsuite.spaces.colour import VARIANCE, colour_space
+from ecsuite.spaces.need import capacity_achieving, power_law
+from ecsuite.spaces.space import Floats, Space, similar
+
+KINDS = ("attributes", "features", "colour")
+OWN = "./space.csv"
+NEEDS = ("space", "uniform", "power_law", "corpus", "capacity")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpaceOptions:
+    """Which space, and how often its meanings are needed."""
+
+    space: Annotated[str, Meta(description=f"{', '.join(KINDS)}, or {OWN}")] = "attributes"
+    """attributes: the meanings of the corpus, alike by the attributes that they share; features: the same by distance;
+    colour: the 330 chips of the World Color Survey, which a corpus names by their numbers; or a table p(u|m)."""
+    scale: Positive = 1.0
+    """attributes: number of unlike attributes over which p(u|m) falls by e."""
+    variance: Positive | None = None
+    """features, colour: of the Gaussian p(u|m); colour: 64 (squared units of CIELAB) if it is not given."""
+    need: Literal["space", "uniform", "power_law", "corpus", "capacity"] = "space"
+    """p(m). space: that of the space (of colours and of tables that have it, else uniform); power_law: by the rank of
+    the meaning; corpus: its frequencies there; capacity: that for which this language tells the most."""
+
+    def __post_init__(self) -> None:
+        """Check what depends on each other, and the name."""
+        if self.space not in KINDS and not self.space.endswith(".csv"):
+            raise ConfigError(f"space: {unknown_name('space', self.space, (*KINDS, OWN))}")
+        if self.space == "features" and self.variance is None:
+            raise ConfigError("space: features need a variance: space=features,variance=1")
+
+    def make(self, vectors: NDArray[Any] | None = None) -> Space:
+        """The space, with its own need.
+
+        Args:
+            vectors: The meanings of a corpus, (num_messages, num_columns), of whose values `attributes` and `features`
+                are; colours and tables are without.
+
+        Raises:
+            ConfigError: If a file is missing or not as expected, or the meanings are not of this kind.
+        """
+        if self.space == "colour":
+            return colour_space(data_folder("wcs"), self.variance or VARIANCE)
+        if self.space.endswith(".csv"):
+            return read_table(Path(self.space))
+        if vectors is None:
+            raise ConfigError(f"space: {self.space} are those of a corpus: expected colour or {OWN}")
+        kinds = np.unique(vectors, axis=0)
+        if self.space == "attributes":
+            distances = (kinds[:, None] != kinds[None]).sum(-1).astype(np.float64)
+            return _uniform("attributes", similar(distances, self.scale), kinds)
+        if kinds.dtype.kind not in "fiu":
+            raise ConfigError("space: features are numbers, and the meanings of this corpus are names")
+        assert self.variance is not None
+        squared = ((kinds[:, None].astype(np.float64) - kinds[None]) ** 2).sum(-1)
+        return _uniform("features", similar(squared, 2 * self.variance), kinds)
+
+    def needed(self, space: Space, counts: Floats) -> Space:
+        """The space with the need that is asked for.
+
+        Args:
+            space: Of `make`.
+            counts: How often the corpus has each meaning with each word, (num_meanings, num_words).
+        """
+        of_meaning = counts.sum(1)
+        if self.need == "uniform":
+            return space.needed(np.full(len(space), 1 / len(space)))
+        if self.need == "power_law":
+            return space.needed(power_law(len(space)))
+        if self.need == "corpus":
+            return space.needed(of_meaning / of_meaning.sum())
+        if self.need == "capacity":
+            return space.needed(capacity_achieving(counts / np.maximum(of_meaning[:, None], 1)))
+        return space
+
+
+def read_table(file: Path) -> Space:
+    """A space of a CSV file: a row a meaning, with its name, its `need` where there is such a column, and p(u|m).
+
+    Raises:
+        ConfigError: With the line of the first cell that is no number, or what does not sum to 1.
+    """
+    try:
+        with file.open(newline="", encoding="utf-8") as lines:
+            header, *rows = csv.reader(lines)
+    except (OSError, ValueError, UnicodeDecodeError, csv.Error) as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else "no table of text"
+        raise ConfigError(
+            f"{file}: {reason}: expected a CSV file with a header and a row a meaning"
+        ) from None
+    table = np.zeros((len(rows), len(header) - 1))
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(header):
+            raise ConfigError(f"{file}:{number}: {len(row)} cells, expected {len(header)} as in the header")
+        for column, cell in enumerate(row[1:], 1):
+            try:
+                table[number - 2, column - 1] = float(cell)
+            except ValueError:
+                raise ConfigError(
+                    f"{file}:{number}, column {header[column]}: expected a probability, got {cell!r}"
+                ) from None
+    is_need = np.array([name == "need" for name in header[1:]], bool)
+    if not len(rows) or is_need.all():
+        raise ConfigError(f"{file}: expected a row a meaning and a column a referent")
+    names = [row[0] for row in rows]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ConfigError(f"{file}: meaning {twice} is there twice")
+    need = table[:, is_need][:, 0] if is_need.any() else np.full(len(rows), 1 / len(rows))
+    return Space(
+        name=file.name,
+        beliefs=table[:, ~is_need],
+        need=need,
+        vectors=np.array(names)[:, None],
+        words=(*names,),
+    )
+
+
+def _uniform(name: str, beliefs: Floats, vectors: NDArray[Any]) -> Space:
+    return Space(name=name, beliefs=beliefs, need=np.full(len(vectors), 1 / len(vectors)), vectors=vectors)

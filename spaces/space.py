@@ -1,0 +1,117 @@
+"""A semantic space: meanings as distributions over referents, and how often each meaning is needed."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.runtime.errors import ConfigError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+TOLERANCE = 1e-6
+"""Probabilities may differ from a sum of 1 by this much, as those of a file with seven digits."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Space:
+    """What can be meant: each meaning m is a belief p(u|m) about referents u, and is needed with probability p(m).
+
+    Zaslavsky et al. (2018), "Efficient compression in color naming and its evolution", PNAS 115, section "Theoretical
+    framework".
+
+    Raises:
+        ConfigError: If a distribution has negative values, or its sum is not 1.
+    """
+
+    name: str
+    """What it is called in messages and signatures."""
+    beliefs: Floats
+    """p(u|m), (num_meanings, num_referents)."""
+    need: Floats
+    """p(m), (num_meanings,)."""
+    vectors: NDArray[Any]
+    """What a corpus has of each meaning, (num_meanings, num_columns): values of attributes, or features."""
+    words: tuple[str, ...] = ()
+    """A name for each meaning; empty: that of its vector."""
+    chart: Ints | None = None
+    """Row and column of each meaning in a picture of all, (num_meanings, 2); None: there is no such picture."""
+    colours: Floats | None = None
+    """The colour that stands for each meaning, as sRGB from 0 to 1, (num_meanings, 3); None: there is none."""
+    turns: tuple[Ints, ...] = ()
+    """Permutations of the meanings that keep how alike they are, about: for each meaning the one whose word it gets.
+    Chance is that of these; without them, meanings are permuted at random."""
+
+    def __post_init__(self) -> None:
+        """Check the distributions; zeros of rounding are divided out."""
+        for what, table in (("p(u|m)", self.beliefs), ("p(m)", self.need[None])):
+            if not np.isfinite(table).all() or (table < 0).any():
+                raise ConfigError(f"space {self.name}: {what} has a value that is no probability")
+            if (wrong := np.abs(table.sum(1) - 1) > TOLERANCE).any():
+                place = int(np.flatnonzero(wrong)[0])
+                of = f" of meaning {self.word(place)}" if what == "p(u|m)" else ""
+                raise ConfigError(
+                    f"space {self.name}: {what}{of} sums to {table[place].sum():.6g}: expected 1"
+                )
+        object.__setattr__(self, "beliefs", self.beliefs / self.beliefs.sum(1, keepdims=True))
+        object.__setattr__(self, "need", self.need / self.need.sum())
+
+    def __len__(self) -> int:
+        """The number of meanings."""
+        return len(self.need)
+
+    def word(self, meaning: int) -> str:
+        """The name of a meaning."""
+        return self.words[meaning] if self.words else " ".join(map(str, self.vectors[meaning].tolist()))
+
+    @property
+    def digest(self) -> str:
+        """Twelve digits that only this p(u|m) and p(m) have, for signatures."""
+        parts = (np.ascontiguousarray(each.round(12)).tobytes() for each in (self.beliefs, self.need))
+        return hashlib.sha256(b"".join(parts)).hexdigest()[:12]
+
+    def needed(self, need: Floats) -> Self:
+        """The same meanings, needed otherwise."""
+        return replace(self, need=np.asarray(need, np.float64))
+
+    def find(self, vectors: NDArray[Any]) -> Ints:
+        """The number of the meaning of each message.
+
+        Args:
+            vectors: What a corpus says of each, (num_messages, num_columns).
+
+        Raises:
+            ConfigError: If the space lacks one.
+        """
+        if vectors.shape[1] != self.vectors.shape[1]:
+            expected = f"{self.vectors.shape[1]} as those of space {self.name}"
+            raise ConfigError(f"meanings have {vectors.shape[1]} values, expected {expected}")
+        kinds, rows = np.unique(vectors, axis=0, return_inverse=True)
+        known = {key(row): place for place, row in enumerate(self.vectors)}
+        places = [known.get(key(row)) for row in kinds]
+        if None in places:
+            missing = kinds[places.index(None)].tolist()
+            shown = " ".join(map(str, missing))
+            raise ConfigError(
+                f"meaning {shown} is not in space {self.name}, which has {len(self)}, such as {self.word(0)}"
+            )
+        return np.array(places, np.int64)[rows.ravel()]
+
+
+def key(row: NDArray[Any]) -> tuple[Any, ...]:
+    """What equal vectors share: features are compared to six digits."""
+    return tuple(f"{each:.6g}" if isinstance(each, float) else str(each) for each in row.tolist())
+
+
+def similar(distances: Floats, scale: float) -> Floats:
+    """p(u|m) that falls with the distance of u and m: exp(-d / scale), with each row divided by its sum.
+
+    Args:
+        distances: Of all meanings, (num_meanings, num_meanings).
+        scale: The distance over which it falls by e.
+    """
+    exponents = -distances / scale
+    table: Floats = np.exp(exponents - exponents.max(1, keepdims=True))
+    return table / table.sum(1, keepdims=True)
