@@ -8,6 +8,7 @@ import typer
 from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.options import As, Json, Out, Plot, names_in, require_read
 from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 
@@ -79,7 +80,7 @@ def correlations(
             check_picture(plot)
         found = correlate_metrics(
             read_table(results or []),
-            None if metrics is None else names_in(metrics),
+            None if metrics is None else split_names(metrics),
             None if given is None else [] if given == "none" else names_in(given),
         )
         for file in (out, plot):

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import Json, names_in
+from ecsuite.commands.options import Json
 from ecsuite.eval.reports.console import print_json
+from ecsuite.parts.registry import split_names
 from ecsuite.tables.forms import Form
 
 
@@ -32,7 +33,7 @@ def methods(
     from ecsuite.eval.methods.methods import methods as methods_of
     from ecsuite.files.atomic_files import write_atomically
 
-    found = methods_of(sources, metrics=None if metrics is None else names_in(metrics), hardware=hardware)
+    found = methods_of(sources, metrics=None if metrics is None else split_names(metrics), hardware=hardware)
     text = found.text(form)  # before anything is written
     if bib is not None:
         write_atomically(bib, found.bibtex().encode())

@@ -9,6 +9,7 @@ import typer
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import names_in
+from ecsuite.parts.registry import split_names
 
 
 @has_corpus_options()
@@ -48,7 +49,7 @@ def report(
         paths,
         out,
         by=None if by is None else names_in(by),
-        metrics=None if metrics is None else names_in(metrics),
+        metrics=None if metrics is None else split_names(metrics),
         base=base,
         title=title,
         reading=read_with.reading(),

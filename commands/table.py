@@ -10,10 +10,11 @@ from ecsuite.commands.options import OUTPUT, As, Json, Measure, Plot, names_in
 from ecsuite.eval.figures.canvas import check_picture
 from ecsuite.eval.reports.console import print_json
 from ecsuite.files.format_numbers import with_format
+from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.tables.forms import Form, publish
 
-KINDS = OneOf("curves", "over", "heat", "parallel")
+KINDS = OneOf("curves", "over", "heat", "parallel", "plane")
 
 
 def table(
@@ -46,7 +47,8 @@ def table(
         typer.Option(
             rich_help_panel=OUTPUT,
             help="Of --plot: curves (learning curves with bands over seeds; the default), over (a score over a "
-            "numeric setting), heat (by two settings) or parallel (all settings side by side).",
+            "numeric setting), heat (by two settings), parallel (all settings side by side) or plane (languages scored "
+            "with efficiency, beside the bound).",
         ),
         KINDS,
     ] = None,
@@ -94,7 +96,7 @@ def table(
     means = means_of(
         sources,
         by=settings,
-        figures=None if metrics is None else names_in(metrics),
+        figures=None if metrics is None else split_names(metrics),
         with_incomplete=incomplete,
     )
     told = None

@@ -18,7 +18,8 @@ from ecsuite.spaces.space import Floats, Space, similar
 
 KINDS = ("attributes", "features", "colour")
 OWN = "./space.csv"
-NEEDS = ("space", "uniform", "power_law", "corpus", "capacity")
+MOST_MEANINGS = 1000
+"""Of a space that is made of a corpus."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +61,11 @@ class SpaceOptions:
         if vectors is None:
             raise ConfigError(f"space: {self.space} are those of a corpus: expected colour or {OWN}")
         kinds = np.unique(vectors, axis=0)
+        if len(kinds) > MOST_MEANINGS:
+            raise ConfigError(
+                f"space: {len(kinds):,} different meanings, expected at most {MOST_MEANINGS:,}: a bound of so many "
+                "takes hours"
+            )
         if self.space == "attributes":
             distances = (kinds[:, None] != kinds[None]).sum(-1).astype(np.float64)
             return _uniform("attributes", similar(distances, self.scale), kinds)

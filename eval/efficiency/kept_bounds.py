@@ -10,8 +10,6 @@ from ecsuite.files.data_folder import data_folder
 from ecsuite.runtime.errors import DamagedError
 from ecsuite.spaces.space import Space
 
-FEW_MEANINGS = 32
-"""Up to so many, a bound takes seconds and is not kept."""
 VERSION = f"{NUM_BETAS} {MOST_BETA} {LEAST_BETA} {PRECISION:g}"
 """What a bound depends on beside its space."""
 
@@ -19,35 +17,34 @@ VERSION = f"{NUM_BETAS} {MOST_BETA} {LEAST_BETA} {PRECISION:g}"
 def bound_of(
     space: Space,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    folder: Path | None = None,
 ) -> Bound:
-    """The bound of a space, read where it was kept, else computed and kept.
+    """The bound of a space, read where it was kept, else computed and kept in the folder of downloaded data.
 
     Args:
         space: The meanings.
         progress: Called with the number of values of beta that are done, and of all.
-        folder: Where bounds are kept; `bounds` in the folder of downloaded data if not given.
     """
-    if len(space) <= FEW_MEANINGS:
-        return compute_bound(space, progress)
-    file = (folder or data_folder("bounds")) / f"{space.digest}.safetensors"
-    kept = _read(file, space)
+    kept = kept_bound(space.digest)
     if kept is not None:
         return kept
     bound = compute_bound(space, progress)
-    _write(file, space, bound)
+    _write(_file(space.digest), space, bound)
     return bound
 
 
-def _read(file: Path, space: Space) -> Bound | None:
-    """The bound of a file; None if there is none, or it is damaged or of another version."""
+def kept_bound(digest: str) -> Bound | None:
+    """The bound of the space of a digest, such as that of a signature.
+
+    Returns:
+        None if there is none on this machine, or it is damaged or of another version.
+    """
     from ecsuite.files.tensor_files import read_tensors
 
     try:
-        tensors, values = read_tensors(file)
+        tensors, values = read_tensors(_file(digest))
     except (OSError, DamagedError):
         return None
-    if values != {"space": space.digest, "version": VERSION}:
+    if values != {"space": digest, "version": VERSION}:
         return None
     arrays = {name: tensor.numpy().astype(np.float64) for name, tensor in tensors.items()}
     return Bound(
@@ -56,6 +53,10 @@ def _read(file: Path, space: Space) -> Bound | None:
         accuracy=arrays["accuracy"],
         encoders=[arrays[f"encoder {place}"] for place in range(len(arrays["betas"]))],
     )
+
+
+def _file(digest: str) -> Path:
+    return data_folder("bounds") / f"{digest}.safetensors"
 
 
 def _write(file: Path, space: Space, bound: Bound) -> None:

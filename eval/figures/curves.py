@@ -61,6 +61,8 @@ class Curve:
     """The panel that it is in."""
     is_points: bool = False
     """Whether its points are not connected."""
+    has_marks: bool = True
+    """Whether its points are marked, where they are few."""
 
 
 @look()
@@ -115,8 +117,12 @@ def curves(
         axes.remove()
     write_title(figure, title, notes)
     are_listed = len(names) <= MAX_LISTED
-    if all(line.is_points for line in lines):
-        looks = {key: look_of | {"linestyle": ""} for key, look_of in looks.items()}
+    points = {(line.name, line.kind) for line in lines if line.is_points}
+    bare = {(line.name, line.kind) for line in lines if not line.has_marks}
+    looks = {
+        key: look_of | ({"linestyle": ""} if key in points else {}) | ({"marker": ""} if key in bare else {})
+        for key, look_of in looks.items()
+    }
     handles = _handles(looks, names if are_listed else [], kinds, levels or {})
     fit(figure, grid, 1.7 * across, HEIGHT, handles, heading if are_listed else "")
     return figure
@@ -189,13 +195,15 @@ def _draw(axes: Any, line: Curve, look_of: dict[str, Any]) -> None:
     """Draw a line and its band; of a single point, a whisker."""
     x, y = finite(line.x), finite(line.y)
     points: dict[str, Any] = {"linestyle": ""} if line.is_points else {}
+    points |= {} if line.has_marks else {"marker": ""}
     axes.plot(x, y, **look_of | points, markevery=max(1, len(x) // FEW_POINTS))
     if line.low is None or line.high is None or "alpha" in look_of:
         return
     low, high, colour = finite(line.low), finite(line.high), look_of["color"]
     if np.isfinite(low + high).sum() == 1 or line.is_points:
         axes.vlines(x, low, high, color=colour, linewidth=1)
-    axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    if not line.is_points:
+        axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
 
 
 def _scale(axes: Any, values: Floats, is_logarithmic: bool) -> None:

@@ -7,11 +7,13 @@ import numpy as np
 
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.efficiency.bound import Bound, Fit, fit
+from ecsuite.eval.efficiency.information import complexity
 from ecsuite.eval.efficiency.kept_bounds import bound_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, flat, row_labels
+from ecsuite.eval.statistics.distributions import student_quantile
 from ecsuite.eval.statistics.resampling import MIN_ROWS, half_sample, jackknife_interval
 from ecsuite.spaces.kinds import SpaceOptions
 from ecsuite.spaces.space import Space
@@ -22,8 +24,6 @@ NUM_SUBSAMPLES = 100
 """Half-samples of the messages, where a corpus has fewer than three speakers."""
 FEW_SPEAKERS = 3
 """From so many speakers on, the interval is that of drawing speakers."""
-MOST_MEANINGS = 1000
-"""More meanings than this are refused: the bound would take hours."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,15 +99,13 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     turned by 4 to 16 columns both ways, as Regier et al. (2007) turn them. Interval: delete-one jackknife over
     speakers where there are three or more, else half-samples of the messages.
 
-    Undefined without meanings, and if the space lacks one of them or has more than 1,000.
+    Undefined without meanings; refused if the space lacks one of them, or has more than 1,000.
     """
     vectors = None if corpus.meanings is None else flat(corpus.meanings)
     settings: dict[str, Any] = {"space": own.space, "need": own.need, "eos": "strip"}
     if vectors is None:
         return _undefined(settings, corpus.why_no_meanings)
     space = own.make(vectors)
-    if len(space) > MOST_MEANINGS:
-        return _undefined(settings, f"{len(space)} different meanings: expected at most {MOST_MEANINGS}")
     words = row_labels(corpus.content())
     language = _Language(space.find(vectors), words, len(space))
     counts = language.counts(np.arange(len(words)))
@@ -116,11 +114,13 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     settings["digest"] = space.digest
     scores = [unscored(traits, **settings) for traits in SCORES]
     whole = fit(space, bound, shares(counts))
-    intervals = _intervals(corpus, language, space, bound, _figures(whole), options.seed)
+    most = complexity(space, np.eye(len(space))), float(bound.accuracy.max())
+    limits = [(0.0, each) for each in (most[0], most[0], most[1], 1.0)]
+    intervals = _intervals(corpus, language, space, bound, _figures(whole), limits, options.seed)
     chance = _chance(space, bound, shares(counts), options.seed)
     details = {
         "beta": whole.beta,
-        "accuracy_of_meanings": float(bound.accuracy.max()),
+        "accuracy_of_meanings": most[1],
         "words": int(words.max(initial=-1)) + 1,
         "meanings": [int(counts.any(1).sum()), len(space)],
     }
@@ -128,11 +128,11 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
         score(
             value=value,
             ci95=interval,
-            chance=of_draws(draws, seed=options.seed, bounds=traits.bounds or (0.0, np.inf)),
+            chance=of_draws(draws, seed=options.seed, bounds=limit),
             details=details if traits is EFFICIENCY_LOSS else {},
         )
-        for score, traits, value, interval, draws in zip(
-            scores, SCORES, _figures(whole), intervals, chance.T, strict=True
+        for score, traits, value, interval, limit, draws in zip(
+            scores, SCORES, _figures(whole), intervals, limits, chance.T, strict=True
         )
     ]
 
@@ -176,6 +176,7 @@ def _intervals(
     space: Space,
     bound: Bound,
     values: list[float],
+    limits: list[tuple[float, float]],
     seed: int,
 ) -> list[tuple[float, float] | None]:
     """The 95 % interval of each figure."""
@@ -190,26 +191,19 @@ def _intervals(
         parts = np.array([of_rows(np.flatnonzero(speakers != each)) for each in kinds])
         centred = parts - parts.mean(0)
         errors = np.sqrt((len(kinds) - 1) / len(kinds) * (centred**2).sum(0))
-        from ecsuite.eval.statistics.distributions import student_quantile
-
         widths = student_quantile(0.975, len(kinds) - 1) * errors
         return [
-            _clipped(traits, value - width, value + width)
-            for traits, value, width in zip(SCORES, values, widths.tolist(), strict=True)
+            (max(low, value - width), min(high, value + width))
+            for (low, high), value, width in zip(limits, values, widths.tolist(), strict=True)
         ]
     if number < MIN_ROWS:
         return [None] * len(SCORES)
     rng = np.random.default_rng([seed, number])
     parts = np.array([of_rows(half_sample(number, rng)) for _ in range(NUM_SUBSAMPLES)])
     return [
-        jackknife_interval(value, parts[:, place], number, _clipped(traits, 0.0, np.inf))
-        for place, (traits, value) in enumerate(zip(SCORES, values, strict=True))
+        jackknife_interval(value, parts[:, place], number, limit)
+        for place, (limit, value) in enumerate(zip(limits, values, strict=True))
     ]
-
-
-def _clipped(traits: Traits, low: float, high: float) -> tuple[float, float]:
-    least, most = traits.bounds or (0.0, np.inf)
-    return max(least, low), min(most, high)
 
 
 def _chance(space: Space, bound: Bound, encoder: Floats, seed: int) -> Floats:

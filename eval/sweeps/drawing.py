@@ -6,12 +6,14 @@ from pathlib import Path
 from ecsuite.eval.figures.canvas import prepare_picture, save
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.records.source import Source
+from ecsuite.eval.reports.efficiency_plane import draw_plane
 from ecsuite.eval.sweeps import pictures
 from ecsuite.eval.sweeps.means import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError
 
-KINDS = ("curves", "over", "heat", "parallel")
-"""What can be drawn: learning curves, a score over a numeric setting, by two settings, and by all side by side."""
+KINDS = ("curves", "over", "heat", "parallel", "plane")
+"""What can be drawn: learning curves, a score over a numeric setting, by two settings, by all side by side, and the
+efficiency plane."""
 
 
 def draw(
@@ -26,7 +28,7 @@ def draw(
     """Draw runs into a file, and say in a line what is in it.
 
     Args:
-        sources: The runs; others are left out.
+        sources: The runs; others are left out, but on the plane.
         file: The picture, .svg or .png.
         kind: One of `KINDS`.
         measure: A measure of the evaluations; but for curves, any score.
@@ -39,7 +41,9 @@ def draw(
     runs = [source for source in sources if source.is_run]
     direction = traits_of(measure).direction or DIRECTIONS.get(measure)
     told = f"{measure} of {len(runs)} runs"
-    if kind == "curves":
+    if kind == "plane":
+        figure, told = draw_plane(sources), f"{len(sources)} languages beside the bound"
+    elif kind == "curves":
         figure, lines = pictures.sweep_curves(runs, measure, by)
         told = f"{told}, {_lines(len(lines))} with bands over seeds,"
     elif kind == "over":
