@@ -44,6 +44,9 @@ class Message:
     divergence: Tensor | None = None
     """KL divergence of the distribution of the words from a normal one, summed over the message, in nats, (batch,);
     None if they have none."""
+    distortion: Tensor | None = None
+    """How far what was drawn is from the words that stand for it, with the weights of the channel, (batch,); None
+    where words are what was drawn."""
 
     def at_ends(self, states: Sequence[Tensor] | Tensor) -> tuple[Tensor, Tensor]:
         """Select the states at the possible ends of the message.

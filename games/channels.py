@@ -9,11 +9,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from ecsuite.agents.message import Message
+from ecsuite.corpus import Ragged
 from ecsuite.games.message_builders import (
     ContinuousOptions,
     DiscreteMessageBuilder,
@@ -111,9 +114,23 @@ class Channel(nn.Module, ABC):
             epoch: Passes over the training examples so far; sets the temperature in train mode.
         """
 
+    @property
+    def is_of_values(self) -> bool:
+        """Whether words are vectors of values, and not symbols of a vocabulary that agents know."""
+        return self.num_levels is not None
+
     def shares(self, values: Tensor) -> Tensor:
         """Values of words as numbers from 0 to 1, which the corpus has in levels; the same shape."""
         return values.float().clamp(0, 1)
+
+    def as_symbols(self, words: Tensor) -> tuple[Ragged, tuple[str, ...] | None]:
+        """Words of values as the corpus has them, see `words_to_symbols`.
+
+        Args:
+            words: (num_messages, max_len, word_size).
+        """
+        assert self.num_levels is not None
+        return words_to_symbols(self.shares(words).cpu().numpy(), self.num_levels)
 
     @property
     def has_noise(self) -> bool:
@@ -318,7 +335,9 @@ class ContinuousChannel(QuantizedChannel):
         """See the base class."""
         noise = None
         if self.options.value_noise and mode != "greedy":
-            noise = self.options.value_noise * normal_noise(self.options, like, generator)
+            noise = self.options.value_noise * normal_noise(
+                (self.max_len, len(like), self.options.word_size), like, generator
+            )
         return ValueMessageBuilder(self.options, is_rounded=False, noise=noise)
 
 
@@ -342,8 +361,12 @@ class VariationalChannel(Channel):
         self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
     ) -> MessageBuilder:
         """See the base class."""
-        noise = None if mode == "greedy" else normal_noise(self.options, like, generator)
-        return VariationalMessageBuilder(self.options, noise)
+        noise = (
+            None
+            if mode == "greedy"
+            else normal_noise((self.max_len, len(like), self.options.word_size), like, generator)
+        )
+        return VariationalMessageBuilder(self.max_len, noise)
 
     def shares(self, values: Tensor) -> Tensor:
         """The share of the standard normal distribution below each value. See the base class."""
@@ -360,9 +383,8 @@ class VariationalChannel(Channel):
         )
 
 
-def normal_noise(options: ValueOptions | VariationalOptions, like: Tensor, generator: Noise | None) -> Tensor:
+def normal_noise(shape: tuple[int, int, int], like: Tensor, generator: Noise | None) -> Tensor:
     """Standard normal noise for one batch, (max_len, batch, word_size), on the device of `like`."""
-    shape = (options.max_len, len(like), options.word_size)
     return normal(shape, generator, like.device)
 
 
@@ -370,3 +392,27 @@ def gumbel_noise(options: SymbolOptions, like: Tensor, generator: Noise | None) 
     """Noise for one batch, (max_len, batch, vocab_size + 1), on the device of `like`, a tensor (batch, ...)."""
     shape = (options.max_len, len(like), options.vocab_size + 1)
     return gumbel(shape, generator, like.device)
+
+
+def words_to_symbols(words: NDArray[np.float32], num_levels: int) -> tuple[Ragged, tuple[str, ...] | None]:
+    """Map words of values to symbol ids: 1 + the number whose digits are the levels, least significant digit first.
+
+    Args:
+        words: Values from 0 to 1, (num_messages, max_len, word_size).
+        num_levels: Levels of a value.
+
+    Returns:
+        The messages and None. Where such ids need more than 31 bits: ids from 1 in lexicographic order of the digits,
+        and the digits as symbol names, with an empty name for id 0.
+    """
+    levels = np.rint(words * (num_levels - 1)).astype(np.int64)
+    num_messages, max_len, word_size = words.shape
+    names = None
+    if num_levels**word_size < 2**31:
+        ids = 1 + levels @ num_levels ** np.arange(word_size)
+    else:
+        kinds, kind_ids = np.unique(levels.reshape(-1, word_size), axis=0, return_inverse=True)
+        ids = 1 + kind_ids
+        names = ("", *(("" if num_levels <= 10 else ".").join(map(str, kind)) for kind in kinds.tolist()))
+    flat = ids.reshape(-1).astype(np.int32)
+    return Ragged.from_lengths(flat, np.full(num_messages, max_len)), names

@@ -95,7 +95,7 @@ def fault_of_message(message: Message, channel: Channel) -> str | None:
     """
     symbols, ends, length = message.symbols, message.ends, message.length
     near = TOLERANCE if symbols.dtype == torch.float32 else ROUNDED
-    if channel.num_levels is not None:
+    if channel.is_of_values:
         is_whole = bool((length == len(symbols)).all())
         return None if is_whole else f"its length is not the number of its words, {len(symbols)}"
     if not symbols.is_floating_point():

@@ -161,7 +161,7 @@ def _of_batch(
         columns["candidates"] = _lists(ids[seen], batch.present)
         if batch.values is not None:
             columns["candidate_values"] = _lists(batch.values[seen], batch.present)
-    columns["message"] = _messages(message, is_of_values=pair.channel.num_levels is not None)
+    columns["message"] = _messages(message, is_of_values=pair.channel.is_of_values)
     right, chosen, likely = _answers(pair, outcome.answer, truth)
     if batch.present is not None:
         right = _place_among(batch.present, right)

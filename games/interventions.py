@@ -140,7 +140,7 @@ def intervene(pair: Pair, world: World, names: list[Intervention], seed: int) ->
     Raises:
         ConfigError: If messages are no symbols of a vocabulary.
     """
-    if pair.channel.num_levels is not None:
+    if pair.channel.is_of_values:
         raise ConfigError("--intervene: the words of this channel are values, expected a channel of symbols")
     if "replace" in names and not pair.task.has_choices:
         raise ConfigError(

@@ -236,15 +236,15 @@ class VariationalMessageBuilder:
     normal, (max_len, batch, word_size); None: each word is the mean.
     """
 
-    def __init__(self, options: VariationalOptions, noise: Tensor | None) -> None:
-        self.options, self.noise = options, noise
+    def __init__(self, max_len: int, noise: Tensor | None) -> None:
+        self.max_len, self.noise = max_len, noise
         self.words: list[Tensor] = []
         self.divergence: Tensor | float = 0.0
 
     @property
     def done(self) -> bool:
         """Whether the message is complete."""
-        return len(self.words) == self.options.max_len
+        return len(self.words) == self.max_len
 
     def step(self, logits: Tensor) -> Tensor:
         """Logits (batch, 2 * word_size) to the word and its log-variances, of the same shape and precision."""
@@ -259,7 +259,7 @@ class VariationalMessageBuilder:
 
     def message(self) -> Message:
         """The complete message."""
-        length = torch.full((len(self.words[0]),), float(self.options.max_len), device=self.words[0].device)
+        length = torch.full((len(self.words[0]),), float(self.max_len), device=self.words[0].device)
         return Message(
             symbols=torch.stack(self.words),
             ends=None,

@@ -48,6 +48,10 @@ WORLDS = Registry(
             "ecsuite.games.worlds.digits:DigitsWorld",
             "handwritten digits of 8 x 8 pixels, from scikit-learn, without a download",
         ),
+        "space": (
+            "ecsuite.games.worlds.semantic_space:SpaceWorld",
+            "meanings of a semantic space, as often as they are needed: colours, or a table of your own",
+        ),
         "thing": (
             "ecsuite.games.worlds.things:ThingWorld",
             "sets of objects with attribute values that obey a rule (Carmeli et al. 2024)",
@@ -121,6 +125,10 @@ CHANNELS = Registry(
         "variational": (
             "ecsuite.games.channels:VariationalChannel",
             "words of real values from normal distributions, with a KL cost (Kingma & Welling 2014)",
+        ),
+        "vqvib": (
+            "ecsuite.games.codebooks:VqvibChannel",
+            "words of a learnt codebook, with a variational bound on complexity (Tucker et al. 2022)",
         ),
     },
     base="ecsuite.games.channels:Channel",

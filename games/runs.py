@@ -255,7 +255,7 @@ class Run:
         if pair.world.rounds.sender_sees_all or pair.world.rounds.num_targets > 1:
             raise ConfigError("the sender of this game sees several objects: its messages are in `corpus`")
         message = pair.speaker.message(self._view(meanings), 1, "greedy", None, 0)
-        if pair.channel.num_levels is not None:
+        if pair.channel.is_of_values:
             raise ConfigError("the words of this channel are values: its messages are in `corpus`")
         rows = message.symbols.t().tolist()
         return [[symbol for symbol in row if symbol not in (EOS, PAD)] for row in rows]
@@ -349,7 +349,7 @@ class Run:
     def _message(self, messages: Sequence[Sequence[int]]) -> Message:
         """Messages of content symbols as the receiver gets them."""
         channel = self.pair.channel
-        if channel.num_levels is not None:
+        if channel.is_of_values:
             raise ConfigError("the words of this channel are values, which messages of ids can't give")
         if not messages:
             raise ConfigError("expected at least one message")

@@ -91,7 +91,7 @@ def objects_text(world: World) -> str:
 
 def words_text(channel: Channel, experiment: Experiment) -> str:
     """What a message is."""
-    if channel.num_levels is not None:
+    if channel.is_of_values:
         return f"{channel.max_len} words of values"
     up_to = "up to " if channel.has_eos else ""
     return f"{channel.vocab_size:,} symbols, {up_to}{channel.max_len} a message{_noise(experiment)}"

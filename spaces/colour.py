@@ -73,6 +73,7 @@ def colour_space(folder: Path, variance: float = VARIANCE) -> Space:
         beliefs=similar(squared, 2 * variance),
         need=_need(folder, len(lab)),
         vectors=np.arange(1, len(lab) + 1)[:, None],
+        points=(lab - lab.mean(0)) / lab.std(),
         chart=chart,
         colours=to_rgb(lab),
         turns=tuple(_turned(chart, columns) for columns in TURNS),

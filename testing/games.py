@@ -123,7 +123,7 @@ def messages_are_well_formed(trial: Trial) -> None:
     """Messages end at the first EOS, and their lengths say so."""
     world = trial.world()
     game = trial.game(world)
-    if game.channel.num_levels is not None:
+    if game.channel.is_of_values:
         return
     for mode in ("greedy", "sample"):
         fault = fault_of_ids(play(game, world.batch("valid", 0), mode).message)
@@ -151,7 +151,7 @@ def rounds_do_not_depend_on_each_other(trial: Trial) -> None:
     game, batch = trial.game(world).eval(), world.batch("valid", 0)
     with torch.no_grad():
         said = game.speaker.generate_message(batch, "greedy", None)
-        given = said if game.channel.num_levels is not None else of_all_lengths(game.channel, len(batch))
+        given = said if game.channel.is_of_values else of_all_lengths(game.channel, len(batch))
         losses = game.understand(given, *game.round_parts(batch), mode="greedy", generator=None).loss
         for row in range(len(batch)):
             alone = batch.take(np.array([row]))

@@ -158,7 +158,7 @@ def every_pairing(runs: Sequence[Run]) -> Pairings:
     world, experiment = runs[0].pair.world, runs[0].experiment
     said = [_corpus_symbols(each.pair, experiment.evaluation.corpus_size, world) for each in senders]
     understood = [_corpus_symbols(each.pair, experiment.evaluation.corpus_size, world) for each in receivers]
-    can_rename = runs[0].pair.channel.num_levels is None
+    can_rename = not runs[0].pair.channel.is_of_values
     shape = (len(senders), len(receivers))
     accuracy, relabelled = np.zeros(shape), np.full(shape, np.nan)
     is_other = np.array([[one.run != other.run for other in receivers] for one in senders]) & can_rename

@@ -80,7 +80,7 @@ def require_symbols(channel: Channel, setting: str, kind: str) -> None:
         setting: Lets agents learn messages.
         kind: The name of the channel.
     """
-    if channel.num_levels is not None:
+    if channel.is_of_values:
         raise ConfigError(f"{setting}: the words of channel {kind} are values, expected a channel of symbols")
 
 
