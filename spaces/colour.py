@@ -145,8 +145,8 @@ def _turned(chart: Ints, columns: int) -> Ints:
     """For each chip the one whose word it gets if hues are turned by so many columns; greys keep theirs."""
     place = {(int(row), int(column)): number for number, (row, column) in enumerate(chart)}
     turned = [
-        place[row, column if column == 0 else (column - 1 + columns) % NUM_HUES + 1]
-        for row, column in chart.tolist()
+        place.get((row, (column - 1 + columns) % NUM_HUES + 1 if column else 0), number)
+        for number, (row, column) in enumerate(chart.tolist())
     ]
     return np.array(turned)
 

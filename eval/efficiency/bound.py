@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.eval.efficiency.information import Floats, accuracy, complexity, generalized_distance
 from ecsuite.spaces.space import Space
@@ -32,7 +33,7 @@ class Bound:
     """I(M; W) in bits, (num_betas,)."""
     accuracy: Floats
     """I(W; U) in bits, (num_betas,)."""
-    encoders: Sequence[Floats]
+    encoders: Sequence[NDArray[np.float32]]
     """q(w|m) of each, (num_meanings, num_words)."""
 
     @property
@@ -81,7 +82,7 @@ def fit(space: Space, bound: Bound, encoder: Floats) -> Fit:
         accuracy=told,
         loss=max(0.0, float(excess[place])) / beta,
         beta=beta,
-        distance=generalized_distance(space, encoder, bound.encoders[place]),
+        distance=generalized_distance(space, encoder, bound.encoders[place].astype(np.float64)),
     )
 
 
@@ -97,13 +98,13 @@ def compute_bound(space: Space, progress: Callable[[int, int], None] = lambda do
         space: The meanings.
         progress: Called with the number of values that are done, and of all.
     """
-    betas = 1 + 2.0 ** np.linspace(MOST_BETA, LEAST_BETA, NUM_BETAS)
+    betas = np.append(1 + 2.0 ** np.linspace(MOST_BETA, LEAST_BETA, NUM_BETAS), 1.0)
     encoder = np.eye(len(space))
     encoders, rates, told = [], [], []
     for done, beta in enumerate(betas.tolist()):
         progress(done, len(betas))
-        encoder = _merged(space, _optimal(space, beta, encoder))
-        encoders.append(encoder)
+        encoder = _merged(space, _optimal(space, beta, encoder)) if beta > 1 else np.ones((len(space), 1))
+        encoders.append(encoder.astype(np.float32))
         rates.append(complexity(space, encoder))
         told.append(accuracy(space, encoder))
     progress(len(betas), len(betas))

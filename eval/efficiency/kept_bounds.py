@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from ecsuite.eval.efficiency.bound import LEAST_BETA, MOST_BETA, NUM_BETAS, PRECISION, Bound, compute_bound
 from ecsuite.files.data_folder import data_folder
 from ecsuite.runtime.errors import DamagedError
@@ -46,7 +44,7 @@ def kept_bound(digest: str) -> Bound | None:
         return None
     if values != {"space": digest, "version": VERSION}:
         return None
-    arrays = {name: tensor.numpy().astype(np.float64) for name, tensor in tensors.items()}
+    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     return Bound(
         betas=arrays["betas"],
         complexity=arrays["complexity"],
@@ -60,7 +58,7 @@ def _file(digest: str) -> Path:
 
 
 def _write(file: Path, space: Space, bound: Bound) -> None:
-    """Keep a bound, its languages in single precision; a folder that can't be written keeps nothing."""
+    """Keep a bound; a folder that can't be written keeps nothing."""
     import torch
 
     from ecsuite.files.tensor_files import write_tensors
@@ -68,7 +66,7 @@ def _write(file: Path, space: Space, bound: Bound) -> None:
     curves = {"betas": bound.betas, "complexity": bound.complexity, "accuracy": bound.accuracy}
     tensors = {name: torch.from_numpy(each) for name, each in curves.items()}
     for place, encoder in enumerate(bound.encoders):
-        tensors[f"encoder {place}"] = torch.from_numpy(encoder.astype(np.float32))
+        tensors[f"encoder {place}"] = torch.from_numpy(encoder)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_tensors(file, tensors, {"space": space.digest, "version": VERSION})

@@ -1,0 +1,118 @@
+"""Efficiency: languages whose place on the plane is known, what changes nothing, and what has no place."""
+
+import numpy as np
+import pytest
+
+from ecsuite.corpus import Corpus
+from ecsuite.eval.efficiency import bound as bounds
+from ecsuite.eval.metrics.by_speaker import by_speaker
+from ecsuite.eval.metrics.efficiency import EfficiencyOptions, efficiency
+from ecsuite.eval.metrics.score import Options
+from ecsuite.runtime.errors import ConfigError
+
+ALL = np.stack(np.meshgrid(range(3), range(3), indexing="ij"), -1).reshape(-1, 2)
+"""All pairs of two attributes of three values."""
+SHARP = EfficiencyOptions(scale=0.1)
+"""Meanings that are hardly confused, so that accuracy is complexity."""
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch, tmp_path):
+    monkeypatch.setattr(bounds, "NUM_BETAS", 60)
+    monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
+
+
+def scores(messages, meanings, own=SHARP, **columns):
+    corpus = Corpus(np.asarray(messages).tolist(), meanings=np.asarray(meanings), columns=columns)
+    return {score.name: score for score in by_speaker(asked(own))(corpus, Options())}
+
+
+def asked(own):
+    def metric(corpus, options):
+        return efficiency(corpus, options, own)
+
+    metric.traits = efficiency.traits
+    return metric
+
+
+def test_known_places():
+    names = scores(ALL + 1, ALL)
+    assert names["complexity"].value == pytest.approx(np.log2(9))
+    assert names["semantic_accuracy"].value == pytest.approx(np.log2(9), abs=0.01)
+    assert names["efficiency_loss"].value == pytest.approx(0, abs=0.01)
+    assert names["optimal_distance"].value == pytest.approx(0, abs=0.01)
+    half = scores(ALL[:, :1] + 1, ALL)
+    assert half["complexity"].value == pytest.approx(np.log2(3))
+    same = scores(np.ones((9, 1), int), ALL)
+    assert same["complexity"].value == same["semantic_accuracy"].value == same["efficiency_loss"].value == 0
+
+
+def test_words_for_what_is_alike_are_efficient_and_others_are_not():
+    alike = EfficiencyOptions(scale=0.7)
+    first = scores(ALL[:, :1] + 1, ALL, alike)["efficiency_loss"]
+    mixed = scores(np.random.default_rng(0).permutation(np.repeat([[1], [2], [3]], 3, 0)), ALL, alike)
+    assert first.value < mixed["efficiency_loss"].value
+    assert first.chance.level > first.value
+    assert first.chance.p_value(first.value)[0] < 0.05
+
+
+def test_order_and_names_of_symbols_change_nothing():
+    rng = np.random.default_rng(1)
+    messages = rng.integers(1, 4, (40, 2))
+    meanings = ALL[rng.integers(0, 9, 40)]
+    order = rng.permutation(40)
+    one, other = scores(messages, meanings), scores(4 - messages[order], meanings[order])
+    for name, score in one.items():
+        assert other[name].value == pytest.approx(score.value, abs=1e-9)
+
+
+def test_all_speakers_are_one_language():
+    """Two that say the opposite tell nothing together."""
+    meanings = np.tile([[0], [1]], (2, 1))
+    both = scores([[1], [2], [2], [1]], meanings, speaker=[0, 0, 1, 1])
+    assert both["complexity"].value == pytest.approx(0)
+    alone = scores([[1], [2]], meanings[:2])
+    assert alone["complexity"].value == pytest.approx(1)
+
+
+def test_intervals_hold_the_value_and_more_speakers_are_surer():
+    rng = np.random.default_rng(2)
+
+    def language(number):
+        meanings = np.tile(ALL, (number, 1))
+        words = np.where(rng.random(9 * number) < 0.8, meanings[:, 0], rng.integers(0, 3, 9 * number))
+        return scores(words[:, None] + 1, meanings, speaker=np.repeat(np.arange(number), 9))["complexity"]
+
+    few, many = language(4), language(40)
+    for score in (few, many):
+        assert score.ci95[0] <= score.value <= score.ci95[1]
+    assert np.ptp(many.ci95) < np.ptp(few.ci95)
+
+
+def test_random_languages_are_as_by_chance():
+    """Of 40 languages that have nothing to do with meanings, about 2 differ."""
+    rng = np.random.default_rng(3)
+    differ = 0
+    for _ in range(40):
+        score = scores(rng.integers(1, 4, (9, 1)), ALL, EfficiencyOptions(scale=0.7))["efficiency_loss"]
+        p_value = score.chance.p_value(score.value)[0]
+        differ += p_value is not None and p_value < 0.05
+    assert differ <= 6
+
+
+def test_what_has_no_place():
+    assert "no meanings" in efficiency(Corpus([[1], [2]]), Options())[0].reason
+    (tiny,) = {score.value for score in efficiency(Corpus([[1]], meanings=[[0]]), Options())}
+    assert tiny == 0
+    with pytest.raises(ConfigError, match="World Color Survey"):
+        scores([[1]], [[1]], EfficiencyOptions(space="colour"))
+
+
+def test_a_meaning_that_is_never_said_is_said_as_all_others(tmp_path):
+    table = tmp_path / "space.csv"
+    table.write_text("m,a,b,c\n0,1,0,0\n1,0,1,0\n2,0,0,1\n")
+    found = scores([[1], [2]], [["0"], ["1"]], EfficiencyOptions(space=str(table)))
+    assert found["complexity"].value == pytest.approx(2 / 3)
+    assert found["efficiency_loss"].details["meanings"] == [2, 3]
+    with pytest.raises(ConfigError, match=r"meaning 7 is not in space space\.csv"):
+        scores([[1]], [["7"]], EfficiencyOptions(space=str(table)))
