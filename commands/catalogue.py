@@ -259,7 +259,10 @@ COMMANDS = {
     ),
     "data xtreme": Entry(PEOPLE, "The nine tasks of xtreme.", ("--tasks udpos,panx",), place="data:xtreme"),
     "data wcs": Entry(
-        PEOPLE, "The World Color Survey: colours, and how 110 languages name them.", ("",), place="data:wcs"
+        PEOPLE,
+        "The World Color Survey: colours, and how 110 languages name them.",
+        ("--out survey",),
+        place="data:wcs",
     ),
     "data elcc": Entry(
         PEOPLE, "The Emergent Language Corpus Collection.", ("--systems rlupus",), place="data:elcc"

@@ -1,4 +1,4 @@
-"""Complexity and cost for any cost of a wrong guess: communicative cost of a language, and the rate-distortion curve."""
+"""Complexity and cost for any cost of a wrong guess: cost of a language, and the rate-distortion curve."""
 
 from dataclasses import dataclass
 from typing import Literal
