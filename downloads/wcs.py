@@ -172,8 +172,9 @@ def _languages(source: Path) -> list[Sequence[object]]:
 def _answers(source: Path) -> str:
     """A line a speaker: language, speaker, and the terms of all chips."""
     answers: dict[tuple[int, int], dict[int, str]] = {}
-    for language, speaker, chip, term in _cells(source / "term.txt", 4):
-        answers.setdefault((int(language), int(speaker)), {})[int(chip)] = term.replace(" ", "_") or "*"
+    for cells in _cells(source / "term.txt", 4):
+        place = int(cells[0]), int(cells[1])
+        answers.setdefault(place, {})[int(cells[2])] = cells[3].replace(" ", "_") or "*"
     number = max(max(terms) for terms in answers.values())
     lines = [f"language\tspeaker\tterms of chips 1 to {number}"]
     for (language, speaker), terms in sorted(answers.items()):

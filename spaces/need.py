@@ -12,8 +12,9 @@ MOST_STEPS = 200_000
 
 def power_law(number: int, exponent: float = 1.0) -> Floats:
     """Zipf's law in the order of the meanings: p(m) falls as 1 / rank^exponent, (number,)."""
-    weights: Floats = 1.0 / np.arange(1, number + 1) ** exponent
-    return weights / weights.sum()
+    weights = 1.0 / np.arange(1, number + 1) ** exponent
+    need: Floats = weights / weights.sum()
+    return need
 
 
 def capacity_achieving(encoder: Floats) -> Floats:

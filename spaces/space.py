@@ -115,5 +115,6 @@ def similar(distances: Floats, scale: float) -> Floats:
         scale: The distance over which it falls by e.
     """
     exponents = -distances / scale
-    table: Floats = np.exp(exponents - exponents.max(1, keepdims=True))
-    return table / table.sum(1, keepdims=True)
+    weights = np.exp(exponents - exponents.max(1, keepdims=True))
+    beliefs: Floats = weights / weights.sum(1, keepdims=True)
+    return beliefs

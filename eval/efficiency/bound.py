@@ -128,7 +128,7 @@ def _optimal(space: Space, beta: float, encoder: Floats) -> Floats:
         encoder = np.exp(exponents - highest)
         sums = encoder.sum(1, keepdims=True)
         encoder /= sums
-        objective = -float(need @ (np.log(sums) + highest)[:, 0])
+        objective = -float(need @ (np.log(sums) + highest).ravel())
         if before - objective < PRECISION:
             break
         before = objective
@@ -142,7 +142,7 @@ def _merged(space: Space, encoder: Floats) -> Floats:
     kinds: list[int] = []
     columns: list[Floats] = []
     for word in np.argsort(-of_word, kind="stable").tolist():
-        near = np.flatnonzero(np.abs(meant[kinds] - meant[word]).sum(1) < SAME) if kinds else ()
+        near = np.flatnonzero(np.abs(meant[kinds] - meant[word]).sum(1) < SAME) if kinds else np.zeros(0, int)
         if len(near):
             columns[int(near[0])] += encoder[:, word]
         else:

@@ -9,8 +9,9 @@ from ecsuite.eval.records.source import Record, Source
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ecsuite.eval.efficiency.bound import Bound
-    from ecsuite.eval.figures.canvas import Figure
 
 COMPLEXITY, ACCURACY = "complexity", "semantic_accuracy"
 """The scores of both axes, of metric efficiency."""
