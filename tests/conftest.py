@@ -5,6 +5,7 @@ Compiled modules are kept, whatever the user's setting: else each process would 
 Nulls and intervals have few draws, also those of shared fixtures; a test that is about draws asks for `all_draws`.
 """
 
+import atexit
 import gc
 import json
 import math
@@ -13,11 +14,14 @@ import random
 import re
 import shutil
 import sys
+import tempfile
 from importlib.util import find_spec
 
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-os.environ["ECSUITE_DATA"] = os.path.join(os.path.dirname(__file__), "no such folder")
+DATA = tempfile.TemporaryDirectory()
+os.environ["ECSUITE_DATA"] = os.path.join(DATA.name, "data")
+atexit.register(DATA.cleanup)
 
 import pretended_cuda.chosen  # noqa: F401, before torch
 import pytest
