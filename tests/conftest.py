@@ -19,9 +19,7 @@ from importlib.util import find_spec
 
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-DATA = tempfile.TemporaryDirectory()
-os.environ["ECSUITE_DATA"] = os.path.join(DATA.name, "data")
-atexit.register(DATA.cleanup)
+os.environ["ECSUITE_DATA"] = os.path.join(tempfile.mkdtemp(), "data")
 
 import pretended_cuda.chosen  # noqa: F401, before torch
 import pytest
@@ -32,6 +30,7 @@ from ecsuite.eval.reports.console import Reporter
 from ecsuite.eval.statistics import resampling
 
 sys.dont_write_bytecode = False
+atexit.register(shutil.rmtree, os.path.dirname(os.environ["ECSUITE_DATA"]), True)
 torch.set_num_threads(1)
 
 pytest_plugins = ["device_option", "xtreme_data", "xtreme_submissions"]
