@@ -45,7 +45,7 @@ COMMANDS = {
         (
             "disc_small > mine.yaml && ecsuite train-game mine.yaml",
             "disc_small --diff recon_large",
-            "paper/zoo_channel > mine.yaml && ecsuite sweep mine.yaml --plan",
+            "paper/zoo_digits > mine.yaml && ecsuite sweep mine.yaml --plan",
         ),
     ),
     "evaluate": Entry(

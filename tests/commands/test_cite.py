@@ -73,17 +73,17 @@ def test_authors_are_written_as_in_texts(name, works):
 
 
 def test_a_study_is_cited_with_its_games_and_metrics(ecsuite):
-    for name in ("paper/zoo_fixed_language", "zoo_fixed_language"):
+    for name in ("paper/zoo_objects_game", "zoo_objects_game"):
         code, out, err = ecsuite("cite", name)
         assert (code, err) == (0, "")
         assert "% topsim\n@article{brighton2006," in out
-        assert "% zoo_fixed_language, fixed_language\n@inproceedings{kharitonov2020speed," in out
+        assert "% zoo_objects_game, objects_game\n@misc{dessi2019," in out
     code, out, err = ecsuite("cite", "cbm_table1")
     assert (code, err) == (0, "") and "% cbm_table1, shape_gs, shape_qt," in out
     assert "% elcc\n@misc{boldt2024elcc," in ecsuite("cite", "elcc")[1]  # the metric, and no study
     assert "ueda2023" in ecsuite("cite", "paper/elcc")[1]
-    code, out, err = ecsuite("cite", "paper/zoo_chanel")
-    assert (code, out) == (2, "") and "unknown study 'zoo_chanel'; did you mean 'zoo_channel'?" in err
+    code, out, err = ecsuite("cite", "paper/zoo_digit")
+    assert (code, out) == (2, "") and "unknown study 'zoo_digit'; did you mean 'zoo_digits'?" in err
 
 
 def test_all_that_is_listed_can_be_cited(ecsuite):

@@ -54,10 +54,10 @@ def test_a_study_is_printed_as_it_is_run(ecsuite, tmp_path, step):
         code, out, err = ecsuite("config", f"paper/{name}")
         assert (code, err) == (0, "") and parse_yaml(out, name) == parse_yaml(shipped[name].read_text(), name)
     assert out.startswith("# ecsuite sweep FILE.yaml runs it;")
-    (tmp_path / "mine.yaml").write_text(ecsuite("config", "zoo_channel")[1])
+    (tmp_path / "mine.yaml").write_text(ecsuite("config", "zoo_digits")[1])
     code, out, err = ecsuite("sweep", "mine.yaml", "--plan")
-    assert code == 0 and "24 jobs: 0 found" in out
-    code, out, err = ecsuite("config", "paper/zoo_channel", "--set", "seeds=1")
+    assert code == 0 and "18 jobs: 0 found" in out
+    code, out, err = ecsuite("config", "paper/zoo_digits", "--set", "seeds=1")
     assert (code, out) == (2, "") and "--set and --diff are of games; save the study and edit the file" in err
-    code, out, err = ecsuite("config", "paper/zoo_chanel")
-    assert (code, out) == (2, "") and "unknown study 'zoo_chanel'; did you mean 'zoo_channel'?" in err
+    code, out, err = ecsuite("config", "paper/zoo_digit")
+    assert (code, out) == (2, "") and "unknown study 'zoo_digit'; did you mean 'zoo_digits'?" in err
