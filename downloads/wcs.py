@@ -21,7 +21,7 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.directory import write_corpus
 from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.spaces.colour import CHIPS, LANGUAGES, NAMING, NEED, NO_ANSWER, Language, survey
+from ecsuite.spaces.colour import CHIP, CHIPS, LANGUAGES, NAMING, NEED, NO_ANSWER, Language, survey
 from ecsuite.spaces.need import capacity_achieving
 
 ARCHIVE = "https://www1.icsi.berkeley.edu/wcs/data/"
@@ -97,7 +97,7 @@ def corpus_of(language: Language) -> Corpus:
         Ragged(terms, np.arange(len(terms) + 1)),
         symbol_names=language.terms,
         meanings=(chips + 1)[:, None].astype(np.int32),
-        attribute_names=("chip",),
+        attribute_names=(CHIP,),
         columns={SPEAKER: speakers + 1},
         metadata={
             "source": CITATION,

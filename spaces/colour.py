@@ -20,6 +20,8 @@ from ecsuite.spaces.space import Floats, Ints, Space, similar
 
 CHIPS, LANGUAGES, NAMING, NEED = "chips.csv", "languages.csv", "naming.tsv.xz", "need.csv"
 """Files of the folder: the chips, the languages, the answers, and how often each chip is needed."""
+CHIP = "chip"
+"""What a corpus calls the attribute that is the number of a chip."""
 NO_ANSWER = ("*", "?", "NA")
 """What stands for a missing answer."""
 VARIANCE = 64.0
@@ -73,6 +75,7 @@ def colour_space(folder: Path, variance: float = VARIANCE) -> Space:
         beliefs=similar(squared, 2 * variance),
         need=_need(folder, len(lab)),
         vectors=np.arange(1, len(lab) + 1)[:, None],
+        attribute=CHIP,
         points=(lab - lab.mean(0)) / lab.std(),
         chart=chart,
         colours=to_rgb(lab),

@@ -34,6 +34,8 @@ class Space:
     """p(m), (num_meanings,)."""
     vectors: NDArray[Any]
     """What a corpus has of each meaning, (num_meanings, num_columns): values of attributes, or features."""
+    attribute: str = "meaning"
+    """What a corpus calls the number or name of a meaning."""
     points: Floats | None = None
     """Where each meaning is, as agents see it, (num_meanings, width); None: by its p(u|m)."""
     words: tuple[str, ...] = ()

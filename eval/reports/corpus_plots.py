@@ -11,20 +11,26 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.figures.canvas import label, require_matplotlib, save
+from ecsuite.eval.figures.colour_chart import colour_chart
 from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.figures.heat_map import heat_map
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 from ecsuite.eval.reports.languages import corpus_name
 from ecsuite.eval.reports.learning_curves import draw_curves
 from ecsuite.eval.reports.translation_plots import MAX_WORDS, Sides, draw_translation, translation_of
+from ecsuite.eval.statistics.counting import flat, row_labels
+from ecsuite.files.data_folder import data_folder
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.spaces.colour import CHIP, colour_space
+from ecsuite.spaces.space import Space
 
 
 def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "png")) -> list[Path]:
     """Draw all available figures of a corpus into a folder, which is created if there is at least one figure.
 
     `translation` and `heatmap` need concepts, `sensitivity` needs more than one segment of samples, and `accuracy`
-    needs a corpus that was read from a run folder.
+    needs a corpus that was read from a run folder; `colours` needs messages about the chips of the World Color Survey,
+    and the survey.
 
     Args:
         corpus: The corpus.
@@ -53,11 +59,38 @@ def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "p
         found = sensitivity(corpus)
         if len(found["sizes"]) > 1:
             draw_sensitivity({corpus_name(corpus): found}, *files("sensitivity"))
+    if corpus.attribute_names == (CHIP,) and (survey := data_folder("wcs")).is_dir():
+        draw_colours(corpus, colour_space(survey), *files("colours"))
     source = Path(str(corpus.metadata.get("source_path", "")))
     run = source if source.is_dir() else source.parent
     if "source_path" in corpus.metadata and (run / "log.jsonl").is_file():
         draw_curves([run], *files("accuracy"))
     return written
+
+
+def draw_colours(corpus: Corpus, space: Space, *paths: Path) -> None:
+    """Draw the most used word of each colour: a mode map.
+
+    Args:
+        corpus: Messages about chips.
+        space: The colours.
+        *paths: Output files.
+
+    Raises:
+        ConfigError: If matplotlib is missing, a file is neither .svg nor .png, or a meaning is no chip.
+    """
+    assert corpus.meanings is not None and space.chart is not None and space.colours is not None
+    words = row_labels(corpus.content())
+    num_words = int(words.max(initial=-1)) + 1
+    codes = space.find(flat(corpus.meanings)) * num_words + words
+    counts = np.bincount(codes, minlength=len(space) * num_words).reshape(len(space), num_words)
+    modes = np.where(counts.any(1), counts.argmax(1), -1)
+    number = len(np.unique(modes[modes >= 0]))
+    notes = (
+        f"{num_words} words, {number} of them most used for some colour; each colour is the mean of its word",
+    )
+    title = f"{corpus_name(corpus)}: words for colours"
+    save(colour_chart(space.chart, space.colours, modes, space.need, title=title, notes=notes), *paths)
 
 
 def draw_sensitivity(curves_by_name: Mapping[str, Mapping[str, Any]], *paths: Path) -> None:

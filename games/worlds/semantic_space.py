@@ -52,7 +52,7 @@ class SpaceWorld(ObjectListWorld):
         return ObjectList(
             source=f"space {space.name}",
             table=points.astype(np.float32),
-            names=(tuple(f"meaning={space.word(number)}" for number in numbers.tolist()),),
+            names=(tuple(f"{space.attribute}={space.word(number)}" for number in numbers.tolist()),),
             values_table=numbers[:, None],
             meanings=space.vectors,
             rows=numbers,
