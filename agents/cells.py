@@ -86,11 +86,12 @@ class RecurrentCell(nn.Module):
         Returns:
             Outputs and summaries of the states, (*symbols.shape, hidden).
         """
+        recur = recurrence(self.gates, self.hidden_map, dtype)
         if begun.sizes is not None:
-            return stepwise(self, read, dtype, begun)
-        sizes = (read.shape[1],) * len(read)
-        outputs, *_ = recurrence(self.gates, self.hidden_map, dtype)(read.flatten(0, 1), (), sizes)
-        outputs = outputs.unflatten(0, read.shape[:2])
+            outputs, *_ = recur(read, (), begun.sizes, begun.followed)
+        else:
+            sizes = (read.shape[1],) * len(read)
+            outputs = recur(read.flatten(0, 1), (), sizes, begun.followed)[0].unflatten(0, read.shape[:2])
         return outputs, outputs
 
 

@@ -132,13 +132,22 @@ class StepGradients:
             return None, gradients.sum(-2)
         inputs = joined([each for each, _ in rows])
         is_whole = inputs.shape[-2] == gradients.shape[-2]
-        of_inputs = gradients if is_whole else joined([each[..., -x.shape[-2] :, :] for x, each in rows])
+        of_inputs = (
+            gradients
+            if is_whole
+            else joined([each[..., each.shape[-2] - x.shape[-2] :, :] for x, each in rows])
+        )
         return of_inputs.mT @ inputs, gradients.sum(-2)
 
 
 def joined(parts: Sequence[Tensor]) -> Tensor:
     """Rows, (..., rows, width), one after the other."""
     return parts[0] if len(parts) == 1 else torch.cat(tuple(parts), -2)
+
+
+def _last(rows: Tensor, number: int) -> Tensor:
+    """The last rows, of which there may be none."""
+    return rows.narrow(-2, rows.shape[-2] - number, number)
 
 
 def product(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

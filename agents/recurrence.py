@@ -8,29 +8,33 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ecsuite.agents.gates import Gates, Gradients, State
 from ecsuite.agents.linear import Linear, StepGradients, Unrolled, first_derivative_only, joined, product
 from ecsuite.agents.replicas import with_replicas
+from ecsuite.agents.shared_states import Places
 
 
 def recurrence(gates: Gates, hidden_map: Linear, dtype: torch.dtype) -> Callable[..., State]:
     """Start a loop over steps in the given precision.
 
     Returns:
-        A function from the gates of inputs, (rows, number * hidden_size), the state before, () for zeros, and the
-        numbers of rows of the steps, none larger than the one before. It returns the state after them; in the place of
-        its output are the outputs of all steps, one after the other.
+        A function from the gates of inputs, (rows, number * hidden_size), the state before, () for zeros, the numbers
+        of rows of the steps, and for each step the place of the row that each row follows on (None: the rows are those
+        of the step before). It returns the state after them; in the place of its output are the outputs of all steps,
+        one after the other.
     """
     unrolled = Unrolled(hidden_map.weight, hidden_map.bias, dtype)
     weight, bias = unrolled.weight, unrolled.bias
 
-    def recur(inputs: Tensor, state: State, sizes: tuple[int, ...]) -> State:
+    def recur(
+        inputs: Tensor, state: State, sizes: Sequence[int], followed: Sequence[Places] = (None,)
+    ) -> State:
         if unrolled.gradients is None:
-            return _steps(gates, sizes, inputs, weight, bias, state, [])
+            return _steps(gates, sizes, followed, inputs, weight, bias, state, [])
         after: State = _recurrence(
-            gates, sizes, unrolled.gradients, unrolled.token, inputs, weight, bias, *state
+            gates, sizes, followed, unrolled.gradients, unrolled.token, inputs, weight, bias, *state
         )
         return after
 
@@ -39,7 +43,8 @@ def recurrence(gates: Gates, hidden_map: Linear, dtype: torch.dtype) -> Callable
 
 def _steps(
     gates: Gates,
-    sizes: tuple[int, ...],
+    sizes: Sequence[int],
+    followed: Sequence[Places],
     inputs: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -48,9 +53,9 @@ def _steps(
 ) -> State:
     """Make steps; the state before each, and what the gates saved of it, are added to a list. See `recurrence`."""
     outputs = []
-    for rows in inputs.split(sizes, -2):
+    for rows, places in zip(inputs.split(sizes, -2), followed, strict=True):
         if state:
-            state = tuple(_cut(part, rows.shape[-2]) for part in state)
+            state = tuple(_at(part, places) for part in state)
             hidden = product(state[0], weight, bias)
         else:  # a map of zeros is its bias
             state = gates.start(rows.new_zeros(*rows.shape[:-1], weight.shape[-1]))
@@ -69,7 +74,8 @@ class _Recurrence(torch.autograd.Function):
     def forward(
         ctx: Any,
         gates: Gates,
-        sizes: tuple[int, ...],
+        sizes: Sequence[int],
+        followed: Sequence[Places],
         gradients: StepGradients,
         token: Tensor,
         inputs: Tensor,
@@ -78,8 +84,9 @@ class _Recurrence(torch.autograd.Function):
         *state: Tensor,
     ) -> State:
         saved: list[tuple[State, State]] = []
-        after = _steps(gates, sizes, inputs, weight, bias, state, saved)
-        ctx.gates, ctx.sizes, ctx.gradients, ctx.number = gates, sizes, gradients, gradients.new_step()
+        after = _steps(gates, sizes, followed, inputs, weight, bias, state, saved)
+        ctx.gates, ctx.sizes, ctx.followed = gates, sizes, followed
+        ctx.gradients, ctx.number = gradients, gradients.new_step()
         ctx.num_rest = len(after) - 1
         # The output before a step is a part of the outputs, which are kept once.
         of_steps = [tensor for (_, *rest), of_step in saved for tensor in (*rest, *of_step)]
@@ -90,10 +97,12 @@ class _Recurrence(torch.autograd.Function):
     @staticmethod
     @first_derivative_only
     def backward(ctx: Any, *given: Tensor | None) -> tuple[Tensor | None, ...]:
-        _, _, _, needs_weight, _, _, _, *of_state = ctx.needs_input_grad
+        _, _, _, _, needs_weight, _, _, _, *of_state = ctx.needs_input_grad
         weight, first, outputs, *tensors = ctx.saved_tensors
-        sizes, width = ctx.sizes, len(tensors) // len(ctx.sizes)
-        before = [first, *(() if outputs is None else _outputs_before(outputs, sizes))]
+        sizes, followed, width = ctx.sizes, (*ctx.followed, None), len(tensors) // len(ctx.sizes)
+        before = [first]
+        if outputs is not None:
+            before += map(_at, outputs.split(sizes, -2)[:-1], followed[1:-1])
         of_outputs = [None] * len(sizes) if given[0] is None else given[0].split(sizes, -2)
         of_inputs = first.new_empty(*first.shape[:-2], sum(sizes), weight.shape[-2])
         of_hidden = of_inputs if ctx.gates.are_summed else torch.empty_like(of_inputs)
@@ -103,7 +112,7 @@ class _Recurrence(torch.autograd.Function):
         for place in reversed(range(len(sizes))):
             of_step = tensors[place * width : (place + 1) * width]
             state, saved = (before[place], *of_step[: ctx.num_rest]), tuple(of_step[ctx.num_rest :])
-            of_output, *rest = (_filled(each, sizes[place]) for each in carried)
+            of_output, *rest = (_summed(each, followed[place + 1], sizes[place]) for each in carried)
             total = _sum(of_outputs[place], of_output)
             total = torch.zeros_like(state[0]) if total is None else total
             *of_map, carried = ctx.gates.backward(saved, state, (total, *rest), *rooms[place])
@@ -114,28 +123,26 @@ class _Recurrence(torch.autograd.Function):
             of_inputs, of_hidden = (joined(parts) for parts in zip(*of_maps, strict=True))
         if needs_weight:
             rows = before if of_state else before[1:]
-            is_uniform = len(set(sizes)) == 1 and len(rows) == len(sizes) - 1 > 0
-            rows = [outputs.narrow(-2, 0, sum(sizes[1:]))] if is_uniform else rows
+            is_in_order = all(places is None for places in followed) and len(rows) == len(sizes) - 1 > 0
+            rows = [outputs.narrow(-2, 0, sum(sizes[1:]))] if is_in_order else rows
             ctx.gradients.put(ctx.number, joined(rows) if rows else None, of_hidden)
         of_first = carried if any(of_state) else (None,) * len(of_state)
-        return (None, None, None, None, of_inputs, None, None, *of_first)
+        return (None, None, None, None, None, of_inputs, None, None, *of_first)
 
 
-def _outputs_before(outputs: Tensor, sizes: Sequence[int]) -> list[Tensor]:
-    """The outputs before each step but the first, of the rows that go on."""
-    return [part.narrow(-2, 0, size) for part, size in zip(outputs.split(sizes, -2), sizes[1:], strict=False)]
+def _at(rows: Tensor, places: Places) -> Tensor:
+    """The rows at these places."""
+    return rows if places is None else rows.index_select(-2, places)
 
 
-def _cut(tensor: Tensor, size: int) -> Tensor:
-    """The first rows."""
-    return tensor if tensor.shape[-2] == size else tensor.narrow(-2, 0, size)
-
-
-def _filled(gradient: Tensor | None, size: int) -> Tensor | None:
-    """A gradient of rows that went on, with zeros for those that ended."""
-    if gradient is None or gradient.shape[-2] == size:
+def _summed(gradient: Tensor | None, places: Places, size: int) -> Tensor | None:
+    """The gradient of so many rows from that of the rows at these places, summed in fp32."""
+    if gradient is None or places is None:
         return gradient
-    return nn.functional.pad(gradient, (0, 0, 0, size - gradient.shape[-2]))
+    zeros = gradient.new_zeros(
+        size, gradient.shape[-1], dtype=torch.promote_types(gradient.dtype, torch.float32)
+    )
+    return zeros.index_add_(0, places, gradient.to(zeros.dtype)).to(gradient.dtype)
 
 
 def _sum(first: Tensor | None, second: Tensor | None) -> Tensor | None:

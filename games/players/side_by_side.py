@@ -1,7 +1,8 @@
 """Pairs that play side by side: one pass of `torch.func.vmap` over the weights and the rounds of all of them.
 
 Where a part does not allow it, such as a module of the user's own that looks at values, the pairs play one after the
-other, which gives the same up to rounding.
+other, which gives the same up to rounding. So they do where messages of ids begin alike so often that computing each
+state once saves more (see `ecsuite.agents.shared_states`).
 """
 
 import warnings
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from ecsuite.agents.replicas import replicas
+from ecsuite.agents.shared_states import may_share
 from ecsuite.games.noise import Noise, ReplicaNoise
 from ecsuite.games.players.pair import Pair, StepResult
 from ecsuite.games.sections import Role
@@ -72,7 +74,7 @@ class SideBySide:
         if len(pairs) > 1 and len(groups) == len(pairs) and self.reason is None:
             self.reason = "their batches have different numbers of objects or candidates"
         for group in groups.values():
-            if len(group) == 1 or not self._together(group, epoch):
+            if len(group) == 1 or _share_states(group[0]) or not self._together(group, epoch):
                 for playing in group:
                     _alone(playing, epoch)
         _keep(played)
@@ -134,6 +136,14 @@ def _sizes(rounds: SeenRounds) -> Hashable:
         tuple((name, each.shape) for name, each in tensors.items()),
         tuple(view is not None and (view.num_seen, view.is_shared) for view in form),
     )
+
+
+def _share_states(playing: _Playing) -> bool:
+    """Whether the messages of a pair share states if it plays alone."""
+    if not playing.pair.channel.has_policy_gradient:  # messages of training are weights
+        return False
+    labels = playing.rounds.truth.labels
+    return may_share(labels, len(labels), playing.pair.listener.network.state_size)
 
 
 class _Play(nn.Module):
