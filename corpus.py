@@ -70,8 +70,12 @@ class Ragged:
     def blocks(self, num_rows: int = _BLOCK) -> Iterator["Ragged"]:
         """The rows in their order, some at a time: views of the values, and offsets from 0."""
         for start in range(0, len(self), num_rows):
-            bounds = self.offsets[start : start + num_rows + 1]
-            yield Ragged(self.values[bounds[0] : bounds[-1]], bounds - bounds[0])
+            yield self.between(start, start + num_rows)
+
+    def between(self, start: int, stop: int) -> "Ragged":
+        """Consecutive rows: a view of the values, and offsets from 0."""
+        bounds = self.offsets[start : stop + 1]
+        return Ragged(self.values[bounds[0] : bounds[-1]], bounds - bounds[0])
 
     def before(self, value: int) -> "Ragged":
         """Truncate each row before the first occurrence of `value`."""

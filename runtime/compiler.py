@@ -1,7 +1,6 @@
 """Torch's compiler is not imported by who does not use it: that takes a second of each process that trains."""
 
 import inspect
-from functools import cache
 from typing import Any
 
 import torch
@@ -36,7 +35,6 @@ def take_step(optimizer: torch.optim.Optimizer) -> None:
         step(optimizer)
 
 
-@cache
 def _step_of(kind: type[torch.optim.Optimizer]) -> Any:
     """What a step does in an optimizer of torch, inside of what torch does around it; None for others."""
     return inspect.unwrap(kind.step) if kind.__module__.startswith("torch.optim.") else None

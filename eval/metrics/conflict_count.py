@@ -1,15 +1,17 @@
 """Conflict count: number of times that a symbol occurs without its main meaning at a position."""
 
 from itertools import permutations
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import counted
-from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.positions import attributes_or_reason
+from ecsuite.eval.statistics.counting import Floats, Ints, narrow_content
+from ecsuite.eval.statistics.positions import attribute_columns_or_reason
 from ecsuite.eval.statistics.resampling import resample
 
 FEW = 4
@@ -43,20 +45,20 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     symbol per attribute. Null distribution: meanings shuffled over messages.
     """
     score = unscored(CONFLICT_COUNT, unit="rows", eos="strip")
-    attributes = attributes_or_reason(corpus)
+    attributes = attribute_columns_or_reason(corpus)
     if isinstance(attributes, str):
         return [score(value=None, reason=attributes)]
-    content, symbols = corpus.reindexed()
-    num_rows, width = attributes.shape
+    content, symbols = narrow_content(corpus).reindexed()
+    width, num_rows = attributes.shape
     shortest, longest = int(content.lengths.min()), int(content.lengths.max())
     if not shortest == longest == width:
         lengths = f"{shortest}" if shortest == longest else f"{shortest} to {longest}"
         reason = f"expected {width} symbols per message (one per attribute), got {lengths}"
         return [score(value=None, reason=reason)]
-    message_symbols = content.values.astype(np.int64).reshape(num_rows, width)
+    message_symbols = content.values.reshape(num_rows, width).T
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        agreements = _agreements(message_symbols[rows], attributes[partners], len(symbols))
+        agreements = _agreements(message_symbols[:, rows], attributes[:, partners], len(symbols))
         conflicts = len(rows) * width - _most_agreements(agreements)
         return np.array([conflicts * num_rows / len(rows)])
 
@@ -86,19 +88,23 @@ def _most_agreements(agreements: Ints) -> int:
     return int(agreements[position, attribute].sum())
 
 
-def _agreements(message_symbols: Ints, attributes: Ints, num_symbols: int) -> Ints:
+def _agreements(
+    message_symbols: NDArray[np.integer[Any]], attributes: NDArray[np.integer[Any]], num_symbols: int
+) -> Ints:
     """Number of rows that have the main meaning of their symbol, shape (num_positions, num_attributes).
 
     Args:
-        message_symbols: Symbols from 0, shape (num_rows, num_positions).
-        attributes: Values from 0, shape (num_rows, num_attributes).
+        message_symbols: Symbols from 0, shape (num_positions, num_rows).
+        attributes: Values from 0, shape (num_attributes, num_rows).
         num_symbols: Number of distinct symbols.
     """
-    agreements = np.zeros((message_symbols.shape[1], attributes.shape[1]), np.int64)
-    for attribute, values in enumerate(attributes.T):
+    agreements = np.zeros((len(message_symbols), len(attributes)), np.int64)
+    for attribute, values in enumerate(attributes):
         num_values = int(values.max()) + 1
-        for position, symbols in enumerate(message_symbols.T):
-            code, count = counted(symbols * num_values + values, num_symbols * num_values)
+        for position, symbols in enumerate(message_symbols):
+            codes = symbols * np.int64(num_values)
+            codes += values
+            code, count = counted(codes, num_symbols * num_values)
             most = np.zeros(num_symbols, np.int64)
             np.maximum.at(most, code // num_values, count)
             agreements[position, attribute] = most.sum()

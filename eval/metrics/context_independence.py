@@ -46,10 +46,11 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
 
     A constant message scores the mean frequency of the concepts. Null distribution: meanings shuffled over messages.
     """
-    kind, _ = concept_rows(corpus)
+    kind, concepts = concept_rows(corpus)
     how = {"count": "messages", "label": kind, "eos": "strip"}
     score = unscored(CONTEXT_INDEPENDENCE, **how)
-    incidence = Incidence.of(corpus)
+    incidence = Incidence.of(corpus, concepts)
+    del concepts  # of a large corpus they take much memory
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence)]
 

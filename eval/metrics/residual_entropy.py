@@ -6,15 +6,19 @@ with which it has the highest mutual information. Both detect composition by con
 and no other kind.
 """
 
+import math
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.contingency import (
+    MAX_CODES,
     chao_shen,
     entropy_of_codes,
     joined,
@@ -22,7 +26,11 @@ from ecsuite.eval.statistics.contingency import (
     tally,
 )
 from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
+from ecsuite.eval.statistics.positions import (
+    CONSTANT_ATTRIBUTES,
+    attribute_columns_or_reason,
+    position_columns,
+)
 from ecsuite.eval.statistics.resampling import resample
 
 EXACT_WORK = 1 << 26
@@ -38,6 +46,8 @@ FEW_MESSAGES = 1 << 14
 MOST_KEPT = 1 << 22
 """Codes that are kept at most."""
 
+_BLOCK = 1 << 15
+"""Messages whose codes are made at once."""
 _TOLERANCE = 1e-9
 """Differences of entropies below this, in bits, are rounding errors."""
 
@@ -197,10 +207,12 @@ class Positions:
         rows: Which, shape (num_messages,).
     """
 
-    def __init__(self, columns: Ints, whole: "Positions | None" = None, rows: Ints | None = None) -> None:
+    def __init__(
+        self, columns: NDArray[np.integer[Any]], whole: "Positions | None" = None, rows: Ints | None = None
+    ) -> None:
         self.columns = columns
         self.number, self.num_messages = columns.shape
-        self.num_symbols: list[int] = (columns.max(axis=1) + 1).tolist()
+        self.num_symbols = [int(column.max()) + 1 for column in columns]
         self._whole, self._rows = whole, rows
         self._codes: dict[tuple[int, ...], tuple[Ints, int]] = {}
         self._bits: dict[tuple[int, ...], float] = {}
@@ -237,8 +249,30 @@ class Positions:
     def bits(self, positions: tuple[int, ...]) -> float:
         """The entropy of the symbols at some positions."""
         if positions not in self._bits:
-            self._bits[positions] = entropy_of_codes(*self.codes(positions))
+            self._bits[positions] = self.bits_with(positions, np.zeros(self.num_messages, np.uint8), 1)
         return self._bits[positions]
+
+    def bits_with(
+        self, positions: tuple[int, ...], values: NDArray[np.integer[Any]], num_values: int
+    ) -> float:
+        """The joint entropy of the symbols at some positions and values from 0, below `num_values`."""
+        sizes = [self.num_symbols[position] for position in positions]
+        bound = math.prod(sizes) * num_values
+        if self.num_messages <= FEW_MESSAGES or bound > MAX_CODES:
+            codes, bound = self.codes(positions)
+            codes = codes * num_values
+            codes += values
+            return entropy_of_codes(codes, bound * num_values)
+        codes = np.zeros(self.num_messages, np.int64)
+        for start in range(0, len(codes), _BLOCK):  # stays in the cache
+            block = slice(start, start + _BLOCK)
+            own = codes[block]
+            for position, size in zip(positions, sizes, strict=True):
+                own *= size
+                own += self.columns[position, block]
+            own *= num_values
+            own += values[block]
+        return entropy_of_codes(codes, bound)
 
 
 class Entropies:
@@ -250,12 +284,17 @@ class Entropies:
         names: Names of the attributes.
     """
 
-    def __init__(self, columns: Ints | Positions, attributes: Ints, names: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        columns: NDArray[np.integer[Any]] | Positions,
+        attributes: NDArray[np.integer[Any]],
+        names: tuple[str, ...],
+    ) -> None:
         self.positions = columns if isinstance(columns, Positions) else Positions(columns)
         self.attributes, self.names = attributes, names
         self.num_positions, self.num_messages = self.positions.number, self.positions.num_messages
         self.num_attributes = len(attributes)
-        self._num_values: list[int] = (attributes.max(axis=1) + 1).tolist()
+        self._num_values = [int(values.max()) + 1 for values in attributes]
         sizes = zip(attributes, self._num_values, strict=True)
         self.attribute_entropies: Floats = np.array([entropy_of_codes(*each) for each in sizes])
         self._cache: dict[tuple[int, tuple[int, ...]], float] = {}
@@ -287,11 +326,10 @@ class Entropies:
         """H(attribute | symbols at the positions); H(attribute) if there is no position."""
         key = attribute, positions
         if key not in self._cache:
-            codes, bound = self.positions.codes(positions)
-            num_values = self._num_values[attribute]
-            joint = codes * num_values
-            joint += self.attributes[attribute]
-            bits = entropy_of_codes(joint, bound * num_values) - self.positions.bits(positions)
+            joint = self.positions.bits_with(
+                positions, self.attributes[attribute], self._num_values[attribute]
+            )
+            bits = joint - self.positions.bits(positions)
             self._cache[key] = bits if bits > _TOLERANCE else 0.0
         return self._cache[key]
 
@@ -422,11 +460,11 @@ def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
 
 def entropies_or_reason(corpus: Corpus) -> Entropies | str:
     """The entropies of a corpus, or the reason why they are undefined."""
-    attributes = attributes_or_reason(corpus)
+    attributes = attribute_columns_or_reason(corpus)
     if isinstance(attributes, str):
         return attributes
-    varying = np.flatnonzero(np.ptp(attributes, axis=0))
+    varying = np.flatnonzero(np.ptp(attributes, axis=1))
     if not len(varying):
         return CONSTANT_ATTRIBUTES
     names = tuple(f"attribute{i}" for i in varying.tolist())
-    return Entropies(position_columns(corpus), attributes.T[varying], names)
+    return Entropies(position_columns(corpus), attributes[varying], names)

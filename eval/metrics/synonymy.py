@@ -57,10 +57,11 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
 
     Null distribution: meanings shuffled over messages, then aligned again, as alignment itself lowers the entropies.
     """
-    kind, _ = concept_rows(corpus)
+    kind, concepts = concept_rows(corpus)
     how = {"align": "pmi", "label": kind, "eos": "strip"}
     scores = [unscored(traits, **how) for traits in (SYNONYMY, POLYSEMY)]
-    incidence = Incidence.of(corpus)
+    incidence = Incidence.of(corpus, concepts)
+    del concepts  # of a large corpus they take much memory
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence) for score in scores]
     every = incidence.all_rows

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from ecsuite.corpus import Corpus
@@ -12,7 +14,11 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.counting import Floats, Ints
-from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason, position_columns
+from ecsuite.eval.statistics.positions import (
+    CONSTANT_ATTRIBUTES,
+    attribute_columns_or_reason,
+    position_columns,
+)
 from ecsuite.eval.statistics.resampling import WORK, resample
 
 NUM_OBJECTS = 300
@@ -61,7 +67,7 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
     the score estimated from them is compared with chance. Takes about 3 s for a corpus of 256 messages.
     """
     score, errors = _value(corpus, options)
-    known = attributes_or_reason(corpus)
+    known = attribute_columns_or_reason(corpus)
     if score.value is None or isinstance(known, str):
         return [score]
     attributes, tables, times = _objects(corpus, known, options.seed)
@@ -114,10 +120,10 @@ def _value(corpus: Corpus, options: Options) -> tuple[Score, Floats]:
     if len(corpus.messages) > NUM_OBJECTS:
         drawn = {"objects": NUM_OBJECTS, "seed": options.seed}
     score = unscored(TRE7, **how, **drawn)
-    known = attributes_or_reason(corpus)
+    known = attribute_columns_or_reason(corpus)
     if isinstance(known, str):
         return score(value=None, reason=known), np.zeros(0)
-    if known.shape[1] < 2:
+    if len(known) < 2:
         return score(value=None, reason="fewer than two attributes"), np.zeros(0)
     attributes, tables, times = _objects(corpus, known, options.seed)
     num_rows = len(attributes)
@@ -139,12 +145,12 @@ def _value(corpus: Corpus, options: Options) -> tuple[Score, Floats]:
     return score(value=value, details=details), errors
 
 
-def _objects(corpus: Corpus, attributes: Ints, seed: int) -> tuple[Ints, Floats, Ints]:
+def _objects(corpus: Corpus, attributes: NDArray[np.integer[Any]], seed: int) -> tuple[Ints, Floats, Ints]:
     """The attributes of the objects to reconstruct, the distinct columns of their tables, and the number of each."""
-    rows = draw_objects(len(attributes), seed)
+    rows = draw_objects(attributes.shape[1], seed)
     columns = position_columns(corpus)[:, rows]
     tables, times = np.unique(one_hot(columns), axis=1, return_counts=True)
-    return attributes[rows], tables, times
+    return attributes[:, rows].T.astype(np.int64), tables, times
 
 
 def draw_objects(num_messages: int, seed: int) -> Ints:
@@ -154,7 +160,7 @@ def draw_objects(num_messages: int, seed: int) -> Ints:
     return np.sort(np.random.default_rng(seed).choice(num_messages, NUM_OBJECTS, replace=False))
 
 
-def one_hot(columns: Ints) -> Floats:
+def one_hot(columns: NDArray[np.integer[Any]]) -> Floats:
     """One-hot encoding of position columns, shape (num_messages, number of (position, symbol) pairs that occur)."""
     indicators = [column[:, None] == np.unique(column) for column in columns]
     return np.concatenate(indicators, axis=1).astype(np.float64)

@@ -30,6 +30,8 @@ _BLOCK = 1 << 16
 """Rows taken at once."""
 _MOST_PAIRS = 1 << 22
 """Words with concepts that are counted at once, and entries of a table of words and phrases."""
+_LONGEST = 32
+"""Symbols of a message up to which all pairs of its places are compared."""
 Count = Literal["tokens", "types"]
 """Whether a word or concept counts each time that it occurs in a sample, or once per sample."""
 
@@ -118,7 +120,7 @@ class Incidence:
     def __init__(self, content: Ragged, concepts: Ragged) -> None:
         self._content, words = content.reindexed()
         self.num_words, self.num_rows = len(words), len(content)
-        self.phrase = row_labels(concepts)
+        self.phrase = row_labels(concepts).astype(np.int32)
         """The phrase of each message, shape (num_rows,)."""
         phrases = Occurrences.of(concepts.take(first_rows(self.phrase, num_labels(self.phrase))), "types")
         self.num_phrases, self.num_concepts = len(phrases.per_row), len(phrases.ids)
@@ -133,9 +135,8 @@ class Incidence:
         self._words = Occurrences.of(self._content, "tokens") if self._size >= self.num_rows else None
 
     @classmethod
-    def of(cls, corpus: Corpus) -> Self | str:
-        """The tables of a corpus, or the reason for having none. Words are the symbols without EOS."""
-        _, concepts = concept_rows(corpus)
+    def of(cls, corpus: Corpus, concepts: Ragged | None) -> Self | str:
+        """The tables of a corpus and its `concept_rows`, or the reason for having none; words are symbols but EOS."""
         if concepts is None:
             return NO_CONCEPTS
         content = narrow_content(corpus)
@@ -180,18 +181,16 @@ class Incidence:
             joins: Whether equal ones may be joined, which are all given at once then.
         """
         size = self.num_words * self.num_phrases
-        blocks = self._blocks(rows, self.phrase[partners])
         num_tokens = len(rows) * len(self._content.values) // max(1, self.num_rows)
-        if not joins or size > min(_MOST_PAIRS, num_tokens // 2):
-            for word, phrase, count in blocks:
+        is_long = self._content.lengths.max(initial=0) > _LONGEST
+        if not joins or is_long or size > min(_MOST_PAIRS, num_tokens // 2):
+            for word, phrase, count in self._blocks(rows, self.phrase[partners]):
                 yield Units(word=word, phrase=phrase, messages=None, tokens=count)
             return
         messages, tokens = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        for word, phrase, count in blocks:
-            codes = word * self.num_phrases
-            codes += phrase
-            messages += np.bincount(codes, minlength=size)
-            tokens += np.bincount(codes, count, size).astype(np.int64)
+        for codes, is_first in self._tokens(rows, self.phrase[partners]):
+            tokens += np.bincount(codes, minlength=size)
+            messages += np.bincount(codes if is_first is None else codes[is_first], minlength=size)
         there = np.flatnonzero(messages)
         yield Units(
             word=there // self.num_phrases,
@@ -200,7 +199,31 @@ class Incidence:
             tokens=tokens[there],
         )
 
-    def _blocks(self, rows: Ints, phrase: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
+    def _tokens(self, rows: Ints, phrase: NDArray[Any]) -> Iterator[tuple[Ints, NDArray[np.bool_] | None]]:
+        """The code word * num_phrases + phrase of each word of some messages, some at a time.
+
+        Yields:
+            Codes, and whether each word is the first of its kind in its message; None: all are.
+        """
+        is_whole = len(rows) == self.num_rows
+        for start in range(0, len(rows), self._size):
+            block = slice(start, start + self._size)
+            some = (
+                self._content.between(start, start + self._size)
+                if is_whole
+                else self._content.take(rows[block])
+            )
+            row = row_of(some)
+            codes = some.values * np.int64(self.num_phrases)
+            codes += phrase[block].take(row)
+            is_first = np.ones(len(codes), bool)
+            for shift in range(1, int(some.lengths.max(initial=1))):
+                is_again = some.values[shift:] == some.values[:-shift]
+                is_again &= row[shift:] == row[:-shift]
+                is_first[shift:] &= ~is_again
+            yield codes, None if is_first.all() else is_first
+
+    def _blocks(self, rows: Ints, phrase: NDArray[Any]) -> Iterator[tuple[Ints, Ints, Ints]]:
         """The words of some messages, the phrase of each, and how often it occurs in its message."""
         if self._words is not None:
             words = self._words

@@ -216,8 +216,11 @@ def concept_sets(corpus: Corpus) -> Ragged | None:
     if corpus.concepts is None or not corpus.concepts.values.size:
         return None
     num_concepts = int(corpus.concepts.values.max()) + 1
-    members, _ = counted(
-        row_of(corpus.concepts) * num_concepts + corpus.concepts.values, len(corpus.concepts) * num_concepts
-    )
-    lengths = np.bincount(members // num_concepts, minlength=len(corpus.concepts))
-    return Ragged.from_lengths((members % num_concepts).astype(np.int32), lengths)
+    values, lengths, filled = np.empty_like(corpus.concepts.values), [], 0
+    for block in corpus.concepts.blocks():  # limits memory
+        members, _ = counted(row_of(block) * num_concepts + block.values, len(block) * num_concepts)
+        row = members // num_concepts
+        values[filled : filled + len(members)] = members - row * num_concepts
+        filled += len(members)
+        lengths.append(np.bincount(row, minlength=len(block)))
+    return Ragged.from_lengths(values[:filled], np.concatenate(lengths))
