@@ -4,6 +4,7 @@ The modules in `agents` define the computation. Symbols are ids, so no gradient 
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,15 +15,19 @@ from ecsuite.agents.linear import first_derivative_only
 from ecsuite.agents.receivers import RecurrentReceiver
 from ecsuite.eval.icy.fast.agent_kernels import (
     FusedAgent,
+    HierarchicalLayers,
+    Layers,
+    add_states,
     common_fused_cell,
-    concat_rows,
+    head_gradients,
     layer_below,
     lerp_backward,
     lerp_states,
     submodule_parameters,
 )
-from ecsuite.eval.icy.fast.recurrent_kernels import FoldedInput, Groups, Parameters
+from ecsuite.eval.icy.fast.recurrent_kernels import FoldedInput, Groups, Parameters, Sizes, State
 from ecsuite.eval.icy.fast.supervised_batches import grouped
+from ecsuite.runtime.devices import default_products
 
 
 def make_fused_receiver(receiver: nn.Module) -> "FusedReceiver | None":
@@ -51,31 +56,51 @@ class FusedReceiver(FusedAgent, ABC):
             parameters: Parameters of the receiver.
             symbols: Ids, (length, replicas, batch).
         """
-        weight = parameters["embed.weight"]
-        length, replicas, batch = symbols.shape
-        feedback = weight.new_zeros(length, replicas, weight.shape[-1], batch)
-        feedback.scatter_(2, symbols[:, :, None], 1.0)
         groups = self.groups(parameters)
+        if not torch.is_grad_enabled():
+            reading = self.forward(symbols, groups)
+            state = reading.state.clone()
+            self.keep(reading.layers)
+            return state
         sizes = [len(group) for group in groups]
-        state: Tensor = _read(self, feedback, sizes, *(matrix for group in groups for matrix in group))
-        return state
+        read: Tensor = _read(self, symbols, sizes, *(matrix for group in groups for matrix in group))
+        return read
 
     @abstractmethod
     def groups(self, parameters: Parameters) -> Groups:
         """The matrices, grouped by submodule."""
 
     @abstractmethod
-    def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
-        """Encode one-hot symbols (length, replicas, rows, batch): the final state, and a tape for `backward`."""
+    def forward(self, symbols: Tensor, groups: Groups) -> "Reading":
+        """Read symbols (length, replicas, batch)."""
 
     @abstractmethod
-    def backward(self, tape: list[Any], groups: Groups, gradients: Groups, grad_state: Tensor) -> None:
-        """Accumulate the gradients of the matrices in place."""
+    def backward(self, reading: "Reading", groups: Groups, grad_state: Tensor) -> Groups:
+        """The gradients of the matrices."""
 
     def feedback(self, parameters: Parameters) -> FoldedInput:
         """Input of the lowest layer: one-hot symbols."""
         weight = parameters["embed.weight"]
         return FoldedInput(embedding=weight, bias_coefficients=weight.new_ones(weight.shape[-1]))
+
+    def begin(self, symbols: Tensor, groups: Groups) -> Layers:
+        """Layers of which the lowest has the symbols as input."""
+        length, replicas, batch = symbols.shape
+        layers = self.layers_of(replicas, length, batch, groups)
+        for rows, chosen in zip(layers.layers[0].cell.rows, symbols, strict=False):
+            rows.zero_().scatter_(1, chosen.unsqueeze(1), 1.0)
+        return layers
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """What a receiver has read."""
+
+    state: Tensor
+    """The state after the last symbol, (replicas, hidden, batch); memory of the layers."""
+    layers: Layers
+    stopness: tuple[Tensor, ...] = ()
+    """Of a hierarchical receiver, by step."""
 
 
 class MultiLayerFusedReceiver(FusedReceiver):
@@ -85,36 +110,21 @@ class MultiLayerFusedReceiver(FusedReceiver):
         """See the base class: one group per layer."""
         return self.layer_matrices(parameters, self.feedback(parameters))
 
-    def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
+    def forward(self, symbols: Tensor, groups: Groups) -> Reading:
         """See the base class."""
-        bias_row = self.bias_row(feedback[0])
-        states = [self.zero_state(feedback[0]) for _ in groups]
-        tape = []
-        for symbols in feedback:
-            layer_input: Tensor | None = symbols
-            step = []
-            for layer, matrices in enumerate(groups):
-                stacked_input = concat_rows(states[layer][0], layer_input)
-                states[layer], saved = self.cell.forward(matrices, stacked_input, states[layer])
-                step.append(saved)
-                layer_input = concat_rows(states[layer][0], bias_row)
-            tape.append(step)
-        return states[-1][0], tape
+        layers = self.begin(symbols, groups)
+        for step in range(len(symbols)):
+            state = layers.forward(step)
+        return Reading(state=state, layers=layers)
 
-    def backward(self, tape: list[Any], groups: Groups, gradients: Groups, grad_state: Tensor) -> None:
+    def backward(self, reading: Reading, groups: Groups, grad_state: Tensor) -> Groups:
         """See the base class."""
-        zero_gradient = tuple(torch.zeros_like(grad_state) for _ in range(self.num_states))
-        grad_states = [zero_gradient for _ in groups]
-        grad_output = grad_state.clone()
-        for step in reversed(tape):
-            for layer in reversed(range(len(groups))):
-                grad_hidden, *rest = grad_states[layer]
-                grad_stacked_input, rest_before = self.cell.backward(
-                    groups[layer], gradients[layer], step[layer], (grad_output + grad_hidden, *rest)
-                )
-                grad_states[layer] = (grad_stacked_input[:, : self.size], *rest_before)
-                grad_output = grad_stacked_input[:, self.size : 2 * self.size]
-            grad_output = zero_gradient[0]  # the loss depends on the last state only
+        layers = reading.layers
+        layers.begin_backward()
+        layers.gradients[-1][0].copy_(grad_state)
+        for step in reversed(range(layers.sizes.length)):
+            layers.backward(step)
+        return [layer.gradients() for layer in layers.layers]
 
 
 class HierarchicalFusedReceiver(FusedReceiver):
@@ -129,45 +139,48 @@ class HierarchicalFusedReceiver(FusedReceiver):
             self.cell.matrices(submodule_parameters(parameters, "upper."), lower_layer),
         ]
 
-    def forward(self, feedback: Tensor, groups: Groups) -> tuple[Tensor, list[Any]]:
+    def make_layers(self, sizes: Sizes, groups: Groups) -> Layers:
         """See the base class."""
-        (stop, bias), lower_matrices, upper_matrices = groups
-        bias_row = self.bias_row(feedback[0])
-        lower, upper = self.zero_state(feedback[0]), self.zero_state(feedback[0])
-        tape = []
-        for symbols in feedback:
-            lower, lower_saved = self.cell.forward(lower_matrices, concat_rows(lower[0], symbols), lower)
-            stopness = torch.baddbmm(bias, stop, lower[0]).sigmoid_()
-            stacked_input = concat_rows(upper[0], concat_rows(lower[0], bias_row))
-            stepped, upper_saved = self.cell.forward(upper_matrices, stacked_input, upper)
-            tape.append((lower[0], lower_saved, stopness, upper, stepped, upper_saved))
-            upper = lerp_states(upper, stepped, stopness)
-        return upper[0], tape
+        return self.with_biases(HierarchicalLayers(self.cell, sizes, groups))
 
-    def backward(self, tape: list[Any], groups: Groups, gradients: Groups, grad_state: Tensor) -> None:
+    def forward(self, symbols: Tensor, groups: Groups) -> Reading:
         """See the base class."""
-        (stop, _), lower_matrices, upper_matrices = groups
-        (grad_stop, grad_bias), grad_lower_matrices, grad_upper_matrices = gradients
-        zero_gradient = tuple(torch.zeros_like(grad_state) for _ in range(self.num_states))
-        grad_upper, grad_lower = (grad_state, *zero_gradient[1:]), zero_gradient
-        for lower, lower_saved, stopness, upper, stepped, upper_saved in reversed(tape):
-            grad_old, grad_stepped, grad_stopness = lerp_backward(grad_upper, upper, stepped, stopness)
-            grad_stacked_input, rest = self.cell.backward(
-                upper_matrices, grad_upper_matrices, upper_saved, grad_stepped
+        (stop, bias), *matrices = groups
+        layers = self.begin(symbols, matrices)
+        assert isinstance(layers, HierarchicalLayers)
+        lower, upper = layers.layers
+        stopness = []
+        for step in range(len(symbols)):
+            lower.forward(step)
+            output = lower.states[step + 1][0]
+            with default_products(output.device):
+                stopness.append(torch.baddbmm(bias, stop, output).sigmoid_())
+            upper.cell.rows[step][:, : self.size].copy_(output)
+            upper.forward(step, layers.stepped[step])
+            lerp_states(upper.states[step], layers.stepped[step], stopness[-1], out=upper.states[step + 1])
+        return Reading(state=upper.states[len(symbols)][0], layers=layers, stopness=tuple(stopness))
+
+    def backward(self, reading: Reading, groups: Groups, grad_state: Tensor) -> Groups:
+        """See the base class."""
+        layers, (stop, _) = reading.layers, groups[0]
+        assert isinstance(layers, HierarchicalLayers)
+        lower, upper = layers.layers
+        grad_logits = torch.zeros_like(torch.stack(reading.stopness))  # (length, replicas, 1, batch)
+        grad_lower = lower.begin_backward()
+        grad_upper: State = (grad_state, *upper.begin_backward()[1:])
+        for step in reversed(range(layers.sizes.length)):
+            stopness = reading.stopness[step]
+            grad_old, grad_stepped, grad_stopness = lerp_backward(
+                grad_upper, upper.states[step], layers.stepped[step], stopness
             )
-            grad_upper = tuple(
-                torch.add(*parts)
-                for parts in zip(grad_old, (grad_stacked_input[:, : self.size], *rest), strict=True)
-            )
-            grad_logit = torch.ops.aten.sigmoid_backward(grad_stopness, stopness)
-            grad_bias += grad_logit.sum(2, keepdim=True)
-            grad_stop.baddbmm_(grad_logit, lower.mT)
-            grad_new_lower = grad_lower[0] + grad_stacked_input[:, self.size : 2 * self.size]
-            grad_new_lower.baddbmm_(stop.mT, grad_logit)
-            grad_stacked_input, rest = self.cell.backward(
-                lower_matrices, grad_lower_matrices, lower_saved, (grad_new_lower, *grad_lower[1:])
-            )
-            grad_lower = (grad_stacked_input[:, : self.size], *rest)
+            grad_upper = add_states(grad_old, upper.backward(step, grad_stepped))
+            grad_logits[step] = torch.ops.aten.sigmoid_backward(grad_stopness, stopness)
+            grad_lower[0].add_(upper.cell.grad_rows[:, : self.size])
+            with default_products(stopness.device):
+                grad_lower[0].baddbmm_(stop.mT, grad_logits[step])
+            grad_lower = lower.backward(step, grad_lower)
+        of_stop = head_gradients(grad_logits, lower.cell.hidden[1:])
+        return [of_stop, lower.gradients(), upper.gradients()]
 
 
 class _Read(torch.autograd.Function):
@@ -175,22 +188,24 @@ class _Read(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, fused_receiver: FusedReceiver, feedback: Tensor, sizes: list[int], *matrices: Tensor
+        ctx: Any, fused_receiver: FusedReceiver, symbols: Tensor, sizes: list[int], *matrices: Tensor
     ) -> Tensor:
-        state, ctx.tape = fused_receiver.forward(feedback, grouped(matrices, sizes))
+        ctx.reading = fused_receiver.forward(symbols, grouped(matrices, sizes))
         ctx.fused_receiver, ctx.sizes = fused_receiver, sizes
         ctx.save_for_backward(*matrices)
+        state: Tensor = ctx.reading.state.clone()
         return state
 
     @staticmethod
     @first_derivative_only
     def backward(ctx: Any, grad_state: Tensor) -> tuple[Tensor | None, ...]:
-        matrices = ctx.saved_tensors
-        gradients = [torch.zeros_like(matrix) for matrix in matrices]
-        ctx.fused_receiver.backward(
-            ctx.tape, grouped(matrices, ctx.sizes), grouped(gradients, ctx.sizes), grad_state
-        )
-        return None, None, None, *gradients
+        # What the steps have computed is overwritten by its gradients.
+        reading, ctx.reading = ctx.reading, None
+        if reading is None:
+            raise RuntimeError("a fused receiver goes back through a sequence once")
+        gradients = ctx.fused_receiver.backward(reading, grouped(ctx.saved_tensors, ctx.sizes), grad_state)
+        ctx.fused_receiver.keep(reading.layers)
+        return None, None, None, *(gradient for group in gradients for gradient in group)
 
 
 _read: Any = _Read.apply

@@ -1,15 +1,17 @@
-"""Fused recurrent cells: forward and backward of one step, for many replicas at once.
+"""Fused recurrent cells over a sequence of steps, for many replicas at once, in memory that is kept between updates.
 
-Tensors are (replicas, features, batch). The gates of a cell are then blocks of rows, so memory accesses are contiguous,
-and the rows of the state and of the input are stacked so that one product serves both. The input is described by a
-`FoldedInput`: its embedding and the biases are folded into the cell's matrices once per update, not once per step.
+Tensors of a step are (replicas, features, batch). The gates of a cell are then blocks of rows, so memory accesses are
+contiguous, and the rows of the state and of the input are stacked so that one product serves both. The input is
+described by a `FoldedInput`: its embedding and the biases are folded into the cell's matrices once per update, not once
+per step. The gradient of what a step has computed replaces it, so that little memory is needed.
 
 The cells of `ecsuite.agents.cells` define the computation; tests compare these kernels with them.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,8 +21,8 @@ from ecsuite.agents.cells import DAGCell, DgrecvCell, DgsendCell, GRUCell, LSTMC
 Parameters = Mapping[str, Tensor]
 """A module's parameters by name, each with a leading replica dimension."""
 
-Saved = tuple[Tensor, ...]
-"""Tensors that a forward step saves for its backward step; also the type of states."""
+State = tuple[Tensor, ...]
+"""The entries of a cell's state, each (replicas, hidden, batch), or their gradients."""
 
 Matrices = list[Tensor]
 """The matrices of a cell or another submodule, or their gradients."""
@@ -28,8 +30,7 @@ Matrices = list[Tensor]
 Groups = list[Matrices]
 """Those of an agent, by submodule."""
 
-StepGradients = tuple[Tensor, Saved]
-"""The gradient of `stacked_input`, and of the state's entries except the first."""
+_MINUS_ONE = torch.tensor(-1.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,59 +43,148 @@ class FoldedInput:
     """(rows,); its product with u is always 1, so a bias can be written as a matrix times u."""
 
 
-class FusedCell(ABC):
-    """One step of a cell.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sizes:
+    """Sizes and place of a sequence."""
 
-    A state is a tuple of (replicas, hidden, batch); `stacked_input` is its first entry, and below it the input rows.
+    replicas: int
+    hidden: int
+    length: int
+    """Number of steps."""
+    batch: int
+    device: torch.device
+
+    def zeros(self, rows: int) -> Tensor:
+        """A tensor of a step, (replicas, rows, batch)."""
+        return torch.zeros(self.replicas, rows, self.batch, device=self.device)
+
+    def states(self, num_entries: int) -> list[State]:
+        """Entries of a state for each step and the one after it."""
+        return [tuple(self.zeros(self.hidden) for _ in range(num_entries)) for _ in range(self.length + 1)]
+
+
+class Steps:
+    """Memory of each step and the one after it, (replicas, rows, batch) each."""
+
+    def __init__(self, sizes: Sizes, rows: int) -> None:
+        self.parts = [sizes.zeros(rows) for _ in range(sizes.length + 1)]
+
+    def __getitem__(self, step: int) -> Tensor:
+        """The memory of a step."""
+        return self.parts[step]
+
+    def rows(self, start: int, stop: int | None = None) -> list[Tensor]:
+        """Some of the rows, by step."""
+        return [part[:, start:stop] for part in self.parts]
+
+
+class FusedCell(ABC):
+    """A cell over a sequence of steps.
+
+    Args:
+        sizes: Sizes of the sequence.
+        num_rows: Number of input rows.
     """
 
+    num_entries: ClassVar[int] = 1
+    """Number of entries of the cell's state."""
+
+    def __init__(self, sizes: Sizes, num_rows: int) -> None:
+        self.sizes = sizes
+        self.inputs = Steps(sizes, sizes.hidden + num_rows)
+        """The stacked input of each step: the first entry of the state before it, and below it the input rows."""
+        self.hidden, self.rows = self.inputs.rows(0, sizes.hidden), self.inputs.rows(sizes.hidden)
+        self.grad_input = sizes.zeros(sizes.hidden + num_rows)
+        """The gradient of the stacked input of the step that `backward` last came to."""
+        self.grad_hidden, self.grad_rows = self.grad_input.split([sizes.hidden, num_rows], dim=1)
+
+    def set_rows(self, value: float, *, first: int = 0) -> None:
+        """Set the input rows of all steps, from one of them on."""
+        for rows in self.rows:
+            rows[:, first:] = value
+
+    @staticmethod
     @abstractmethod
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
+    def matrices(parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """The matrices that `forward` multiplies by, with the input folded in; differentiable."""
 
     @abstractmethod
-    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
-        """The next state, and the tensors that `backward` needs."""
-
-    @abstractmethod
-    def backward(
-        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
-    ) -> StepGradients:
-        """Gradients of a step.
+    def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
+        """Write the state after a step.
 
         Args:
-            matrices: As in `forward`.
-            gradients: Gradients of the matrices, accumulated in place.
-            saved: The tensors that `forward` saved.
-            grad_state: Gradients of the next state; may be overwritten.
+            step: Number of the step.
+            matrices: Of the cell.
+            state: The state before it, whose first entry is part of the stacked input; `backward` reads it again.
+            after: Where the next state is written.
         """
+
+    @abstractmethod
+    def backward(self, step: int, matrices: Matrices, state: State, grad_after: State) -> State:
+        """Write the gradient of the stacked input of a step.
+
+        Args:
+            step: Number of the step.
+            matrices: As in `forward`.
+            state: As in `forward`.
+            grad_after: Gradients of the next state; may be overwritten, and the first may be `grad_hidden`.
+
+        Returns:
+            The gradients of the state's entries except the first.
+        """
+
+    @abstractmethod
+    def factors(self) -> list[tuple[Sequence[Tensor], Sequence[Tensor]]]:
+        """Of each matrix, by step: what it was multiplied with, and before it the gradient of the product."""
+
+    def gradients(self) -> Matrices:
+        """The gradients of the matrices, after `backward` of all steps.
+
+        The steps of one matrix follow each other, so that its gradient stays in the processor's cache.
+        """
+        return [_summed(products, operands, self.sizes.length) for products, operands in self.factors()]
 
 
 class FusedRNNCell(FusedCell):
     """Elman cell."""
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
+    def __init__(self, sizes: Sizes, num_rows: int) -> None:
+        super().__init__(sizes, num_rows)
+        self.sums = Steps(sizes, sizes.hidden)
+
+    @staticmethod
+    def matrices(parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class."""
         return [_stacked_matrix(parameters, folded_input)]
 
-    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
         """See the base class."""
-        hidden = tanh_(torch.bmm(matrices[0], stacked_input))
-        return (hidden,), (stacked_input, hidden)
+        after[0].copy_(tanh_(torch.bmm(matrices[0], self.inputs[step], out=self.sums[step])))
 
-    def backward(
-        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
-    ) -> StepGradients:
+    def backward(self, step: int, matrices: Matrices, state: State, grad_after: State) -> State:
         """See the base class."""
-        stacked_input, hidden = saved
-        grad_sum = torch.ops.aten.tanh_backward(grad_state[0], hidden)
-        return _matmul_backward(matrices[0], gradients[0], stacked_input, grad_sum), ()
+        grad_sum = self.sums[step]
+        _tanh_backward(grad_after[0], grad_sum, grad_sum)
+        torch.bmm(matrices[0].mT, grad_sum, out=self.grad_input)
+        return ()
+
+    def factors(self) -> list[tuple[Sequence[Tensor], Sequence[Tensor]]]:
+        """See the base class."""
+        return [(self.sums.parts, self.inputs.parts)]
 
 
 class FusedGRUCell(FusedCell):
     """Gated recurrent unit in torch's form. The new gate has two products, since the reset gate scales one of them."""
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
+    def __init__(self, sizes: Sizes, num_rows: int) -> None:
+        super().__init__(sizes, num_rows)
+        self.maps, self.new = Steps(sizes, 3 * sizes.hidden), Steps(sizes, sizes.hidden)
+        self.gates = self.maps.rows(0, 2 * sizes.hidden)
+        self.parts = [part.chunk(3, dim=1) for part in self.maps.parts]
+        self.grad_gates = sizes.zeros(2 * sizes.hidden)
+
+    @staticmethod
+    def matrices(parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class: the matrix for the whole stacked input, and the input map of the new gate."""
         input_matrix = _folded_input_map(parameters, folded_input)
         gates = 2 * input_matrix.shape[-2] // 3
@@ -112,99 +202,114 @@ class FusedGRUCell(FusedCell):
             input_matrix[..., gates:, :],
         ]
 
-    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
         """See the base class."""
-        size = state[0].shape[-2]
-        maps = torch.bmm(matrices[0], stacked_input)
-        reset_update, hidden_new = maps[:, : 2 * size], maps[:, 2 * size :]
-        reset, update = reset_update.sigmoid_().chunk(2, dim=-2)
-        new = tanh_(_input_product(matrices[1], stacked_input[:, size:]).addcmul_(reset, hidden_new))
-        return (torch.lerp(new, state[0], update),), (stacked_input, maps, new)
+        torch.bmm(matrices[0], self.inputs[step], out=self.maps[step])
+        self.gates[step].sigmoid_()
+        reset, update, hidden_new = self.parts[step]
+        # A single row is multiplied without a matrix product, here and in `backward`: the sums of that product are in
+        # another order for one replica than for several, so a run would depend on those beside it.
+        product = torch.mul if self.rows[step].shape[1] == 1 else torch.bmm
+        new = product(matrices[1], self.rows[step], out=self.new[step])
+        tanh_(new.addcmul_(reset, hidden_new))
+        torch.lerp(new, state[0], update, out=after[0])
 
-    def backward(
-        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
-    ) -> StepGradients:
+    def backward(self, step: int, matrices: Matrices, state: State, grad_after: State) -> State:
         """See the base class."""
-        stacked_input, maps, new = saved
-        size = new.shape[-2]
-        reset, update, hidden_new = maps.chunk(3, dim=-2)
-        grad_hidden = grad_state[0]
+        reset, update, hidden_new = self.parts[step]
+        new, grad_hidden = self.new[step], grad_after[0]
+        grad_reset, grad_update = self.grad_gates.chunk(2, dim=1)
         grad_carry = grad_hidden * update
-        grad_new = torch.ops.aten.tanh_backward(grad_hidden - grad_carry, new)
-        grad_maps = torch.empty_like(maps)
-        torch.mul(grad_new, hidden_new, out=grad_maps[:, :size])
-        torch.mul(grad_hidden, stacked_input[:, :size] - new, out=grad_maps[:, size : 2 * size])
-        _sigmoid_backward_(grad_maps[:, : 2 * size], maps[:, : 2 * size])
-        torch.mul(grad_new, reset, out=grad_maps[:, 2 * size :])
-        grad_stacked_input = _matmul_backward(matrices[0], gradients[0], stacked_input, grad_maps)
-        rows = stacked_input[:, size:]
-        if rows.shape[1] == 1:
-            gradients[1] += (grad_new * rows).sum(2, keepdim=True)
-            grad_stacked_input[:, size:] += (matrices[1] * grad_new).sum(1, keepdim=True)
+        torch.sub(state[0], new, out=grad_update).mul_(grad_hidden)
+        _tanh_backward(grad_hidden - grad_carry, new, new)  # from here on the gradient of what tanh is of
+        torch.mul(new, hidden_new, out=grad_reset)
+        torch.mul(new, reset, out=hidden_new)
+        _sigmoid_backward(self.grad_gates, self.gates[step], self.gates[step])
+        torch.bmm(matrices[0].mT, self.maps[step], out=self.grad_input)
+        if self.rows[step].shape[1] == 1:
+            self.grad_rows.add_((matrices[1] * new).sum(1, keepdim=True))
         else:
-            gradients[1].baddbmm_(grad_new, rows.mT)
-            grad_stacked_input[:, size:] += torch.bmm(matrices[1].mT, grad_new)
-        grad_stacked_input[:, :size] += grad_carry
-        return grad_stacked_input, ()
+            self.grad_rows.baddbmm_(matrices[1].mT, new)
+        self.grad_hidden.add_(grad_carry)
+        return ()
 
-
-def _input_product(matrix: Tensor, rows: Tensor) -> Tensor:
-    """The product with the input rows.
-
-    A single row is multiplied without a matrix product, here and in the backward step: the sums of that product are in
-    another order for one replica than for several, so a run would depend on those beside it.
-    """
-    return matrix * rows if rows.shape[1] == 1 else torch.bmm(matrix, rows)
+    def factors(self) -> list[tuple[Sequence[Tensor], Sequence[Tensor]]]:
+        """See the base class."""
+        return [(self.maps.parts, self.inputs.parts), (self.new.parts, self.rows)]
 
 
 class FusedLSTMCell(FusedCell):
-    """Long short-term memory. The new gate's rows are doubled: as tanh(x) = 2 sigmoid(2x) - 1, one pass is enough."""
+    """Long short-term memory. As tanh(x) = 2 sigmoid(2x) - 1, one pass gives all gates."""
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
-        """See the base class."""
-        stacked = _stacked_matrix(parameters, folded_input)
-        size = stacked.shape[-2] // 4
-        doubled = stacked.new_ones(4, 1)
-        doubled[2] = 2.0
-        return [stacked * doubled.repeat_interleave(size, dim=0)]
+    num_entries = 2
 
-    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
-        """See the base class."""
-        gates = torch.bmm(matrices[0], stacked_input).sigmoid_()
-        input_gate, forget, half_new, output = gates.chunk(4, dim=-2)
-        new = (half_new * 2).sub_(1)
-        memory = (forget * state[1]).addcmul_(input_gate, new)
-        tanh_memory = tanh_(memory.clone())
-        return (output * tanh_memory, memory), (stacked_input, gates, new, state[1], tanh_memory)
+    def __init__(self, sizes: Sizes, num_rows: int) -> None:
+        super().__init__(sizes, num_rows)
+        self.gates = Steps(sizes, 4 * sizes.hidden)
+        self.parts = [part.chunk(4, dim=1) for part in self.gates.parts]
+        self.input_forget = self.gates.rows(0, 2 * sizes.hidden)
+        self.tanh_memory = [sizes.zeros(sizes.hidden) for _ in range(sizes.length)]
+        self.grad_gates = sizes.zeros(4 * sizes.hidden)
+        self.grad_parts = self.grad_gates.chunk(4, dim=1)
 
-    def backward(
-        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
-    ) -> StepGradients:
+    @staticmethod
+    def matrices(parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class."""
-        stacked_input, gates, new, old_memory, tanh_memory = saved
-        input_gate, forget, _, output = gates.chunk(4, dim=-2)
-        grad_hidden, grad_memory = grad_state
-        grad_memory = grad_memory + torch.ops.aten.tanh_backward(grad_hidden * output, tanh_memory)
-        grad_gates = torch.empty_like(gates)
-        grad_input_gate, grad_forget, grad_new, grad_output = grad_gates.chunk(4, dim=-2)
-        torch.mul(grad_memory, new, out=grad_input_gate)
-        torch.mul(grad_memory, old_memory, out=grad_forget)
-        torch.mul(grad_memory, input_gate, out=grad_new).mul_(2)
-        torch.mul(grad_hidden, tanh_memory, out=grad_output)
-        _sigmoid_backward_(grad_gates, gates)
-        return _matmul_backward(matrices[0], gradients[0], stacked_input, grad_gates), (
-            grad_memory.mul_(forget),
-        )
+        return [_stacked_matrix(parameters, folded_input)]
+
+    def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
+        """See the base class."""
+        gates = torch.bmm(matrices[0], self.inputs[step], out=self.gates[step])
+        input_gate, forget, new, output = self.parts[step]
+        new.add_(new)
+        gates.sigmoid_()
+        torch.add(_MINUS_ONE, new, alpha=2, out=new)
+        memory = torch.mul(forget, state[1], out=after[1]).addcmul_(input_gate, new)
+        tanh_memory = torch.add(memory, memory, out=self.tanh_memory[step]).sigmoid_()
+        torch.add(_MINUS_ONE, tanh_memory, alpha=2, out=tanh_memory)
+        torch.mul(output, tanh_memory, out=after[0])
+
+    def backward(self, step: int, matrices: Matrices, state: State, grad_after: State) -> State:
+        """See the base class."""
+        input_gate, forget, new, output = self.parts[step]
+        of_input_gate, of_forget, of_new, of_output = self.grad_parts
+        tanh_memory, (grad_hidden, grad_memory) = self.tanh_memory[step], grad_after
+        torch.mul(grad_hidden, output, out=of_new)
+        _tanh_backward(of_new, tanh_memory, of_new)
+        grad_memory.add_(of_new)
+        torch.mul(grad_memory, new, out=of_input_gate)
+        torch.mul(grad_memory, state[1], out=of_forget)
+        torch.mul(grad_memory, input_gate, out=of_new)
+        torch.mul(grad_hidden, tanh_memory, out=of_output)
+        grad_memory.mul_(forget)
+        _tanh_backward(of_new, new, new)
+        _sigmoid_backward(self.grad_gates[:, : 2 * self.sizes.hidden], *[self.input_forget[step]] * 2)
+        _sigmoid_backward(of_output, output, output)
+        torch.bmm(matrices[0].mT, self.gates[step], out=self.grad_input)
+        return (grad_memory,)
+
+    def factors(self) -> list[tuple[Sequence[Tensor], Sequence[Tensor]]]:
+        """See the base class."""
+        return [(self.gates.parts, self.inputs.parts)]
 
 
 class FusedDAGCell(FusedCell):
     """A cell of gated nodes, which its class defines: `DAGCell`."""
 
-    def __init__(self, cell: type[DAGCell]) -> None:
-        self.nodes = (("tanh", -1), *cell.nodes)
-        self.takes_mean = cell.takes_mean
+    cell: ClassVar[type[DAGCell]]
 
-    def matrices(self, parameters: Parameters, folded_input: FoldedInput) -> Matrices:
+    def __init__(self, sizes: Sizes, num_rows: int) -> None:
+        super().__init__(sizes, num_rows)
+        self.nodes = (("tanh", -1), *self.cell.nodes)
+        self.maps = [Steps(sizes, 2 * sizes.hidden) for _ in self.nodes]
+        """Products of each node, then its gate and its activation."""
+        self.parts = [[part.chunk(2, dim=1) for part in maps.parts] for maps in self.maps]
+        self.values = [Steps(sizes, sizes.hidden) for _ in self.nodes[: None if self.cell.takes_mean else -1]]
+        """The value of each node, but of the last if that is the next state."""
+        self.grad_gate = sizes.zeros(sizes.hidden)
+
+    @staticmethod
+    def matrices(parameters: Parameters, folded_input: FoldedInput) -> Matrices:
         """See the base class: one matrix per node."""
         first = parameters["hidden_map.weight"]
         if folded_input.embedding is not None:
@@ -213,62 +318,84 @@ class FusedDAGCell(FusedCell):
             first = torch.cat(
                 [first, first.new_zeros(*first.shape[:-1], len(folded_input.bias_coefficients))], dim=-1
             )
-        rest = [parameters[f"node_maps.{index}.weight"] for index in range(len(self.nodes) - 1)]
-        return [first, *rest]
+        num_others = sum(name.startswith("node_maps.") for name in parameters)
+        return [first, *(parameters[f"node_maps.{index}.weight"] for index in range(num_others))]
 
-    def forward(self, matrices: Matrices, stacked_input: Tensor, state: Saved) -> tuple[Saved, Saved]:
+    def forward(self, step: int, matrices: Matrices, state: State, after: State) -> None:
         """See the base class."""
-        values, saved = [state[0]], [stacked_input]
-        for (activation, predecessor), matrix in zip(self.nodes, matrices, strict=True):
-            value = values[predecessor + 1]
-            maps = torch.bmm(matrix, value if saved[1:] else stacked_input)
-            gate, new = maps.chunk(2, dim=-2)
+        for index, (activation, predecessor) in enumerate(self.nodes):
+            operand = self.values[predecessor][step] if index else self.inputs[step]
+            torch.bmm(matrices[index], operand, out=self.maps[index][step])
+            gate, new = self.parts[index][step]
             gate.sigmoid_()
             _ACTIVATIONS[activation](new)
-            values.append(torch.lerp(value, new, gate))
-            saved += [value, gate, new]
-        output = torch.stack(values[2:]).mean(0) if self.takes_mean else values[-1]
-        return (output,), tuple(saved)
+            before = self.values[predecessor][step] if index else state[0]
+            value = after[0] if index == len(self.values) else self.values[index][step]
+            torch.lerp(before, new, gate, out=value)
+        if self.cell.takes_mean:
+            torch.mean(torch.stack([value[step] for value in self.values[1:]]), 0, out=after[0])
 
-    def backward(
-        self, matrices: Matrices, gradients: Matrices, saved: Saved, grad_state: Saved
-    ) -> StepGradients:
+    def backward(self, step: int, matrices: Matrices, state: State, grad_after: State) -> State:
         """See the base class."""
-        num_nodes = len(self.nodes)
-        grad_values: list[Tensor | None] = [None] * (num_nodes + 1)
-        grad_output = grad_state[0] / (num_nodes - 1) if self.takes_mean else grad_state[0]
-        for index in range(2 if self.takes_mean else num_nodes, num_nodes + 1):
-            grad_values[index] = grad_output
-        size = grad_output.shape[-2]
-        grad_maps = grad_output.new_empty(len(grad_output), 2 * size, grad_output.shape[-1])
-        grad_gate, grad_new = grad_maps.chunk(2, dim=-2)
-        for index in reversed(range(num_nodes)):
-            (activation, predecessor), grad_value = self.nodes[index], grad_values[index + 1]
-            value, gate, new = saved[1 + 3 * index : 4 + 3 * index]
+        number = len(self.nodes)
+        grad_values: list[Tensor | None] = [None] * number
+        if self.cell.takes_mean:
+            grad_values[1:] = [grad_after[0] / (number - 1)] * (number - 1)
+        else:
+            grad_values[-1] = grad_after[0]
+        for index in reversed(range(number)):
+            (activation, predecessor), grad_value = self.nodes[index], grad_values[index]
             assert grad_value is not None
-            torch.sub(new, value, out=grad_gate).mul_(grad_value)
-            _sigmoid_backward_(grad_gate, gate)
-            torch.mul(grad_value, gate, out=grad_new)
-            grad_predecessor = grad_value - grad_new
-            _ACTIVATION_BACKWARD[activation](grad_new, new)
+            gate, new = self.parts[index][step]
+            before = self.values[predecessor][step] if index else state[0]
+            torch.sub(new, before, out=self.grad_gate).mul_(grad_value)
+            grad_before = torch.addcmul(grad_value, grad_value, gate, value=-1)
+            _ACTIVATION_BACKWARD[activation](grad_value, gate, new)
+            _sigmoid_backward(self.grad_gate, gate, gate)
             if index:
-                gradients[index].baddbmm_(grad_maps, value.mT)
-                grad_predecessor.baddbmm_(matrices[index].mT, grad_maps)
+                grad_before.baddbmm_(matrices[index].mT, self.maps[index][step])
+                others = grad_values[predecessor]
+                grad_values[predecessor] = grad_before if others is None else others + grad_before
             else:
-                grad_stacked_input = _matmul_backward(matrices[0], gradients[0], saved[0], grad_maps)
-                grad_stacked_input[:, :size] += grad_predecessor
-                grad_predecessor = grad_stacked_input
-            accumulated = grad_values[predecessor + 1]
-            grad_values[predecessor + 1] = (
-                grad_predecessor if accumulated is None else accumulated + grad_predecessor
-            )
-        assert grad_values[0] is not None
-        return grad_values[0], ()
+                torch.bmm(matrices[0].mT, self.maps[0][step], out=self.grad_input)
+                self.grad_hidden.add_(grad_before)
+        return ()
+
+    def factors(self) -> list[tuple[Sequence[Tensor], Sequence[Tensor]]]:
+        """See the base class."""
+        operands = [self.inputs, *(self.values[predecessor] for _, predecessor in self.nodes[1:])]
+        return [(maps.parts, operand.parts) for maps, operand in zip(self.maps, operands, strict=True)]
+
+
+class FusedDgsendCell(FusedDAGCell):
+    """The cell for senders."""
+
+    cell = DgsendCell
+
+
+class FusedDgrecvCell(FusedDAGCell):
+    """The cell for receivers."""
+
+    cell = DgrecvCell
 
 
 def tanh_(inputs: Tensor) -> Tensor:
     """Hyperbolic tangent in place; 2 sigmoid(2x) - 1 on CPU, where torch's tanh can be ten times slower."""
-    return inputs.mul_(2).sigmoid_().mul_(2).sub_(1) if inputs.device.type == "cpu" else inputs.tanh_()
+    if inputs.device.type != "cpu":
+        return inputs.tanh_()
+    inputs.add_(inputs).sigmoid_()
+    return torch.add(_MINUS_ONE, inputs, alpha=2, out=inputs)
+
+
+def _summed(grad_products: Sequence[Tensor], operands: Sequence[Tensor], length: int) -> Tensor:
+    """The gradient of a matrix: the sum over steps."""
+    if operands[0].shape[1] == 1:  # without a matrix product: see `FusedGRUCell.forward`
+        sums = [(grad_products[step] * operands[step]).sum(2, keepdim=True) for step in range(length)]
+        return torch.stack(sums).sum(0)
+    total = torch.bmm(grad_products[length - 1], operands[length - 1].mT)
+    for step in reversed(range(length - 1)):
+        total.baddbmm_(grad_products[step], operands[step].mT)
+    return total
 
 
 def _folded_input_map(parameters: Parameters, folded_input: FoldedInput) -> Tensor:
@@ -288,18 +415,12 @@ def _stacked_matrix(parameters: Parameters, folded_input: FoldedInput) -> Tensor
     return torch.cat([parameters["hidden_map.weight"], input_columns], dim=-1)
 
 
-def _matmul_backward(matrix: Tensor, gradient: Tensor, stacked_input: Tensor, grad_product: Tensor) -> Tensor:
-    """Backward of `matrix @ stacked_input`: accumulates the matrix gradient, returns that of the stacked input."""
-    gradient.baddbmm_(grad_product, stacked_input.mT)
-    return torch.bmm(matrix.mT, grad_product)
+def _sigmoid_backward(gradient: Tensor, output: Tensor, out: Tensor) -> None:
+    torch.ops.aten.sigmoid_backward.grad_input(gradient, output, grad_input=out)
 
 
-def _sigmoid_backward_(gradient: Tensor, output: Tensor) -> None:
-    torch.ops.aten.sigmoid_backward.grad_input(gradient, output, grad_input=gradient)
-
-
-def _tanh_backward_(gradient: Tensor, output: Tensor) -> None:
-    torch.ops.aten.tanh_backward.grad_input(gradient, output, grad_input=gradient)
+def _tanh_backward(gradient: Tensor, output: Tensor, out: Tensor) -> None:
+    torch.ops.aten.tanh_backward.grad_input(gradient, output, grad_input=out)
 
 
 _ACTIVATIONS: dict[str, Callable[[Tensor], object]] = {
@@ -308,17 +429,18 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], object]] = {
     "identity": lambda inputs: inputs,
 }
 
-_ACTIVATION_BACKWARD: dict[str, Callable[[Tensor, Tensor], object]] = {
-    "tanh": _tanh_backward_,
-    "relu": lambda gradient, output: gradient.mul_(output > 0),
-    "identity": lambda gradient, output: gradient,
+_ACTIVATION_BACKWARD: dict[str, Callable[[Tensor, Tensor, Tensor], object]] = {
+    "tanh": lambda gradient, gate, output: _tanh_backward(gradient * gate, output, output),
+    "relu": lambda gradient, gate, output: torch.mul(gradient * gate, output > 0, out=output),
+    "identity": lambda gradient, gate, output: torch.mul(gradient, gate, out=output),
 }
+"""Replaces the output of a node's activation by the gradient of its input, given that of the node and its gate."""
 
-FUSED_CELLS: dict[type[RecurrentCell], FusedCell] = {
-    RNNCell: FusedRNNCell(),
-    GRUCell: FusedGRUCell(),
-    LSTMCell: FusedLSTMCell(),
-    DgsendCell: FusedDAGCell(DgsendCell),
-    DgrecvCell: FusedDAGCell(DgrecvCell),
+FUSED_CELLS: dict[type[RecurrentCell], type[FusedCell]] = {
+    RNNCell: FusedRNNCell,
+    GRUCell: FusedGRUCell,
+    LSTMCell: FusedLSTMCell,
+    DgsendCell: FusedDgsendCell,
+    DgrecvCell: FusedDgrecvCell,
 }
 """The fused kernel of each class of cells that has one."""

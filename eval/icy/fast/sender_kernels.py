@@ -12,29 +12,42 @@ from ecsuite.agents.message import EOS
 from ecsuite.agents.senders import Decoder
 from ecsuite.eval.icy.fast.agent_kernels import (
     FusedAgent,
-    concat_rows,
+    HierarchicalLayers,
+    Layers,
+    add_states,
+    head_gradients,
     lerp_backward,
     lerp_states,
     submodule_parameters,
 )
-from ecsuite.eval.icy.fast.recurrent_kernels import FoldedInput, FusedCell, Groups, Parameters, Saved
-from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatch, fused_loss
+from ecsuite.eval.icy.fast.recurrent_kernels import (
+    FoldedInput,
+    FusedCell,
+    Groups,
+    Matrices,
+    Parameters,
+    Sizes,
+    State,
+    Steps,
+)
+from ecsuite.eval.icy.fast.supervised_batches import FusedSender, Gradients, SupervisedBatch, fused_loss
+from ecsuite.runtime.devices import default_products
 
 
 class StepwiseFusedSender(FusedAgent, FusedSender):
     """Base class of fused step-by-step senders."""
 
-    def __init__(self, cell: FusedCell, sender: Decoder) -> None:
+    def __init__(self, cell: type[FusedCell], sender: Decoder) -> None:
         super().__init__(cell, sender)
         self.is_autoregressive = sender.embed is not None
 
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
         """See the base class."""
         start = torch.bmm(parameters["perceive.weight"], examples.features)
-        return fused_loss(self, examples, start, [self.head(parameters), *self.layers(parameters)])
+        return fused_loss(self, examples, start, [self.head(parameters), *self.matrices(parameters)])
 
     @abstractmethod
-    def layers(self, parameters: Parameters) -> Groups:
+    def matrices(self, parameters: Parameters) -> Groups:
         """The matrices of each layer."""
 
     def feedback(self, parameters: Parameters) -> FoldedInput:
@@ -53,167 +66,176 @@ class StepwiseFusedSender(FusedAgent, FusedSender):
             embedding=None, bias_coefficients=parameters["scores.weight"].new_ones(int(self.has_bias))
         )
 
-    def first_feedback(self, examples: SupervisedBatch) -> Tensor | None:
-        """The rows of `feedback` at the first step: EOS serves as the start symbol."""
-        if not self.is_autoregressive:
-            return self.bias_row(examples.features)
-        replicas, _, batch = examples.features.shape
-        rows = examples.features.new_zeros(replicas, examples.num_symbols, batch)
-        rows[:, EOS] = 1
-        return rows
+    def set_first_input(self, cell: FusedCell) -> None:
+        """The rows of the cell that gets `feedback`: EOS serves as the start symbol; without it they are the same."""
+        if self.is_autoregressive:
+            cell.rows[0][:, EOS] = 1
+        else:
+            cell.set_rows(1)
 
 
 class MultiLayerFusedSender(StepwiseFusedSender):
     """Recurrent senders of one or more layers."""
 
-    def layers(self, parameters: Parameters) -> Groups:
+    def matrices(self, parameters: Parameters) -> Groups:
         """See the base class."""
         return self.layer_matrices(parameters, self.feedback(parameters))
 
-    def run(
-        self, examples: SupervisedBatch, start: Tensor, groups: Groups, gradients: Groups | None
-    ) -> tuple[Tensor, Tensor | None]:
+    def make_layers(self, sizes: Sizes, groups: Groups) -> Layers:
         """See the base class."""
-        (head, bias), *layers = groups
-        size, length = start.shape[1], len(examples.messages)
-        bias_row, feedback = self.bias_row(start), self.first_feedback(examples)
-        states = [(start, *self.zero_state(start)[1:]), *(self.zero_state(start) for _ in layers[1:])]
-        tape: list[list[Saved]] = []
-        outputs, weights = [], []
-        for _ in range(length):
-            layer_input = feedback
-            tape.append([])
-            for layer, matrices in enumerate(layers):
-                stacked_input = concat_rows(states[layer][0], layer_input)
-                states[layer], saved = self.cell.forward(matrices, stacked_input, states[layer])
-                tape[-1].append(saved)
-                layer_input = concat_rows(states[layer][0], bias_row)
-            outputs.append(states[-1][0])
-            weights.append(torch.baddbmm(bias, head, outputs[-1]).softmax(1))
-            if self.is_autoregressive:
-                feedback = weights[-1]
+        layers = super().make_layers(sizes, groups)
+        self.set_first_input(layers.layers[0].cell)
+        return layers
 
-        probabilities = torch.stack(weights)
-        loss = examples.cross_entropy(probabilities)
-        if gradients is None:
+    def run(
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, *, needs_gradients: bool
+    ) -> tuple[Tensor, Gradients | None]:
+        """See the base class."""
+        (head, bias), *matrices = groups
+        replicas, _, batch = start.shape
+        length = len(examples.messages)
+        layers = self.layers_of(replicas, length, batch, matrices)
+        lowest, highest = layers.layers[0].cell, layers.layers[-1].cell
+        lowest.hidden[0].copy_(start)
+        weights = start.new_empty(length, replicas, examples.num_symbols, batch)
+        for step in range(length):
+            output = layers.forward(step)
+            with default_products(start.device):
+                logits = torch.baddbmm(bias, head, output)
+            torch.softmax(logits, 1, out=weights[step])
+            if self.is_autoregressive:
+                lowest.rows[step + 1].copy_(weights[step])
+
+        loss = examples.cross_entropy(weights)
+        if not needs_gradients:
+            self.keep(layers)
             return loss, None
-        targets = examples.targets()
-        (grad_head, grad_bias), *grad_layers = gradients
-        grad_states = [self.zero_state(start) for _ in layers]
-        grad_feedback: Tensor | None = None
-        for time in reversed(range(length)):
-            grad_logits = _logits_backward(
-                weights[time], targets[time], examples.symbol_weight, grad_feedback
-            )
-            grad_bias += grad_logits.sum(2, keepdim=True)
-            grad_head.baddbmm_(grad_logits, outputs[time].mT)
-            grad_output = torch.bmm(head.mT, grad_logits)
-            for layer in reversed(range(len(layers))):
-                grad_hidden, *rest = grad_states[layer]
-                # Free saved activations immediately, so that the allocator reuses their memory for the next gradients.
-                grad_stacked_input, rest_before = self.cell.backward(
-                    layers[layer],
-                    grad_layers[layer],
-                    tape[time].pop(),
-                    (grad_output.add_(grad_hidden), *rest),
-                )
-                grad_states[layer] = (grad_stacked_input[:, :size], *rest_before)
-                grad_output = (
-                    grad_stacked_input[:, size : 2 * size].clone() if layer else grad_stacked_input[:, size:]
-                )
-            grad_feedback = grad_output if self.is_autoregressive else None
-        return loss, grad_states[0][0]
+        grad_logits = torch.sub(weights * examples.symbol_weight, examples.targets())
+        layers.begin_backward()
+        for step in reversed(range(length)):
+            if self.is_autoregressive:
+                _add_softmax_backward(grad_logits[step], weights[step], lowest.grad_rows)
+            with default_products(start.device):
+                layers.gradients[-1][0].baddbmm_(head.mT, grad_logits[step])
+            layers.backward(step)
+        of_head = head_gradients(grad_logits, highest.hidden[1:])
+        of_matrices = [layer.gradients() for layer in layers.layers]
+        of_start = lowest.grad_hidden.clone()
+        self.keep(layers)
+        return loss, (of_start, [of_head, *of_matrices])
+
+
+class HierarchicalSenderLayers(HierarchicalLayers):
+    """The upper and the lower cell of a hierarchical sender, which share their interpolated states."""
+
+    def __init__(self, cell: type[FusedCell], sizes: Sizes, groups: Groups) -> None:
+        super().__init__(cell, sizes, groups)
+        self.upper, self.lower = self.layers
+        self.output = Steps(sizes, sizes.hidden)
+        self.lower_states: list[State] = [
+            (output, *rest)
+            for output, rest in zip(self.output.parts, sizes.states(cell.num_entries - 1), strict=True)
+        ]
+        """The states of the lower cell: zeros, and those after each step."""
+
+    def step(self, step: int, stopness: Tensor) -> Tensor:
+        """Write the states after a step, given how far the lower cell had stopped; returns its output."""
+        upper, lower = self.upper, self.lower
+        upper.forward(step, self.stepped[step])
+        lerp_states(upper.states[step], self.stepped[step], stopness, out=upper.states[step + 1])
+        lerp_states(self.lower_states[step], upper.states[step + 1], stopness, out=lower.states[step])
+        lower.forward(step, self.lower_states[step + 1])
+        return self.output[step + 1]
+
+    def step_backward(
+        self, step: int, stopness: Tensor, grad_upper: State, grad_lower: State
+    ) -> tuple[State, State, Tensor]:
+        """Gradients of the states and the stopness before a step, from those of the states after it."""
+        grad_initial = self.lower.backward(step, grad_lower)
+        grad_lower, grad_new_upper, grad_stopness = lerp_backward(
+            grad_initial, self.lower_states[step], self.upper.states[step + 1], stopness
+        )
+        grad_new_upper = add_states(grad_new_upper, grad_upper)
+        grad_upper, grad_stepped, of_upper = lerp_backward(
+            grad_new_upper, self.upper.states[step], self.stepped[step], stopness
+        )
+        grad_upper = add_states(grad_upper, self.upper.backward(step, grad_stepped))
+        return grad_upper, grad_lower, grad_stopness.add_(of_upper)
 
 
 class HierarchicalFusedSender(StepwiseFusedSender):
     """HUSendA and HUSendZ as in `HierarchicalSender`."""
 
-    def head(self, parameters: Parameters) -> list[Tensor]:
+    def head(self, parameters: Parameters) -> Matrices:
         """See the base class: the rows of the logits, and below them the row of the stopness."""
         weight = torch.cat([parameters["scores.weight"], parameters["stop.weight"]], dim=1)
         bias = torch.cat([parameters["scores.bias"], parameters["stop.bias"]], dim=1)
         return [weight, bias.unsqueeze(-1)]
 
-    def layers(self, parameters: Parameters) -> Groups:
+    def matrices(self, parameters: Parameters) -> Groups:
         """See the base class."""
         return [
             self.cell.matrices(submodule_parameters(parameters, "upper."), self.no_input(parameters)),
             self.cell.matrices(submodule_parameters(parameters, "lower."), self.feedback(parameters)),
         ]
 
-    def run(
-        self, examples: SupervisedBatch, start: Tensor, groups: Groups, gradients: Groups | None
-    ) -> tuple[Tensor, Tensor | None]:
+    def make_layers(self, sizes: Sizes, groups: Groups) -> HierarchicalSenderLayers:
         """See the base class."""
-        (head, bias), upper_matrices, lower_matrices = groups
-        size, length, num_symbols = start.shape[1], len(examples.messages), examples.num_symbols
-        bias_row, feedback = self.bias_row(start), self.first_feedback(examples)
-        upper, lower = (start, *self.zero_state(start)[1:]), self.zero_state(start)
-        stopness = start.new_ones(len(start), 1, start.shape[2])
-        tape, weights = [], []
-        for _ in range(length):
-            stepped, upper_saved = self.cell.forward(upper_matrices, concat_rows(upper[0], bias_row), upper)
-            new_upper = lerp_states(upper, stepped, stopness)
-            initial_lower = lerp_states(lower, new_upper, stopness)
-            new_lower, lower_saved = self.cell.forward(
-                lower_matrices, concat_rows(initial_lower[0], feedback), initial_lower
-            )
-            rows = torch.baddbmm(bias, head, new_lower[0])
-            weights.append(rows[:, :num_symbols].softmax(1))
-            tape.append((upper, stepped, new_upper, lower, new_lower[0], stopness, upper_saved, lower_saved))
-            upper, lower, stopness = new_upper, new_lower, rows[:, num_symbols:].sigmoid()
+        layers = HierarchicalSenderLayers(self.cell, sizes, groups)
+        layers.upper.cell.set_rows(1)
+        self.set_first_input(layers.lower.cell)
+        return layers
+
+    def run(
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, *, needs_gradients: bool
+    ) -> tuple[Tensor, Gradients | None]:
+        """See the base class."""
+        (head, bias), *matrices = groups
+        replicas, _, batch = start.shape
+        length, num_symbols = len(examples.messages), examples.num_symbols
+        layers = self.layers_of(replicas, length, batch, matrices)
+        assert isinstance(layers, HierarchicalSenderLayers)
+        upper, lower = layers.upper.cell, layers.lower.cell
+        upper.hidden[0].copy_(start)
+        weights = start.new_empty(length, replicas, num_symbols, batch)
+        stopness = [start.new_ones(replicas, 1, batch)]
+        for step in range(length):
+            output = layers.step(step, stopness[step])
+            with default_products(start.device):
+                rows = torch.baddbmm(bias, head, output)
+            torch.softmax(rows[:, :num_symbols], 1, out=weights[step])
+            stopness.append(rows[:, num_symbols:].sigmoid())
             if self.is_autoregressive:
-                feedback = weights[-1]
+                lower.rows[step + 1].copy_(weights[step])
 
-        probabilities = torch.stack(weights)
-        loss = examples.cross_entropy(probabilities)
-        if gradients is None:
+        loss = examples.cross_entropy(weights)
+        if not needs_gradients:
+            self.keep(layers)
             return loss, None
-        targets = examples.targets()
-        (grad_head, grad_bias), grad_upper_matrices, grad_lower_matrices = gradients
-        grad_upper, grad_lower = self.zero_state(start), self.zero_state(start)
-        grad_feedback: Tensor | None = None
-        grad_rows = start.new_zeros(len(start), num_symbols + 1, start.shape[2])
-        for time in reversed(range(length)):
-            # Free saved activations immediately, so that the allocator reuses their memory for the next gradients.
-            upper, stepped, new_upper, lower, output, stopness, upper_saved, lower_saved = tape.pop()
-            grad_rows[:, :num_symbols] = _logits_backward(
-                weights[time], targets[time], examples.symbol_weight, grad_feedback
+        grad_rows = start.new_zeros(length, replicas, num_symbols + 1, batch)
+        grad_logits = torch.sub(
+            weights * examples.symbol_weight, examples.targets(), out=grad_rows[:, :, :num_symbols]
+        )
+        grad_upper, grad_lower = layers.upper.begin_backward(), layers.lower.begin_backward()
+        grad_stopness = torch.zeros_like(stopness[0])
+        for step in reversed(range(length)):
+            if self.is_autoregressive:
+                _add_softmax_backward(grad_logits[step], weights[step], lower.grad_rows)
+            grad_rows[step, :, num_symbols:] = torch.ops.aten.sigmoid_backward(
+                grad_stopness, stopness[step + 1]
             )
-            grad_bias += grad_rows.sum(2, keepdim=True)
-            grad_head.baddbmm_(grad_rows, output.mT)
-            grad_new_lower = (torch.bmm(head.mT, grad_rows).add_(grad_lower[0]), *grad_lower[1:])
-            grad_stacked_input, rest = self.cell.backward(
-                lower_matrices, grad_lower_matrices, lower_saved, grad_new_lower
+            with default_products(start.device):
+                grad_lower[0].baddbmm_(head.mT, grad_rows[step])
+            grad_upper, grad_lower, grad_stopness = layers.step_backward(
+                step, stopness[step], grad_upper, grad_lower
             )
-            grad_feedback = grad_stacked_input[:, size:] if self.is_autoregressive else None
-            grad_lower, grad_new_upper, grad_stopness = lerp_backward(
-                (grad_stacked_input[:, :size], *rest), lower, new_upper, stopness
-            )
-            grad_new_upper = tuple(
-                torch.add(*parts) for parts in zip(grad_new_upper, grad_upper, strict=True)
-            )
-            grad_upper, grad_stepped, grad_stopness_upper = lerp_backward(
-                grad_new_upper, upper, stepped, stopness
-            )
-            grad_stacked_input, rest = self.cell.backward(
-                upper_matrices, grad_upper_matrices, upper_saved, grad_stepped
-            )
-            grad_upper = tuple(
-                torch.add(*parts)
-                for parts in zip(grad_upper, (grad_stacked_input[:, :size], *rest), strict=True)
-            )
-            grad_stopness += grad_stopness_upper
-            grad_rows[:, num_symbols:] = torch.ops.aten.sigmoid_backward(grad_stopness, stopness)
-        return loss, grad_upper[0]
+        of_head = head_gradients(grad_rows, layers.output.parts[1:])
+        of_matrices = [layers.upper.gradients(), layers.lower.gradients()]
+        self.keep(layers)
+        return loss, (grad_upper[0], [of_head, *of_matrices])
 
 
-def _logits_backward(
-    weights: Tensor, target: Tensor, symbol_weight: float, grad_feedback: Tensor | None
-) -> Tensor:
-    """Gradient of a step's logits: from the cross-entropy, and from the softmax weights fed back to the next step."""
-    grad_logits = torch.sub(weights * symbol_weight, target)
-    if grad_feedback is None:
-        return grad_logits
-    product = weights * grad_feedback
-    return grad_logits.add_(product).addcmul_(weights, product.sum(1, keepdim=True), value=-1)
+def _add_softmax_backward(grad_logits: Tensor, weights: Tensor, grad_weights: Tensor) -> None:
+    """Add the gradient of a step's logits that comes from their softmax, which the next step gets."""
+    product = weights * grad_weights
+    grad_logits.add_(product).addcmul_(weights, product.sum(1, keepdim=True), value=-1)

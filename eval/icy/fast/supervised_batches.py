@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.linear import first_derivative_only
-from ecsuite.eval.icy.fast.recurrent_kernels import Groups, Parameters
+from ecsuite.eval.icy.fast.recurrent_kernels import Groups, Matrices, Parameters
 
 
 class SupervisedBatch:
@@ -62,26 +62,30 @@ class Learner(ABC):
         """Sum over replicas of the mean cross-entropy, differentiable in the parameters; sets `examples.accuracy`."""
 
 
+Gradients = tuple[Tensor | None, Groups]
+"""The gradient of the projected meanings, or None if it needs none, and those of the matrices."""
+
+
 class FusedSender(Learner):
     """A sender whose gradients are derived manually."""
 
     @abstractmethod
     def run(
-        self, examples: SupervisedBatch, start: Tensor, groups: Groups, gradients: Groups | None
-    ) -> tuple[Tensor, Tensor | None]:
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, *, needs_gradients: bool
+    ) -> tuple[Tensor, Gradients | None]:
         """Compute the loss and all gradients of a batch.
 
         Args:
             examples: The batch.
             start: The projected meanings, (replicas, features, batch).
             groups: Matrices by group: first those of the output layer, then those of each layer.
-            gradients: Zeros of the same shapes; the gradients are accumulated in place. None: only the loss is wanted.
+            needs_gradients: Whether more than the loss is wanted.
 
         Returns:
-            The loss, and the gradient of `start`, or None if it needs none or only the loss is wanted.
+            The loss, and the gradients if they are wanted.
         """
 
-    def head(self, parameters: Parameters) -> list[Tensor]:
+    def head(self, parameters: Parameters) -> Matrices:
         """Weight and bias, (replicas, rows, 1), of the output layer."""
         return [parameters["scores.weight"], parameters["scores.bias"].unsqueeze(-1)]
 
@@ -89,7 +93,7 @@ class FusedSender(Learner):
 def fused_loss(fused_sender: FusedSender, examples: SupervisedBatch, start: Tensor, groups: Groups) -> Tensor:
     """The loss of `FusedSender.run`, connected to autograd; gradients are computed only if they are enabled."""
     if not torch.is_grad_enabled():
-        return fused_sender.run(examples, start, groups, None)[0]
+        return fused_sender.run(examples, start, groups, needs_gradients=False)[0]
     sizes = [len(group) for group in groups]
     loss: Tensor = _fused_loss(fused_sender, examples, sizes, start, *(m for group in groups for m in group))
     return loss
@@ -107,11 +111,10 @@ class _FusedLoss(torch.autograd.Function):
         start: Tensor,
         *matrices: Tensor,
     ) -> Tensor:
-        gradients = [torch.zeros_like(matrix) for matrix in matrices]
-        loss, grad_start = fused_sender.run(
-            examples, start, grouped(matrices, sizes), grouped(gradients, sizes)
-        )
-        ctx.save_for_backward(grad_start, *gradients)
+        loss, gradients = fused_sender.run(examples, start, grouped(matrices, sizes), needs_gradients=True)
+        assert gradients is not None
+        of_start, of_groups = gradients
+        ctx.save_for_backward(of_start, *(gradient for group in of_groups for gradient in group))
         return loss
 
     @staticmethod

@@ -18,7 +18,7 @@ from ecsuite.eval.icy.fast.sender_kernels import (
     MultiLayerFusedSender,
     StepwiseFusedSender,
 )
-from ecsuite.eval.icy.fast.supervised_batches import FusedSender, SupervisedBatch, fused_loss
+from ecsuite.eval.icy.fast.supervised_batches import FusedSender, Gradients, SupervisedBatch, fused_loss
 
 STEPWISE: dict[type[nn.Module], type[StepwiseFusedSender]] = {
     RecurrentSender: MultiLayerFusedSender,
@@ -57,20 +57,19 @@ class FeedForwardFusedSender(FusedSender):
         return fused_loss(self, examples, start, [self.head(parameters)])
 
     def run(
-        self, examples: SupervisedBatch, start: Tensor, groups: Groups, gradients: Groups | None
-    ) -> tuple[Tensor, Tensor | None]:
+        self, examples: SupervisedBatch, start: Tensor, groups: Groups, *, needs_gradients: bool
+    ) -> tuple[Tensor, Gradients | None]:
         """See the base class."""
         ((weight, bias),) = groups
         logits = torch.baddbmm(bias, weight, start)  # (replicas, length * symbols, batch)
         step_logits = logits.unflatten(1, (-1, examples.num_symbols))
         probabilities = step_logits.softmax(2)
         loss = examples.cross_entropy(probabilities.transpose(0, 1))
-        if gradients is None:
+        if not needs_gradients:
             return loss, None
-        ((grad_weight, grad_bias),) = gradients
         grad_logits = (
             probabilities.mul_(examples.symbol_weight).sub_(examples.targets().transpose(0, 1)).flatten(1, 2)
         )
-        torch.bmm(grad_logits, start.mT, out=grad_weight)
-        torch.sum(grad_logits, 2, keepdim=True, out=grad_bias)
-        return loss, torch.bmm(weight.mT, grad_logits) if start.requires_grad else None
+        of_head = [torch.bmm(grad_logits, start.mT), grad_logits.sum(2, keepdim=True)]
+        of_start = torch.bmm(weight.mT, grad_logits) if start.requires_grad else None
+        return loss, (of_start, [of_head])
