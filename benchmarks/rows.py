@@ -56,14 +56,19 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
 def publish(rows: Sequence[Row], *, as_json: bool) -> None:
     """Print rows as JSON, or as a table with the best value and the median of each."""
     if as_json:
-        document = {"machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}", "versions": versions()}
-        print(json.dumps(document | {"rows": [asdict(row) for row in rows]}, indent=1))
+        print(as_document(rows))
         return
     width = max((len(row.name) for row in rows), default=0)
     print(f"{machine()}, {datetime.now(UTC):%Y-%m-%d}, {versions()['ecsuite']}")
     print(f"{'':{width}} {'best':>10} {'median':>10}")
     for row in rows:
         print(f"{row.name:{width}} {row.best:10,.3f} {row.median:10,.3f} {row.unit}")
+
+
+def as_document(rows: Sequence[Row]) -> str:
+    """Rows as JSON, with where and when they were measured."""
+    head = {"machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}", "versions": versions()}
+    return json.dumps(head | {"rows": [asdict(row) for row in rows]}, indent=1)
 
 
 def read_rows(path: Path) -> tuple[dict[str, Any], dict[str, Row]]:

@@ -9,6 +9,7 @@ from ecsuite.games.first_step import try_play
 from ecsuite.games.initial_weights import with_initial_weights
 from ecsuite.games.loggers import Logger
 from ecsuite.games.plays.play import Play
+from ecsuite.games.precision import choose_game_precision
 from ecsuite.games.registry import PLAYS
 from ecsuite.games.run_folder import only_process
 from ecsuite.games.run_identity import with_data, with_horizon
@@ -17,7 +18,7 @@ from ecsuite.games.train_state import Callbacks
 from ecsuite.games.trainer import Trainer
 from ecsuite.games.training_result import Result
 from ecsuite.jobs.signals import StopRequest
-from ecsuite.runtime.devices import choose_device, choose_precision
+from ecsuite.runtime.devices import choose_device
 
 
 def train(
@@ -61,7 +62,7 @@ def train(
         progress=progress, note=note, announce=announce, should_stop=should_stop, loggers=loggers
     )
     with only_process(folder, note, should_stop):
-        precision = choose_precision(experiment.training.precision, place)
+        precision = choose_game_precision(experiment, place)
         experiment = with_data(with_horizon(with_training(experiment, precision=precision)))
         experiment, initial = with_initial_weights(experiment, folder, note)
         play: Play = PLAYS.make(experiment.play, experiment=experiment, device=place)

@@ -9,12 +9,13 @@ import torch
 from ecsuite.games.experiment import from_tree, ignore
 from ecsuite.games.initial_weights import with_initial_weights
 from ecsuite.games.loggers import Logger
+from ecsuite.games.precision import choose_game_precision
 from ecsuite.games.run_identity import identity, with_data
 from ecsuite.games.sections import Experiment, with_training
 from ecsuite.games.training import train
 from ecsuite.games.training_result import Result
 from ecsuite.jobs.job import Context, Stopped, hash_of
-from ecsuite.runtime.devices import choose_precision, fixed_threads
+from ecsuite.runtime.devices import fixed_threads
 
 SLOWNESS = {"thing": 1.0, "shape": 3.0}
 """Relative time per example of a world; only used to order jobs and to estimate the remaining time."""
@@ -30,7 +31,7 @@ class Game:
     @classmethod
     def of(cls, experiment: Experiment, seed: int, device: torch.device) -> Self:
         """The game of an experiment with a seed, and with the precision of a device."""
-        precision = choose_precision(experiment.training.precision, device)
+        precision = choose_game_precision(experiment, device)
         experiment = with_data(with_training(experiment, seed=seed, precision=precision))
         return cls(tree=with_initial_weights(experiment, None, ignore)[0].to_tree())
 
