@@ -15,7 +15,12 @@ import ecsuite as ec
 from ecsuite.commands.named import registered_names, singular
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
-QUICK = {"training.num_examples": 2048, "training.num_epochs": 2, "evaluation.corpus_size": 16}
+QUICK = {
+    "training.num_examples": 1024,
+    "training.num_epochs": 2,
+    "optimizer.lr": 0.01,
+    "evaluation.corpus_size": 16,
+}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +75,7 @@ def test_every_public_name_is_there():
 def test_a_run_has_measures_curves_and_a_corpus(run, folder):
     assert set(run.measures) == {"loss", "accuracy", "length"}
     assert run.folder == folder / "run" and len(run.corpus.messages) == 16
-    assert run.log["step"].tolist() == [32.0] and run.log["train.loss"].shape == (1,)
+    assert run.log["step"].tolist() == [16.0] and run.log["train.loss"].shape == (1,)
 
 
 def test_its_sender_says_what_the_corpus_holds(run):

@@ -59,13 +59,13 @@ values = st.recursive(
 
 
 @given(values)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_strict_yaml_reads_what_yaml_writes(value):
     assert load_yaml(as_yaml(value)) == value
 
 
 @given(st.text("ab:-*&<[]{}!'\"#|>?%@ \\n\\t,0123.", max_size=40))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_text_as_yaml(text):
     try:
         load_yaml(text)

@@ -51,7 +51,7 @@ def test_a_search_runs_to_its_end_and_goes_on_from_what_is_kept(tmp_path, monkey
     nano = PRESETS["nano"]
     monkeypatch.setattr(mini_search, "MINI", nano)
     monkeypatch.setattr(mini_search, "STAND_INS", {})
-    recipes = {"default": Recipe(), "early": RECIPES["early"]}
+    recipes = {"early": RECIPES["early"]}
     monkeypatch.setattr(mini_search, "RECIPES", recipes)
     corpus = tmp_path / "corpus.jsonl"
     rng = np.random.default_rng(1)
@@ -59,11 +59,11 @@ def test_a_search_runs_to_its_end_and_goes_on_from_what_is_kept(tmp_path, monkey
     (tmp_path / "fr.txt").write_text("un deux trois\n\nquatre cinq six\n" * 60)
     command = [
         f"--texts={tmp_path}", f"--corpus=disc44={corpus}", f"--cache={tmp_path / 'cache'}",
-        "--recipes", "default", "early",
+        "--recipes", "early",
     ]  # fmt: skip
     mini_search.main(command)
     first = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in first[::2]] == ["default", "early"]
+    assert [line.split(":")[0] for line in first[::2]] == ["early"]
     assert all(" disc44 " in line and " random " in line for line in first[1::2])
     kept = sorted((tmp_path / "cache").rglob("*"))
     mini_search.main(command)

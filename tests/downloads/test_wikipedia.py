@@ -98,6 +98,7 @@ configs:
 """
 
 
+@pytest.mark.slow
 def test_the_real_library_streams_shards_in_order_and_lets_go(tmp_path):
     """A data set on disk, laid out as the hub's: twelve shards, of which seven and a half are read."""
     pytest.importorskip("datasets")

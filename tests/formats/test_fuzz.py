@@ -78,7 +78,7 @@ def check_reading(folder: Path) -> None:
 
 
 @given(noise)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_bytes_as_a_corpus(data):
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "corpus.jsonl").write_bytes(data)
@@ -86,7 +86,7 @@ def test_any_bytes_as_a_corpus(data):
 
 
 @given(noise, st.none() | noise | values.map(json.dumps).map(str.encode))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_any_bytes_beside_a_corpus(meanings, metadata):
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "corpus.jsonl").write_bytes(b"[1]\n[2]\n")
@@ -99,7 +99,7 @@ def test_any_bytes_beside_a_corpus(meanings, metadata):
 @given(
     messages, st.sampled_from([str, lambda row: json.dumps(row, separators=(",", ":"))]), st.integers(1, 40)
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_fast_reader_agrees_with_the_exact_one(rows, write, block):
     lines = "".join(f"{write(row)}\n" for row in rows).encode()
     exact = Ragged.from_rows([read_exactly(line) for line in lines[:-1].split(b"\n")])
@@ -112,7 +112,7 @@ def test_the_fast_reader_agrees_with_the_exact_one(rows, write, block):
 
 
 @given(noise)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(data):
     plain = parse_plain(data + b"\n")
     if plain is not None:
@@ -122,7 +122,7 @@ def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(data):
 
 
 @given(messages, st.none() | symbol)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_what_is_written_is_read(rows, eos):
     corpus = Corpus(messages=Ragged.from_rows(rows), eos=eos)
     with tempfile.TemporaryDirectory() as folder:

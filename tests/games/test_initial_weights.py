@@ -152,9 +152,11 @@ def test_the_agents_of_a_society_begin_with_weights_of_another_run_in_turn_and_s
 def test_a_society_of_frozen_agents_is_stopped_and_goes_on_to_the_same_bytes(
     tmp_path, small, run, whole, kill, contents
 ):
-    experiment = small(*TWO[:2], f"training.init_sender={whole}", "training.freeze_sender=true")
+    experiment = small(
+        *TWO[:2], f"training.init_sender={whole}", "training.freeze_sender=true", "training.num_epochs=1"
+    )
     run(experiment, tmp_path / "whole")
-    run(experiment, tmp_path / "parts", progress=kill(signal.SIGTERM, 9))
+    run(experiment, tmp_path / "parts", progress=kill(signal.SIGTERM, 3))
     run(experiment, tmp_path / "parts", resume=True)
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 

@@ -6,7 +6,8 @@ from record import PARTS, changed, compute, read
 SLOW = {
     "metrics": {"game", "features", "grammar", "cbm_pairs"},
     "games": {
-        "disc_large", "mu_cub", "mu_shapeworld", "mu_shapeworld_ref", "mu_shapeworld_setref", "recon_large",
+        "digits", "disc_large", "image_factors",
+        "mu_cub", "mu_shapeworld", "mu_shapeworld_ref", "mu_shapeworld_setref", "recon_large",
         "shape_gs_l4", "shape_qt", "shape_qt_l4", "thing_gs_l4", "thing_qt", "thing_qt_l4", "yao",
     },
     "learning": {

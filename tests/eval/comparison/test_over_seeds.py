@@ -57,7 +57,8 @@ def test_games_with_other_settings_are_not_one(tmp_path):
 def test_the_command_shows_means_of_one_game(tmp_path, ecsuite, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for seed in (1, 2):
-        arguments = ("--epochs", "1", "--seed", str(seed), "--out", f"a-{seed}", "--device", "cpu")
+        size = ("--epochs", "1", "--set", "training.num_examples=256")
+        arguments = (*size, "--seed", str(seed), "--out", f"a-{seed}", "--device", "cpu")
         assert ecsuite("train-game", "disc_tiny", *arguments)[0] == 0
     code, out, err = ecsuite("score", "a-1", "a-2", "--metrics", "topsim,posdis")
     assert code == 0 and "disc_tiny: 2 seeds" in out and "within a corpus" in out, err

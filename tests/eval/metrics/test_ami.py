@@ -15,7 +15,7 @@ from ecsuite.eval.metrics.ami import ami, expected_information
 both_scores, score = partial(scores_of, ami), partial(score_of, ami)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 60), st.integers(1, 20), st.integers(1, 20))
 def test_scikit_learn_agrees(seed, num_rows, num_messages, num_meanings):
     rng = np.random.default_rng(seed)
@@ -37,7 +37,7 @@ def test_concepts_stand_in_for_attributes_as_sets():
     assert "label:concepts" in result.signature
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.integers(1, 60), st.integers(1, 60))
 def test_expected_information(seed, num_rows, num_first, num_second):
     """Scikit-learn loops over all pairs of classes."""

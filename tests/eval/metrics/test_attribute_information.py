@@ -30,7 +30,7 @@ def test_half_of_a_value_is_a_bit():
     assert result.value == pytest.approx(0.75)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 80), st.integers(1, 9), st.integers(2, 6))
 def test_scikit_learn_agrees(seed, num_rows, num_messages, num_values):
     rng = np.random.default_rng(seed)

@@ -297,7 +297,7 @@ def recount(messages, concepts):
 tokens = st.lists(st.integers(0, 3), min_size=1, max_size=5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=8), st.booleans())
 def test_counts_against_a_recount(rows, as_sets):
     messages, concepts = [said for said, _ in rows], [meant for _, meant in rows]

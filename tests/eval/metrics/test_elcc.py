@@ -73,7 +73,7 @@ def test_reasons_for_single_symbols():
     assert reasons["2-gram Conditional Entropy"] == reasons["2-gram Entropy"] == "no message has two symbols"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=6), min_size=1, max_size=12))
 def test_identities_that_hold_in_all_published_corpora(rows):
     values = measure(rows)

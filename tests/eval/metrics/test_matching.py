@@ -22,7 +22,7 @@ def pairings(weights):
             yield sum(int(weights[pair]) for pair in pairs), pairs
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.integers(1, 4),
     st.integers(1, 4),

@@ -35,7 +35,7 @@ def slow_disentanglement(variables, meanings):
     return sum(gaps) / len(gaps) if gaps and varies else None
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 @example(59953, False)  # two messages with equal meanings
 def test_definitions(seed, fixed_length):

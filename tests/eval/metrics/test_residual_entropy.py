@@ -54,7 +54,7 @@ def random_language(seed, num_positions=4):
     return rng.integers(1, 4, (len(meanings), num_positions)), meanings
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_definitions(seed):
     messages, meanings = random_language(seed)
@@ -74,7 +74,7 @@ def test_definitions(seed):
     assert greedy.details["residual_bits"] == pytest.approx(bits, abs=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_most_informative_attributes(seed):
     messages, meanings = random_language(seed)
@@ -88,7 +88,7 @@ def test_most_informative_attributes(seed):
         assert favourite == int(np.argmax(np.round(information, 9)))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_greedy_search_lies_between_exact_search_and_hce(seed):
     messages, meanings = random_language(seed, num_positions=6)

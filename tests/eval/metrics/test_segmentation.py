@@ -43,7 +43,7 @@ def positions(messages, threshold):
     return [set(np.flatnonzero(begins[first:last]).tolist()) for first, last in pairs]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 3), max_size=7), min_size=1, max_size=12),
     st.sampled_from([0.05, 0.37, 0.8]),

@@ -73,7 +73,7 @@ def test_constant_message():
     assert [p_value(score) for score in results] == [1, 1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_definition(seed):
     rng = np.random.default_rng(seed)

@@ -32,7 +32,7 @@ def levenshtein(first, second):
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_definition(seed):
     """Reference implementation of EGG's definition: Levenshtein over mean length, Hamming, Spearman."""

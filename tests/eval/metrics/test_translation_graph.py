@@ -46,7 +46,7 @@ def test_names():
 tokens = st.lists(st.integers(0, 4), max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=8), st.booleans())
 def test_tables_against_a_plain_count(rows, as_types):
     kept = (lambda row: sorted(set(row))) if as_types else list

@@ -34,7 +34,7 @@ def indicators(meanings):
     return np.concatenate([column[:, None] == np.unique(column) for column in meanings.T], axis=1) * 1.0
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_definition(seed):
     rng = np.random.default_rng(seed)

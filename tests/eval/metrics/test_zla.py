@@ -37,7 +37,7 @@ def test_frequent_messages_are_long():
     assert scores(turned)[1].value == pytest.approx(1)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 1), max_size=3).map(tuple), min_size=1, max_size=40))
 def test_scipy_agrees(messages):
     result = scores(messages)[1]

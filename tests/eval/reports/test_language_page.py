@@ -43,6 +43,7 @@ def figures(monkeypatch):
     return caught
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CORPORA)
 def test_texts_do_not_overlap(figures, name, run):
     draw_language(Language(CORPORA[name]), "A title " * 3, ["measures", "sizes"], run, "page.svg")

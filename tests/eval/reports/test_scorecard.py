@@ -198,7 +198,7 @@ def corpora(draw):
     )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(corpora())
 def test_whatever_the_corpus_a_finite_value_or_a_reason(corpus):
     card = score_corpus(corpus, CORPUS_METRICS)

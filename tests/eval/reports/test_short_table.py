@@ -46,7 +46,7 @@ def cards(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("corpora")
     make = {
-        "run": "train-game disc_tiny --epochs 1 --set evaluation.corpus_size=250",
+        "run": "train-game disc_tiny --epochs 1 --set training.num_examples=256 --set evaluation.corpus_size=250",
         "grammar": "grammar shufdet --num-attributes 2 --num-values 4",
         "baseline": "grammar zipf_parentheses --num-symbols 3000 --vocab-size 100",
         "sets": "train-game thing_gs --epochs 1 --set training.num_examples=64 --set evaluation.corpus_size=60",

@@ -36,6 +36,7 @@ def recorded(ecsuite, command, file="rows.csv"):
         return list(csv.DictReader(text))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_of_csv_has_the_record_table(ecsuite, small_files, name):
     rows = recorded(ecsuite, COMMANDS[name])

@@ -60,7 +60,7 @@ def test_all_nine_tasks_with_a_published_encoder(ask, write_data, tiny_bert):
     assert not any(note.startswith("Training text") for note in result.notes)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("protocol", "body"),
     [("adapt", "encoder"), ("monotrans", "encoder"), ("direct", "decoder"), ("in-language", "decoder")],

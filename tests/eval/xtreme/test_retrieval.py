@@ -145,6 +145,7 @@ def run(tiny, tiny_preset, write_data):
     return run
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("task", "kind", "pooling", "sides"),
     [
