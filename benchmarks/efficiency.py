@@ -69,7 +69,9 @@ def colours() -> list[dict]:
         scores = efficiency(corpus_of(language), Options(), EfficiencyOptions(space="colour"))
         found = {score.name: [score.value, score.chance.level, *score.ci95] for score in scores}
         seconds = time.process_time() - start
-        rows.append({"language": language.name, "beta": scores[0].details["beta"], **found, "seconds": seconds})
+        rows.append(
+            {"language": language.name, "beta": scores[0].details["beta"], **found, "seconds": seconds}
+        )
     for name in ("efficiency_loss", "optimal_distance"):
         table = np.array([row[name][:2] for row in rows])
         nearer = int((table[:, 0] < table[:, 1]).sum())

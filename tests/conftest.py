@@ -109,18 +109,25 @@ def all_draws(monkeypatch):
         monkeypatch.setattr(resampling, name, number)
 
 
-@pytest.fixture
-def no_layout(monkeypatch):
+def leave_layout_out(patch):
     """Figures are drawn as if all in them had room: to measure it takes half the time of drawing."""
     if find_spec("matplotlib"):
-        monkeypatch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine.execute", lambda *_: None)
+        patch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine.execute", lambda *_: None)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
+def no_layout(monkeypatch):
+    """Figures are not laid out."""
+    leave_layout_out(monkeypatch)
+
+
+@pytest.fixture(scope="module", autouse=True)
 def layout_where_it_is_looked_at(request):
     """In modules with `assert_readable`, whose tests ask for `no_layout` where they do not look at places."""
-    if not hasattr(request.module, "assert_readable"):
-        request.getfixturevalue("no_layout")
+    with pytest.MonkeyPatch.context() as patch:
+        if not hasattr(request.module, "assert_readable"):
+            leave_layout_out(patch)
+        yield
 
 
 @pytest.fixture

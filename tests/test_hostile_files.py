@@ -1,6 +1,7 @@
 """Files of somebody else that name code: none of them is imported, whoever reads them."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from ecsuite.parts import own_code
 from ecsuite.parts.own_code import UntrustedError
 
 EVIL = "./evil.py:Evil"
+FINISHED = Path(__file__).parent / "fixtures" / "small" / "finished"
+"""A run that was trained and scored."""
 QUICK = [
     part
     for setting in ("training.num_examples=64", "training.batch_size=32", "training.num_epochs=1")
@@ -22,12 +25,10 @@ QUICK = [
 
 @pytest.fixture
 def trained(ecsuite, monkeypatch):
-    """A trained run in `run`, and a file that leaves a mark when it is imported."""
+    """A trained run with scores in `run`, and a file that leaves a mark when it is imported."""
     monkeypatch.setattr(own_code, "_trusted", set())
     Path("evil.py").write_text("open('mark', 'w').close()\nclass Evil: pass\ndef metric(corpus): return 1\n")
-    assert ecsuite("train-game", "disc_tiny", *QUICK, "--out", "run")[0] == 0
-    assert ecsuite("score", "run", "--metrics", "topsim")[0] == 0
-    return Path("run")
+    return Path(shutil.copytree(FINISHED, "run"))
 
 
 def with_evil(value):

@@ -1,4 +1,7 @@
-"""Crash points, full disks, flipped bits, races and signals: a sample; all of them are slow."""
+"""Crash points, full disks, flipped bits, races and signals: a sample; all of them are slow.
+
+By default `games/test_killing.py` kills a training in its writes.
+"""
 
 import json
 import subprocess
@@ -19,7 +22,8 @@ def figures(script, *arguments):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("fault", ["die", pytest.param("full", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["die", "full"])
 def test_a_sample_of_events_of_training(fault):
     (found,) = figures("crashes.py", "train", "--fault", fault, "--points", 3)
     assert found["tried"] == found["survived"] == 3

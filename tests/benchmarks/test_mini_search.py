@@ -5,6 +5,7 @@ from dataclasses import replace
 import early_stopping
 import mini_search
 import numpy as np
+import pytest
 from mini_search import HALVES, RECIPES, Recipe, summary
 
 from ecsuite.corpus import Corpus
@@ -47,6 +48,7 @@ def test_the_summary_names_games_that_are_wrongly_behind_noise():
     assert text.startswith("all rho 0.83") and "games rho 1.00" in text
 
 
+@pytest.mark.slow
 def test_a_search_runs_to_its_end_and_goes_on_from_what_is_kept(tmp_path, monkeypatch, capsys):
     nano = PRESETS["nano"]
     monkeypatch.setattr(mini_search, "MINI", nano)

@@ -23,6 +23,7 @@ def test_there_are_ten():
     assert len(RECIPES) == 11
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("title", RECIPES)
 def test_a_recipe_runs(title, monkeypatch, tmp_path):
     page, line = RECIPES[title]

@@ -80,6 +80,7 @@ def test_one_token_costs_nothing_and_coins_cost_their_entropy(pretrained, score)
     assert found == pytest.approx(math.log(2), abs=0.01)
 
 
+@pytest.mark.slow
 def test_pretraining_on_a_languages_own_kind_helps(pretrained, score):
     """A target that repeats every token is easier for a model that has learnt to repeat."""
     rng = np.random.default_rng(0)

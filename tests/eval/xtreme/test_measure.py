@@ -51,6 +51,7 @@ def test_all_nine_tasks_with_a_corpus(ask, write_data):
     assert "protocol:adapt|body:decoder|tasks:xnli+pawsx+udpos" in result.signature
 
 
+@pytest.mark.slow
 def test_all_nine_tasks_with_a_published_encoder(ask, write_data, tiny_bert):
     model = str(tiny_bert)
     study = ask(corpus=None, model=model, data=write_data(), languages=(), tasks=tuple(TASKS))

@@ -55,8 +55,7 @@ def test_random_meetings_are_as_many_for_everyone(settings):
     )
 
 
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("are_agents", [False, True])
+@pytest.mark.parametrize("are_agents", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_all_random_meetings_are_equally_likely(are_agents):
     """Of four and four with two partners each: 90 sets of pairs, of which 9 have nobody that meets itself."""
     tables = [

@@ -141,6 +141,7 @@ def test_centres_vary_within_a_cell_and_stay_away_from_its_border(shape_world):
     assert (middle.std(0) > 3).all() and (np.abs(middle.mean(0)) < 0.6).all()
 
 
+@pytest.mark.slow
 def test_shapes_are_told_apart_by_moments(shape_world, shapeworld):
     labels, pictures = shape_world
     _, shapes, small = shapeworld
