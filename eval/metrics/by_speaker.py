@@ -51,7 +51,10 @@ def by_speaker(metric: Metric) -> Metric:
 def mean_score(
     speakers: Sequence[Any], scores: Sequence[Score], bounds: Mapping[str, tuple[float, float] | None]
 ) -> Score:
-    """One score of the scores of each speaker; its interval ends where the score does, by name in `bounds`."""
+    """One score of the scores of each speaker; its interval ends where the score does.
+
+    That is by name in `bounds`, or where the range depends on the corpus, such as that of `synonymy`, by its chance.
+    """
     first = scores[0]
     values = [score.value for score in scores]
     defined = [score for score in scores if score.value is not None]
@@ -61,12 +64,14 @@ def mean_score(
         return replace(first, signature=signature, chance=None, details=details)
     known = [float(score.value) for score in defined if score.value is not None]
     value, half_width = mean_and_half_width(known)
-    low, high = bounds.get(first.name.partition(",")[0]) or (-math.inf, math.inf)
+    chance = of_mean([score.chance for score in defined], known, standard_error(known), len(known) - 1)
+    declared = bounds.get(first.name.partition(",")[0]) or (chance.bounds if chance else None)
+    low, high = declared or (-math.inf, math.inf)
     return replace(
         first,
         value=value,
         ci95=None if half_width is None else (max(low, value - half_width), min(high, value + half_width)),
-        chance=of_mean([score.chance for score in defined], known, standard_error(known), len(known) - 1),
+        chance=chance,
         reason=None,
         signature=signature,
         details=details,

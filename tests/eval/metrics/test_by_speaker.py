@@ -66,3 +66,15 @@ def test_the_interval_of_a_mean_ends_where_the_score_does():
     )
     (score,) = scored("topsim", corpus)
     assert score.ci95[1] == 1 and score.ci95[0] < score.value < 1
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["synonymy", "polysemy"])
+def test_the_interval_of_a_mean_ends_where_the_scores_of_these_corpora_do(place):
+    """One speaker has a word for each of eight concepts, one draws words: bits from 0 to 3, or 2 of four words."""
+    concepts = np.tile(np.arange(8), 8)
+    words = np.concatenate([concepts[:32], np.random.default_rng(0).integers(0, 4, 32)])
+    corpus = Corpus(
+        words[:, None].tolist(), meanings=concepts[:, None], columns={"speaker": np.repeat([0, 1], 32)}
+    )
+    score = scored("synonymy", corpus)[place]
+    assert score.ci95 == (0.0, 3.0) and 0 < score.value < 3
