@@ -116,7 +116,10 @@ class Label:
 
 def is_job(metric: str) -> bool:
     """Whether a metric is a job of its own: it trains nothing, asks no agents, and is none of the user's."""
-    return not foreign_kinds(metric) and not traits_of_metric(metric).is_asked_for
+    if foreign_kinds(metric):
+        return False
+    traits = traits_of_metric(metric)
+    return not traits.trains and not traits.needs_agents
 
 
 def plan_member(

@@ -19,7 +19,7 @@ from ecsuite.files.data_folder import data_folder
 from ecsuite.parts.config import Seed, build
 from ecsuite.runtime.errors import ConfigError, shown
 
-DATA_SETS = {"elcc": "systems/*/data/*/corpus.jsonl"}
+DATA_SETS = {"elcc": "systems/*/data/*/corpus.jsonl", "wcs": "languages/*/corpus.jsonl"}
 """By the name of a downloaded data set, the pattern of its corpora in its folder."""
 
 

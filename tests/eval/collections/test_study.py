@@ -74,7 +74,7 @@ def test_a_collection_that_is_not_downloaded(ecsuite, tmp_path, monkeypatch):
     ("content", "options", "message"),
     [
         ("{corpora: none/*.jsonl, score: has}", [], "mine.yaml:1: corpora: no corpus at 'none/*.jsonl'; expected "),
-        ("{corpora: 3, score: has}", [], "mine.yaml:1: corpora: expected elcc, or patterns such as "),
+        ("{corpora: 3, score: has}", [], "mine.yaml:1: corpora: expected elcc, wcs, or patterns such as "),
         ("{corpora: elcc}", [], "mine.yaml: score: expected names of metrics, got none"),
         ("{corpora: elcc, score: hass}", [], "mine.yaml: score: unknown metric 'hass'; did you mean 'has'"),
         ("{corpora: elcc, score: has, base: disc_tiny}", [], "mine.yaml: unknown key 'base'"),
