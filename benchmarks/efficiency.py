@@ -9,7 +9,6 @@ drawn once: messages drawn one by one, and speakers who each have their own vers
 
 import argparse
 import json
-import tempfile
 import time
 from pathlib import Path
 

@@ -196,7 +196,7 @@ def _draw(axes: Any, line: Curve, look_of: dict[str, Any]) -> None:
     x, y = finite(line.x), finite(line.y)
     points: dict[str, Any] = {"linestyle": ""} if line.is_points else {}
     points |= {} if line.has_marks else {"marker": ""}
-    axes.plot(x, y, **look_of | points, markevery=max(1, len(x) // FEW_POINTS))
+    axes.plot(x, y, **look_of | points, markevery=1 if line.is_points else max(1, len(x) // FEW_POINTS))
     if line.low is None or line.high is None or "alpha" in look_of:
         return
     low, high, colour = finite(line.low), finite(line.high), look_of["color"]

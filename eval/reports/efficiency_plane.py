@@ -1,6 +1,7 @@
 """The efficiency plane: languages by complexity and accuracy, beside the bound that their meanings set."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ecsuite.eval.efficiency.kept_bounds import kept_bound
@@ -100,7 +101,9 @@ def _kind(source: Source) -> str:
         return f"agents of {source.game}"
     if source.system:
         return source.system
-    metadata = source.metadata
+    place = source.folder or source.corpus
+    folder = place if place is None or place.is_dir() else place.parent
+    metadata = replace(source, folder=folder).metadata
     if "iso639_3" in metadata:
         return "languages of people"
     return "grammar" if "grammar" in metadata else "corpus"
