@@ -1,6 +1,9 @@
 """Normalised pointwise mutual information of whole messages and whole meanings."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.ami import labels_of_meanings
@@ -8,7 +11,8 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
-from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
+from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.resampling import resample
 
 NCNPMI = Traits(
@@ -48,7 +52,7 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
     score = unscored(NCNPMI, **how)
     if meaning is None:
         return [score(value=None, reason=NO_CONCEPTS)]
-    message = row_labels(corpus.content())
+    message = message_labels(corpus)
     if not len(message) or not (message.any() or meaning.any()):
         return [score(value=None, reason="there is only one distinct message and one distinct meaning")]
 
@@ -66,10 +70,13 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
-def _npmi_of_pairs(message: Ints, meaning: Ints) -> tuple[Floats, Floats]:
+def _npmi_of_pairs(message: NDArray[np.integer[Any]], meaning: Ints) -> tuple[Floats, Floats]:
     """NPMI of every pair that occurs (NaN if there is only one), and its share of the rows, each (num_pairs,)."""
     num_meanings = int(meaning.max()) + 1
-    pair, count = counted(message * num_meanings + meaning, (int(message.max()) + 1) * num_meanings)
+    codes = message * np.int64(num_meanings)
+    codes += meaning
+    pair, count = counted(codes, (int(message.max()) + 1) * num_meanings)
+    del codes  # of a large corpus they take much memory
     if len(pair) == 1:
         return np.array([np.nan]), np.ones(1)
     together = count / len(message)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.statistics.contingency import counted
-from ecsuite.eval.statistics.cooccurrence import Count, Occurrences
+from ecsuite.eval.statistics.cooccurrence import Count, Occurrences, are_first
 from ecsuite.eval.statistics.counting import Ints, first_rows, narrow_content, num_labels, row_labels, row_of
 
 ROWS = 1 << 18
@@ -81,9 +81,8 @@ class Samples:
             words = Ragged(self.messages.values[bounds[0] : bounds[-1]], bounds - bounds[0])
             row, kind = row_of(words), words.values.astype(np.int64)
             if self.count == "types":
-                num_kinds = max(1, len(self.word_ids))
-                cells = counted(row * num_kinds + kind, len(words) * num_kinds)[0]
-                row, kind = cells // num_kinds, cells % num_kinds
+                is_first = are_first(words, row)
+                row, kind = row[is_first], kind[is_first]
             yield Part(rows=rows, row=row, kind=kind, phrase=self.phrase[rows])
 
     def by_word(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:

@@ -23,7 +23,7 @@ from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environ
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
 
 MAX_SYMBOLS = 2_000_000
-"""Symbols of a corpus up to which metrics are computed side by side; those of a larger one take much memory each."""
+"""Symbols of a corpus up to which processes may have it each for itself; of a larger one, two may share it."""
 MAX_PROCESSES = 4
 """Processes beyond which nothing is gained: one metric takes a quarter of the time of all."""
 SECONDS = 0.2
@@ -74,8 +74,10 @@ def computed(
     one_thread = ThreadpoolController()
     groups = _groups({name: metric for name, metric in metrics.items() if name not in alone})
     width = min(num_processes, MAX_PROCESSES, len(groups))
+    if len(corpus.messages.values) > MAX_SYMBOLS:  # what metrics make of it takes much memory
+        width = min(width, 2 if _start_method() == "fork" else 1)
     with segmented_once():
-        if load is not None and width > 1 and len(corpus.messages.values) <= MAX_SYMBOLS:
+        if load is not None and width > 1:
             helpers = _Helpers(width - 1, load, groups, corpus, options)
             try:
                 for name in helpers.work.from_first():

@@ -182,8 +182,7 @@ class Incidence:
         """
         size = self.num_words * self.num_phrases
         num_tokens = len(rows) * len(self._content.values) // max(1, self.num_rows)
-        is_long = self._content.lengths.max(initial=0) > _LONGEST
-        if not joins or is_long or size > min(_MOST_PAIRS, num_tokens // 2):
+        if not joins or size > min(_MOST_PAIRS, num_tokens // 2):
             for word, phrase, count in self._blocks(rows, self.phrase[partners]):
                 yield Units(word=word, phrase=phrase, messages=None, tokens=count)
             return
@@ -216,11 +215,7 @@ class Incidence:
             row = row_of(some)
             codes = some.values * np.int64(self.num_phrases)
             codes += phrase[block].take(row)
-            is_first = np.ones(len(codes), bool)
-            for shift in range(1, int(some.lengths.max(initial=1))):
-                is_again = some.values[shift:] == some.values[:-shift]
-                is_again &= row[shift:] == row[:-shift]
-                is_first[shift:] &= ~is_again
+            is_first = are_first(some, row)
             yield codes, None if is_first.all() else is_first
 
     def _blocks(self, rows: Ints, phrase: NDArray[Any]) -> Iterator[tuple[Ints, Ints, Ints]]:
@@ -281,6 +276,26 @@ class Cells:
             places, np.concatenate([weights for _, weights in listed]), len(every)
         )
         return every[sums > 0], sums[sums > 0]
+
+
+def are_first(rows: Ragged, row: Ints) -> NDArray[np.bool_]:
+    """Whether each value is the first of its kind in its row, shape (num_values,).
+
+    Args:
+        rows: Such as messages.
+        row: The row of each value, as of `row_of`.
+    """
+    is_first, longest = np.ones(len(rows.values), bool), int(rows.lengths.max(initial=1))
+    if longest > _LONGEST:
+        order = np.lexsort((rows.values, row))
+        same = rows.values[order[1:]] == rows.values[order[:-1]]
+        is_first[order[1:]] = ~(same & (row[order[1:]] == row[order[:-1]]))
+        return is_first
+    for shift in range(1, longest):
+        is_again = rows.values[shift:] == rows.values[:-shift]
+        is_again &= row[shift:] == row[:-shift]
+        is_first[shift:] &= ~is_again
+    return is_first
 
 
 def _counted_words(rows: Ragged, num_kinds: int) -> tuple[Ints, Ints, Ints]:
