@@ -1,7 +1,7 @@
 """Synonymy and polysemy: entropies of words given a concept, and of concepts given a word."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -111,9 +111,10 @@ def assigned(
         partners: The messages whose concepts they are paired with.
         align: Assign a word to the concept with the strongest association instead of to all equally.
     """
-    association = _association(incidence, rows, partners) if align else None
+    every = incidence.units(rows, partners)
+    association = _association(incidence, every, partners) if align else None
     found = Cells(incidence.num_cells)
-    for units in incidence.units(rows, partners):
+    for units in every:
         is_exact = _assign(units, incidence, association, found)
         if not is_exact and units.is_joined:  # each is then assigned for itself, in their order
             found = Cells(incidence.num_cells)
@@ -145,13 +146,13 @@ def _assign(
     return is_exact
 
 
-def _association(incidence: Incidence, rows: Ints, partners: Ints) -> Callable[[Ints], Floats]:
+def _association(incidence: Incidence, every: Iterable[Units], partners: Ints) -> Callable[[Ints], Floats]:
     """The association of the word and the concept of each of some cells that occur, 0 where there is no concept.
 
     As p(w) is the same for all concepts of a word, p(w, c) / p(c) decides.
     """
     together = Cells(incidence.num_cells)
-    for units in incidence.units(rows, partners):
+    for units in every:
         for cell in incidence.cells(units):
             together.add(cell, units.messages)
     cells, counts = together.sums()

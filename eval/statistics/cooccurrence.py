@@ -1,6 +1,6 @@
 """Words and concepts: how often each occurs in each sample, and with which others."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -132,6 +132,7 @@ class Incidence:
         self.concepts[place, phrases.row] = phrases.kind
         widest = len(self.concepts) * len(content.values) // max(1, self.num_rows)  # pairs of a mean message
         self._size = max(1, _MOST_PAIRS // max(1, widest))  # messages of a block
+        self._all_joined: Units | None = None
         self._words = Occurrences.of(self._content, "tokens") if self._size >= self.num_rows else None
 
     @classmethod
@@ -172,26 +173,35 @@ class Incidence:
         base = units.word * (self.num_concepts + 1)
         return [base + concept.take(units.phrase) for concept in self.concepts]
 
-    def units(self, rows: Ints, partners: Ints, *, joins: bool = True) -> Iterator[Units]:
+    def units(self, rows: Ints, partners: Ints, *, joins: bool = True) -> Iterable[Units]:
         """The words of the messages of `rows` with the phrases of `partners`, some at a time.
 
         Args:
             rows: Messages, ascending.
             partners: The messages whose phrases they are paired with.
             joins: Whether equal ones may be joined, which are all given at once then.
+
+        Returns:
+            They can be gone through several times; those of a large corpus that are not joined are made each time.
         """
-        size = self.num_words * self.num_phrases
         num_tokens = len(rows) * len(self._content.values) // max(1, self.num_rows)
-        if not joins or size > min(_MOST_PAIRS, num_tokens // 2):
-            for word, phrase, count in self._blocks(rows, self.phrase[partners]):
-                yield Units(word=word, phrase=phrase, messages=None, tokens=count)
-            return
+        if joins and self.num_words * self.num_phrases <= min(_MOST_PAIRS, num_tokens // 2):
+            if rows is not self.all_rows or partners is not self.all_rows:
+                return (self._joined(rows, partners),)
+            if self._all_joined is None:
+                self._all_joined = self._joined(rows, partners)
+            return (self._all_joined,)
+        blocks = _Blocks(lambda: self._blocks(rows, self.phrase[partners]))
+        return blocks if self._words is None else tuple(blocks)
+
+    def _joined(self, rows: Ints, partners: Ints) -> Units:
+        size = self.num_words * self.num_phrases
         messages, tokens = np.zeros(size, np.int64), np.zeros(size, np.int64)
         for codes, is_first in self._tokens(rows, self.phrase[partners]):
             tokens += np.bincount(codes, minlength=size)
             messages += np.bincount(codes if is_first is None else codes[is_first], minlength=size)
         there = np.flatnonzero(messages)
-        yield Units(
+        return Units(
             word=there // self.num_phrases,
             phrase=there % self.num_phrases,
             messages=messages[there],
@@ -218,23 +228,35 @@ class Incidence:
             is_first = are_first(some, row)
             yield codes, None if is_first.all() else is_first
 
-    def _blocks(self, rows: Ints, phrase: NDArray[Any]) -> Iterator[tuple[Ints, Ints, Ints]]:
-        """The words of some messages, the phrase of each, and how often it occurs in its message."""
+    def _blocks(self, rows: Ints, phrase: NDArray[Any]) -> Iterator[Units]:
+        """The words of some messages, which are not joined."""
         if self._words is not None:
             words = self._words
             if len(rows) == self.num_rows:
-                yield words.kind, phrase[words.row], words.count
+                yield Units(word=words.kind, phrase=phrase[words.row], messages=None, tokens=words.count)
                 return
             phrase_of = np.full(self.num_rows, -1)
             phrase_of[rows] = phrase
             paired = phrase_of[words.row]
             used = np.flatnonzero(paired >= 0)
-            yield words.kind[used], paired[used], words.count[used]
+            yield Units(word=words.kind[used], phrase=paired[used], messages=None, tokens=words.count[used])
             return
         for start in range(0, len(rows), self._size):
             block = slice(start, start + self._size)
             row, kind, count = _counted_words(self._content.take(rows[block]), self.num_words)
-            yield kind, phrase[block][row], count
+            yield Units(word=kind, phrase=phrase[block][row], messages=None, tokens=count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """What a function makes, each time that it is gone through."""
+
+    make: Callable[[], Iterator[Units]]
+    """The function."""
+
+    def __iter__(self) -> Iterator[Units]:
+        """Make them."""
+        return self.make()
 
 
 class Cells:
