@@ -5,9 +5,10 @@ previous symbols; an increase indicates the end of a word (Harris, 1955; Tanaka-
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,41 +71,71 @@ def _boundaries(messages: Ragged, thresholds: Sequence[float]) -> list[NDArray[n
     begins = [np.zeros(len(values), bool) for _ in thresholds]
     if not thresholds:
         return begins
-    narrow = np.int32 if len(values) < 1 << 31 else np.int64  # half of the memory
-    start = np.arange(len(values), dtype=narrow)
-    left = np.repeat(messages.offsets[1:].astype(narrow), messages.lengths) - start - 1  # symbols that follow
-    start, left = start[left > 0], left[left > 0]
-    substring: Ints = values[start].astype(np.int64)
-    num_substrings, width, previous = num_symbols, 1, None
+    start, left = _starts(messages)
+    substring: NDArray[Any] = values[start].astype(np.int32)
+    num_substrings, width, before = num_symbols, 1, None
     while len(start):
-        codes = substring * num_symbols
-        codes += values[start + width]
-        codes, present, originals, count, bound = _counted(codes, num_substrings * num_symbols)
-        bits = _branching(originals // num_symbols, count, num_substrings)
-        entropy = bits[substring]
-        if previous is not None:  # a substring of one symbol is never an increase
-            increase = entropy - previous
+        bound = num_substrings * num_symbols
+        blocks = [slice(begin, begin + _block(bound)) for begin in range(0, len(start), _block(bound))]
+
+        def codes_of(block: slice) -> Ints:
+            codes: Ints = substring[block] * np.int64(num_symbols)  # noqa: B023 - called in this round
+            codes += values[start[block] + width]  # noqa: B023
+            return codes
+
+        if bound > max(_SMALL_TABLE, min(16 * len(start), _MAX_TABLE)):
+            originals, codes, count = np.unique(
+                np.concatenate([codes_of(block) for block in blocks]), return_inverse=True, return_counts=True
+            )
+            codes_in: Callable[[slice], Ints] = codes.__getitem__
+            present, bound = np.arange(len(originals)), len(originals)
+        else:
+            table = np.zeros(bound, np.int64)
+            for block in blocks:
+                table += np.bincount(codes_of(block), minlength=bound)
+            originals = present = np.flatnonzero(table)
+            count, codes_in = table[present], codes_of
+        entropy = _branching(originals // num_symbols, count, num_substrings)
+        if before is not None:  # a substring of one symbol is never an increase
             for threshold, begin in zip(thresholds, begins, strict=True):
-                begin[start[increase > threshold + _NOISE] + width] = True
-        width += 1
-        number = np.full(bound, -1)
-        recurring = present[count > 1]
-        number[recurring] = np.arange(len(recurring))
-        substring = number[codes]
-        goes_on = np.flatnonzero((substring >= 0) & (left >= width))
-        start, left, previous = start[goes_on], left[goes_on], entropy[goes_on]
-        substring, num_substrings = substring[goes_on], len(recurring)
+                rises = entropy - before > threshold + _NOISE
+                for block in blocks:
+                    begin[start[block][rises[substring[block]]] + width] = True
+        recurs = count > 1
+        number = np.full(bound, -1, np.int32)
+        number[present[recurs]] = np.arange(int(recurs.sum()))
+        longer = []
+        for block in blocks:
+            own = number[codes_in(block)]
+            goes_on = np.flatnonzero((own >= 0) & (left[block] > width))
+            longer.append((start[block][goes_on], left[block][goes_on], own[goes_on]))
+        start, left, substring = (np.concatenate(parts) for parts in zip(*longer, strict=True))
+        width, num_substrings, before = (
+            width + 1,
+            int(recurs.sum()),
+            entropy[originals[recurs] // num_symbols],
+        )
     return begins
 
 
-def _counted(codes: Ints, bound: int) -> tuple[Ints, Ints, Ints, Ints, int]:
-    """Codes, renumbered if a table were too large, those that occur, their originals, how often, and a bound."""
-    if bound > max(_SMALL_TABLE, min(16 * len(codes), _MAX_TABLE)):
-        originals, codes, count = np.unique(codes, return_inverse=True, return_counts=True)
-        return codes, np.arange(len(originals)), originals, count, len(originals)
-    table = np.bincount(codes, minlength=bound)
-    originals = np.flatnonzero(table)
-    return codes, originals, originals, table[originals], bound
+def _starts(messages: Ragged) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The places of symbols that others follow in their message, and how many do, in the smallest types."""
+    place = np.int32 if len(messages.values) < 1 << 31 else np.int64
+    narrow = np.min_scalar_type(int(messages.lengths.max(initial=0)))
+    starts, lefts = [np.zeros(0, place)], [np.zeros(0, narrow)]
+    begin = 0
+    for rows in messages.blocks():
+        left = np.repeat(rows.offsets[1:], rows.lengths) - np.arange(1, len(rows.values) + 1)
+        followed = np.flatnonzero(left)
+        starts.append((followed + begin).astype(place))
+        lefts.append(left[followed].astype(narrow))
+        begin += len(rows.values)
+    return np.concatenate(starts), np.concatenate(lefts)
+
+
+def _block(bound: int) -> int:
+    """Substrings that are looked at once, with a table of so many entries."""
+    return max(1 << 18, bound // 2)
 
 
 def segments(messages: Ragged, begins: NDArray[np.bool_]) -> Ragged:
