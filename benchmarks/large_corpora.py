@@ -107,9 +107,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = collect(figures(int(given.messages), Path(folder)))
     publish(rows, as_json=given.json)
-    bounds = {
-        f"{line}, {what}": most for line, mosts in LINES.items() for what, most in zip(("peak", "CPU"), mosts)
-    }
+    bounds = {f"{line}, peak": megabytes for line, (megabytes, _) in LINES.items()}
+    bounds |= {f"{line}, CPU": seconds for line, (_, seconds) in LINES.items()}
     over = [
         f"{row.name}: {row.best:.0f} of {bounds[row.name]:.0f} {row.unit}"
         for row in rows
