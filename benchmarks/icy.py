@@ -4,9 +4,11 @@
     python benchmarks/icy.py lstm receiver/hier:gru --replicas 1
     python benchmarks/icy.py lstm --peer PATH --peer-python PYTHON      # also time the published program
     python benchmarks/icy.py --row lstm --workers 2              # wall time of one whole row of one seed
+    python benchmarks/icy.py lstm --beside FOLDER --pairs 5      # an update's CPU time in two versions, in turn
 
 Each line is measured in a separate process with one thread, in the environment of worker processes; so is the published
-program. Compare only lines of one run of this script: the machine's speed changes over time.
+program. Times on the CPU are CPU time. Compare only lines of one run of this script: the machine's speed changes over
+time. FOLDER holds another version of the package, named `ecsuite`.
 """
 
 import argparse
@@ -18,6 +20,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import product
+from pathlib import Path
 
 import torch
 from rows import Row, add_json_option, publish
@@ -60,6 +64,8 @@ def main() -> None:
     parser.add_argument("--peer-path", metavar="FOLDER", default="", help="further folders for its imports")
     parser.add_argument("--row", metavar="MODEL", help="time a whole row of one seed instead")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes of --row")
+    parser.add_argument("--beside", metavar="FOLDER", help="compare with this version instead")
+    parser.add_argument("--pairs", type=int, default=5, help="measurements of each version with --beside")
     parser.add_argument("--line", help=argparse.SUPPRESS)
     add_json_option(parser)
     arguments = parser.parse_args()
@@ -67,6 +73,8 @@ def main() -> None:
         print(json.dumps(measure(*json.loads(arguments.line))))
     elif arguments.row:
         time_row(arguments.row, arguments.workers, arguments.device)
+    elif arguments.beside:
+        compare_versions(arguments)
     else:
         print_table(arguments)
 
@@ -109,6 +117,35 @@ def print_table(arguments: argparse.Namespace) -> None:
         publish(rows, as_json=True)
 
 
+def compare_versions(arguments: argparse.Namespace) -> None:
+    """Print for each line how many times as long an update takes in the other version: the least and the median."""
+    here, rows = str(Path(__file__).resolve().parents[2]), []
+    for model, precision, replicas in product(arguments.models, arguments.precisions, arguments.replicas):
+        line = json.dumps([model, precision, replicas, arguments.seconds, arguments.device])
+        rates: dict[str, list[float]] = {arguments.beside: [], here: []}
+        for number in range(arguments.pairs):
+            for folder in sorted(rates, reverse=bool(number % 2)):
+                command = [sys.executable, __file__, "--line", line]
+                environment = os.environ | WORKER_ENVIRONMENT | {"PYTHONPATH": folder}
+                rates[folder].append(json.loads(subprocess.check_output(command, env=environment))["rate"])
+        ratios = tuple(new / old for old, new in zip(*rates.values(), strict=True))
+        name = f"{model} {precision} {replicas}"
+        rows += [
+            Row(name=f"{name}, times as fast", unit="x", values=ratios, higher_is_better=True),
+            Row(
+                name=f"{name}, before",
+                unit="ms",
+                values=tuple(1e3 / rate for rate in rates[arguments.beside]),
+            ),
+            Row(name=f"{name}, now", unit="ms", values=tuple(1e3 / rate for rate in rates[here])),
+        ]
+        if not arguments.json:
+            least, median = min(ratios), statistics.median(ratios)
+            print(f"{name:28} {least:.2f} x at least, median {median:.2f} x, of {len(ratios)}", flush=True)
+    if arguments.json:
+        publish(rows, as_json=True)
+
+
 def print_line(model: str, program: str, replicas: str, rate: float, flops: float, end: str) -> None:
     """Print one line; `rate` is in updates of single runs per second."""
     figures = f"{1e3 / rate:13.2f} {rate:14,.1f} {flops / 1e6:12,.1f} {flops * rate / 1e9:8.1f} {end}"
@@ -121,9 +158,9 @@ def measure(model: str, precision: str, replicas: int, seconds: float, device_na
     device = choose_device(device_name)
     square = torch.randn(PEAK_SIZE, PEAK_SIZE, device=device)
     with routed_products(device, precision):
-        product = windows(lambda: torch.mm(square, square), seconds / 4, device)
+        squares = windows(lambda: torch.mm(square, square), seconds / 4, device)
         learning = windows(make_update(model, precision, replicas, device), seconds, device)
-    return {"rate": statistics.median(learning) * replicas, "peak": max(product) * 2 * PEAK_SIZE**3}
+    return {"rate": statistics.median(learning) * replicas, "peak": max(squares) * 2 * PEAK_SIZE**3}
 
 
 def make_update(model: str, precision: str, replicas: int, device: torch.device) -> Callable[[], object]:
@@ -150,13 +187,14 @@ def make_update(model: str, precision: str, replicas: int, device: torch.device)
 
 
 def windows(step: Callable[[], object], seconds: float, device: torch.device) -> list[float]:
-    """Calls per second in each of three windows, after a few warm-up calls."""
+    """Calls per second, on the CPU of its time, in each of three windows, after a few warm-up calls."""
     for _ in range(3):
         step()
     rates = []
+    clock = time.process_time if device.type == "cpu" else time.perf_counter
     for _ in range(3):
-        calls, began = 0, time.perf_counter()
-        while (passed := time.perf_counter() - began) < seconds:
+        calls, began = 0, clock()
+        while (passed := clock() - began) < seconds:
             step()
             if device.type == "cuda":
                 torch.cuda.synchronize()

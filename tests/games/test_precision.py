@@ -7,7 +7,7 @@ from ecsuite.games.experiment import load_experiment
 from ecsuite.games.precision import choose_game_precision
 from ecsuite.runtime import devices
 
-SMALL, LARGE = ["digits", "objects_game", "summation", "disc_tiny"], ["disc_small", "disc_large"]
+SMALL, LARGE = ["digits", "objects_game", "summation", "disc_tiny"], ["disc_small", "disc_large", "shape_gs"]
 
 
 @pytest.fixture(params=[True, False])
@@ -27,8 +27,3 @@ def test_what_is_asked_for_is_taken(asked, has_bf16):
     for game in ("disc_tiny", "disc_small"):
         experiment = load_experiment(game, [f"training.precision={asked}"])
         assert choose_game_precision(experiment, torch.device("cpu")) == asked
-
-
-def test_agents_without_a_width_are_small(has_bf16):
-    experiment = load_experiment("summation", [])
-    assert choose_game_precision(experiment, torch.device("cpu")) == "fp32"
