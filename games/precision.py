@@ -1,5 +1,7 @@
 """The precision of a game: bf16 where it is faster, which is a matter of sizes as well as of the processor."""
 
+from typing import Any
+
 import torch
 
 from ecsuite.agents.perception import ConvolutionalPerception
@@ -8,7 +10,7 @@ from ecsuite.games.sections import Experiment
 from ecsuite.runtime.devices import choose_precision
 
 ROLES = ("sender", "receiver")
-SMALLEST_BF16 = 3_000_000
+SMALLEST_BF16 = 2_000_000
 """Work of a game (`work_of_step`) from which on bf16 is the faster one on CPUs that multiply it natively.
 
 Fitted to all shipped games on an AMD EPYC: `benchmarks/precisions.py`, docs/evidence/speed.md.
@@ -38,11 +40,18 @@ def has_convolutions(experiment: Experiment) -> bool:
 
 
 def work_of_step(experiment: Experiment) -> int:
-    """Examples of a batch times the square of the widest hidden state, to which the largest product is proportional.
+    """To what the largest product of a batch is proportional: its rows times the square of its width.
 
-    Zero for agents of other kinds than ours, of whose products nothing is known.
+    The rows of hidden states are examples, those of perceptions with hidden layers examples times candidates. Agents of
+    other kinds than ours have no width, since nothing is known of them.
     """
     tree = experiment.to_tree()
-    widths = (tree[role].get("hidden_size") for role in ROLES)
-    widest = max((width for width in widths if isinstance(width, int)), default=0)
-    return experiment.training.batch_size * widest**2
+    task, agents = tree.get("task", {}), [tree[role] for role in ROLES]
+    candidates = sum(task.get(key) or 0 for key in ("num_targets", "num_distractors"))
+    of_states = _widest(agents, "hidden_size")
+    of_perceptions = _widest([agent.get("perception", {}) for agent in agents], "size")
+    return experiment.training.batch_size * max(of_states**2, candidates * of_perceptions**2)
+
+
+def _widest(parts: list[dict[str, Any]], key: str) -> int:
+    return max((width for part in parts if isinstance(width := part.get(key), int)), default=0)
