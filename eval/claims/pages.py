@@ -50,7 +50,7 @@ def claim_page(claim: Claim, outcome: Outcome | None, picture: str | None) -> st
     verdict = f"not run{_hours(claim)}" if report is None else report.notes[0].partition(": ")[2]
     parts = [
         f"# {claim.about}",
-        f"{claim.claim.strip()} {reference(claim.source.work)} {claim.source.place}, {READ[claim.source.read]}.",
+        f"{claim.claim.strip()} {reference(claim.source.work)} ({claim.source.place}; {READ[claim.source.read]}).",
         f"**{verdict[0].upper()}{verdict[1:]}.**",
         *([f"![Arms with all seeds]({picture})"] if picture else []),
         _settings(claim),

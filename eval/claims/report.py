@@ -1,6 +1,6 @@
 """What came of a claim as tables, lines and JSON."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from ecsuite.eval.claims.arms import Compared
@@ -9,7 +9,7 @@ from ecsuite.eval.claims.criterion import Criterion
 from ecsuite.eval.claims.drawing import draw_claim
 from ecsuite.eval.claims.figures import arm_figures
 from ecsuite.eval.claims.outcome import Outcome
-from ecsuite.eval.claims.verdict import Judged, apply, judge
+from ecsuite.eval.claims.verdict import Judged, Verdict, apply, judge
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.statistics.t_intervals import seeds_text
 from ecsuite.tables.cells import COUNTED, INTERVAL, estimate, interval, number, p_value
@@ -19,17 +19,15 @@ from ecsuite.tables.table import Column, Table, name_column, number_column, row_
 def report_of(claim: Claim, outcome: Outcome) -> Report:
     """The verdict, the differences that it rests on, and the arms with all seeds."""
     verdict, judged = judge(claim, outcome.runs, is_small=outcome.is_small)
-    others = [(about, each, apply(claim, each, outcome.runs)) for about, each in _described(claim)]
+    others = [(each.about, each, apply(claim, each, outcome.runs)) for each in claim.descriptive]
+    further = differences_table(others, title="Descriptive, which decides nothing")
     return Report(
         tables=(
-            differences_table([(claim.criterion, judged)], title=claim.criterion.statistic.name),
+            differences_table([("", claim.criterion, judged)], title=claim.criterion.statistic.name),
             arms_table(claim, outcome),
-            *(
-                differences_table([(each, judged)], title=f"{about} (descriptive)")
-                for about, each, judged in others
-            ),
+            *([further] if others else []),
         ),
-        notes=(f"{claim.name}: {verdict}: {judged.reason}", *notes_of(claim, outcome, judged)),
+        notes=(f"{claim.name}: {headline(verdict, judged)}", *notes_of(claim, outcome, judged)),
         data={
             "verdict": verdict,
             "criterion": judged.to_json(),
@@ -42,11 +40,17 @@ def report_of(claim: Claim, outcome: Outcome) -> Report:
     )
 
 
+def headline(verdict: Verdict, judged: Judged) -> str:
+    """The verdict in a line, with its reason where it is that of the rule."""
+    return verdict if verdict == "can't tell at this size" else f"{verdict}: {judged.reason}"
+
+
 def notes_of(claim: Claim, outcome: Outcome, judged: Judged) -> list[str]:
     """What the runs say at their size, how many failed, and what the paper's own rule makes of them."""
     lines = []
-    if claim.size == "other" and not outcome.is_small:
-        lines.append(f"At this size, which is not the published one, the rule says: {judged.answer}.")
+    if claim.size == "other" or outcome.is_small:
+        said = f"{judged.answer}: {judged.reason}"
+        lines.append(f"At this size, which is not the published one, the rule says: {said}.")
     failed = sum(run.failure is not None for run in outcome.runs)
     capped = sum(run.status == "capped" for run in outcome.runs)
     seeds = seeds_text(sorted({run.seed for run in outcome.runs})) if outcome.runs else "no seed"
@@ -62,15 +66,16 @@ def notes_of(claim: Claim, outcome: Outcome, judged: Judged) -> list[str]:
     return lines
 
 
-def differences_table(criteria: Iterable[tuple[Criterion, Judged]], title: str = "") -> Table:
-    """A row for each difference of a criterion, and for each of its controls."""
+def differences_table(criteria: Iterable[tuple[str, Criterion, Judged]], title: str = "") -> Table:
+    """A row for each difference of criteria, each with what it asks, and for each of their controls."""
     rows = []
-    for criterion, judged in criteria:
+    for about, criterion, judged in criteria:
+        name = f"{about}: {criterion.statistic.name}" if about else criterion.statistic.name
         published = criterion.published_differences or []
         for place, each in enumerate(judged.compared):
             size = published[min(place, len(published) - 1)] if published else None
-            rows.append(_difference_row(criterion.statistic.name, each, size))
-        rows += [_difference_row(name, each, None) for name, each in judged.controls.items()]
+            rows.append(_difference_row(name, each, size))
+        rows += [_difference_row(control, each, None) for control, each in judged.controls.items()]
     columns = (
         Column("statistic", wraps=True),
         name_column("arm"),
@@ -119,10 +124,6 @@ def arms_table(claim: Claim, outcome: Outcome) -> Table:
         Column("by_seed", wraps=True),
     )
     return Table(title="Each seed", columns=columns, rows=rows)
-
-
-def _described(claim: Claim) -> Sequence[tuple[str, Criterion]]:
-    return [(each.about or each.statistic.name, each) for each in claim.descriptive]
 
 
 def _by_other_rule(claim: Claim, outcome: Outcome) -> Judged:

@@ -82,7 +82,7 @@ def test_a_claim_of_ones_own_is_run_kept_and_judged_from_its_file(ecsuite):
 
 def test_a_check_of_minutes_says_so_and_decides_nothing(ecsuite):
     code, out, err = ecsuite("reproduce", "mine.yaml", "--small", "--workers", "1")
-    assert code == 0 and "mine: can't tell at this size: " in out and "2 runs with one seed (1)" in out
+    assert code == 0 and "mine: can't tell at this size\n" in out and "2 runs with one seed (1)" in out
     assert err.startswith("a check of minutes, which says nothing of the claim but that it runs")
     assert not Path("runs/claims/mine").exists()
 
