@@ -25,7 +25,7 @@ LINE = re.compile(r"^Of \d+ published claims [^:]*(?=:)", re.MULTILINE)
 """What is made in README.md."""
 
 
-def made(rows: list[Listed]) -> dict[Path, str]:
+def texts_of(rows: list[Listed]) -> dict[Path, str]:
     """The files with what is made of the results."""
     table = "\n".join(["", *list_rows(rows), "", summary(rows), ""])
     return {
@@ -49,5 +49,5 @@ def write_pages(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    for file, text in made(all_listed(RESULTS)).items():
+    for file, text in texts_of(all_listed(RESULTS)).items():
         write_atomically(file, text.encode())

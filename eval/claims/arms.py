@@ -69,11 +69,11 @@ def by_seed(
 
     A seed whose run is missing has no value, whatever counts where one is undefined.
     """
-    found: dict[int, list[float]] = {seed: [] for seed in seeds}
+    values: dict[int, list[float]] = {seed: [] for seed in seeds}
     for run in runs:
-        if run.seed in found and run.is_of(arm) and (value := value_of(run, statistic)) is not None:
-            found[run.seed].append(value)
-    return {seed: math.fsum(values) / len(values) if values else None for seed, values in found.items()}
+        if run.seed in values and run.is_of(arm) and (value := value_of(run, statistic)) is not None:
+            values[run.seed].append(value)
+    return {seed: math.fsum(own) / len(own) if own else None for seed, own in values.items()}
 
 
 def compare(

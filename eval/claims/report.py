@@ -90,19 +90,19 @@ def differences_table(criteria: Iterable[tuple[str, Criterion, Judged]], title: 
 
 
 def _difference_row(name: str, compared: Compared, published: float | None) -> Any:
-    found = compared.difference
-    if found is None:
+    difference = compared.difference
+    if difference is None:
         return row_of(name, None, None, None, number(published), None, None, f"{compared.num_seeds} seeds")
-    p = found.p_value if found.p_holm is None else found.p_holm
+    p = difference.p_value if difference.p_holm is None else difference.p_holm
     return row_of(
         name,
-        found.source,
-        found.baseline,
-        interval(found.mean, found.ci95),
+        difference.source,
+        difference.baseline,
+        interval(difference.mean, difference.ci95),
         None if published is None else number(published),
         p_value(p),
-        None if found.hedges_g is None else number(found.hedges_g, 2),
-        found.basis,
+        None if difference.hedges_g is None else number(difference.hedges_g, 2),
+        difference.basis,
     )
 
 
@@ -133,5 +133,5 @@ def _by_other_rule(claim: Claim, outcome: Outcome) -> Judged:
 
 
 def _first_difference(judged: Judged) -> str:
-    found = judged.compared[0].difference if judged.compared else None
-    return "" if found is None else f" ({interval(found.mean, found.ci95).text})"
+    difference = judged.compared[0].difference if judged.compared else None
+    return "" if difference is None else f" ({interval(difference.mean, difference.ci95).text})"

@@ -14,7 +14,7 @@ RESULTS = sorted(claims.RESULTS.glob("*.json"))
 
 
 def test_the_page_the_line_of_the_readme_and_the_shipped_verdicts_are_what_the_results_say():
-    for file, text in claims.made(all_listed(claims.RESULTS)).items():
+    for file, text in claims.texts_of(all_listed(claims.RESULTS)).items():
         assert file.read_text() == text, "run: python benchmarks/claims.py"
 
 
