@@ -87,10 +87,13 @@ class SymbolEmbedding(Linear):
         if self.in_features > 2 * self.out_features:
             embed, further = self.unroll(dtype), layer.unroll(dtype)
             return lambda symbols: further(embed(symbols))
-        weight: Tensor = layer.weight @ self.weight
+        weight: Tensor = self.weight
         bias: Tensor | None = layer.bias
-        if self.bias is not None:
-            of_bias = layer.weight @ self.bias
+        if self.bias is None:
+            weight = layer.weight @ weight
+        else:
+            both = layer.weight @ torch.cat([weight, self.bias[:, None]], 1)
+            weight, of_bias = both[:, :-1], both[:, -1]
             bias = of_bias if bias is None else of_bias + bias
         from_weights = Unrolled(weight, bias, dtype)
         tables: list[Tensor] = []  # made where there are ids, once

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ecsuite.agents.message import Message
 from ecsuite.agents.options import AgentOptions
 from ecsuite.agents.senders import MessageBuilder, Sender, build_message
 from ecsuite.runtime.errors import ConfigError
 
-CERTAIN = 100.0
-"""The logit of the symbol that is said; those of the others are 0, which no noise of a channel makes up for."""
+CERTAIN = 1000.0
+"""The logit of the symbol that is said; those of the others are 0, which no noise of a channel makes up for. Their
+probabilities are 0: numbers that are almost 0, as of a logit of 100, take a processor long."""
 
 
 def sums_and_differences(values: Tensor, num_values: int) -> Tensor:
@@ -71,5 +72,6 @@ class ScriptedSender(Sender):
         values = meanings.unflatten(-1, (self.max_len, self.num_values)).argmax(-1)  # (batch, max_len)
         if self.language == "sums":
             values = sums_and_differences(values, self.num_values)
-        logits = nn.functional.one_hot(values + 1, self.vocab_size + 1).float() * CERTAIN
+        symbols = torch.arange(self.vocab_size + 1, device=values.device)
+        logits = (values[..., None] + 1 == symbols).float() * CERTAIN
         return build_message(builder, logits.transpose(0, 1))

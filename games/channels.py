@@ -6,8 +6,9 @@ quantized and continuous channels are values in all modes.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -119,6 +120,10 @@ class Channel(nn.Module, ABC):
         """Whether words are vectors of values, and not symbols of a vocabulary that agents know."""
         return self.num_levels is not None
 
+    def start_epoch(self, epoch: int) -> None:
+        """Get ready for the messages of an epoch; called before each step of training."""
+        return
+
     def shares(self, values: Tensor) -> Tensor:
         """Values of words as numbers from 0 to 1, which the corpus has in levels; the same shape."""
         return values.float().clamp(0, 1)
@@ -213,6 +218,8 @@ class SoftChannel(SymbolChannel):
         # The minimum and softplus of it is the temperature, which has a gradient everywhere.
         start = torch.tensor(options.temperature - options.temperature_min).expm1().log()
         self.raw_temperature = nn.Parameter(start) if options.trainable_temperature else None
+        # A tensor that stays the same one, so that the operations of a step are the same in every epoch.
+        self.temperature, self.epoch = torch.tensor(options.temperature), 0
 
     def start_training_message(self, like: Tensor, generator: Noise | None, epoch: int) -> MessageBuilder:
         """See the base class."""
@@ -223,10 +230,22 @@ class SoftChannel(SymbolChannel):
             straight_through=self.options.straight_through,
         )
 
-    def _temperature(self, epoch: int) -> float | Tensor:
-        if self.raw_temperature is None:
-            return self.options.temperature_in(epoch)
-        return self.options.temperature_min + softplus(self.raw_temperature)
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move tensors, as `to` does."""
+        self.temperature = fn(self.temperature)
+        return super()._apply(fn, recurse)  # type: ignore[no-any-return, no-untyped-call]
+
+    def start_epoch(self, epoch: int) -> None:
+        """Set the temperature of an epoch. See the base class."""
+        if epoch != self.epoch:
+            self.epoch = epoch
+            self.temperature.fill_(self.options.temperature_in(epoch))
+
+    def _temperature(self, epoch: int) -> Tensor:
+        if self.raw_temperature is not None:
+            return self.options.temperature_min + softplus(self.raw_temperature)
+        self.start_epoch(epoch)
+        return self.temperature
 
 
 class GumbelChannel(SoftChannel):
@@ -285,9 +304,9 @@ class ReinforceChannel(SymbolChannel):
         advantage = costs if greedy is None else costs - torch.stack(greedy)
         if self.options.baseline == "mean":
             advantage = costs - self.baselines[:, None]
-            # Out of place: the backward pass still needs the baselines of this step.
-            self.num_steps = self.num_steps + 1
-            self.baselines = self.baselines + (costs.mean(1) - self.baselines) / self.num_steps
+            with torch.no_grad():
+                self.num_steps += 1
+                self.baselines += (costs.mean(1) - self.baselines) / self.num_steps
         policy_loss = (advantage.sum(0) * message.log_probability).mean()
         return policy_loss - self.options.entropy_coefficient * message.entropy.mean() + loss.mean()
 

@@ -64,6 +64,8 @@ class LossOptions:
 
     def cost(self, output: TaskOutput, ends: Tensor, message: Message) -> Tensor:
         """The cost of each message, (batch,)."""
+        if not self.length_cost:
+            return torch.zeros_like(message.length)
         cost = self.length_cost * message.length
         if self.length_cost_power:
             accuracy = (ends * output.measures["accuracy"]).detach().sum(0).mean()
@@ -164,9 +166,9 @@ class RewardLoss(Loss):
         loss = -self.reward(answers.chosen, truth).detach().float()  # (batch,)
         if message.log_probability is not None:
             advantage = loss - self.baseline
-            # Out of place: the backward pass still needs the baseline of this step.
-            self.num_steps = self.num_steps + 1
-            self.baseline = self.baseline + (loss.mean() - self.baseline) / self.num_steps
+            with torch.no_grad():
+                self.num_steps += 1
+                self.baseline += (loss.mean() - self.baseline) / self.num_steps
             surrogate = advantage * answers.log_probability
             surrogate = surrogate - self.options.entropy_coefficient * answers.entropy
             loss = loss + (surrogate - surrogate.detach())

@@ -4,13 +4,17 @@ A builder is of one mode of its channel: relaxed symbols for training, ids for t
 or words of values.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
+from ecsuite.agents.linear import first_derivative_only
 from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.agents.replicas import with_replicas
 from ecsuite.agents.shared_states import IdBuilder, may_look_at
 from ecsuite.games.message_noise import NO_NOISE
 from ecsuite.games.registry import NOISES
@@ -87,46 +91,89 @@ class RelaxedMessageBuilder:
     ) -> None:
         self.options, self.noise, self.temperature = options, noise, temperature
         self.straight_through = straight_through
-        self.symbols: list[Tensor] = []
-        self.ends: list[Tensor] = []
-        self.remaining: Tensor | float = 1.0
+        self.weights: list[Tensor] = []
+        self.scale: Tensor | None = None
 
     @property
     def done(self) -> bool:
         """Whether the message is complete."""
-        return len(self.symbols) == self.options.max_len
+        return len(self.weights) == self.options.max_len
 
     def step(self, logits: Tensor) -> Tensor:
         """Logits (batch, vocab_size + 1) to weights of the same shape and precision."""
-        noisy_logits = logits.float()
-        if self.noise is not None:
-            noisy_logits = noisy_logits + self.noise[len(self.symbols)]
-        scaled = noisy_logits / self.temperature
-        if (
-            self.options.length == "fixed"
-        ):  # -inf after the division, whose gradient for the temperature it would make NaN
-            scaled = without_eos(scaled)
+        if self.scale is None:
+            self._begin(logits)
+        assert self.scale is not None
+        if self.noise is None:
+            scaled = logits.float() * self.scale
+        else:
+            scaled = torch.addcmul(self.noise[len(self.weights)], logits, self.scale)
         weights = scaled.softmax(-1)
         if self.straight_through:
             hard = torch.zeros_like(weights).scatter_(-1, weights.argmax(-1, keepdim=True), 1.0)
             weights = hard + weights - weights.detach()
-        if self.options.length == "variable":
-            stop = weights[:, EOS]
-            self.ends.append(self.remaining * stop)
-            self.remaining = self.remaining * (1 - stop)
-        self.symbols.append(weights.to(logits.dtype))
-        return self.symbols[-1]
+        self.weights.append(weights)
+        return weights.to(logits.dtype)
+
+    def _begin(self, logits: Tensor) -> None:
+        """Divide the noise by the temperature; where there is no EOS, its logit becomes -inf with the noise of it.
+
+        So the gradient for the temperature, for which -inf is a constant, is finite.
+        """
+        if isinstance(self.temperature, Tensor):
+            self.scale = 1 / self.temperature
+        else:
+            self.scale = torch.full((), 1 / self.temperature, device=logits.device)
+        self.dtype = logits.dtype
+        if self.noise is not None:
+            self.noise = self.noise * self.scale
+        if self.options.length == "fixed":
+            if self.noise is None:
+                self.noise = torch.zeros_like(logits[0], dtype=torch.float32).expand(self.options.max_len, -1)
+            self.noise = without_eos(self.noise)
 
     def message(self) -> Message:
         """The complete message; if its length is variable, with EOS appended after the last step."""
-        if isinstance(self.remaining, float):
-            length = torch.full_like(self.symbols[0][:, 0], self.options.max_len, dtype=torch.float32)
-            return Message(symbols=torch.stack(self.symbols), ends=None, length=length)
-        eos_weights = torch.zeros_like(self.symbols[0])
-        eos_weights[:, EOS] = 1
-        ends = torch.stack([*self.ends, self.remaining])  # (max_len + 1, batch)
+        weights = torch.stack(self.weights)  # (max_len, batch, vocab_size + 1)
+        if self.options.length == "fixed":
+            length = torch.full_like(weights[0, :, 0], self.options.max_len)
+            return Message(symbols=weights.to(self.dtype), ends=None, length=length)
+        ends = end_probabilities(weights[..., EOS])  # (max_len + 1, batch)
+        eos = torch.zeros_like(weights[:1])
+        eos[..., EOS] = 1
         steps = torch.arange(1, len(ends) + 1, device=ends.device, dtype=ends.dtype)
-        return Message(symbols=torch.stack([*self.symbols, eos_weights]), ends=ends, length=steps @ ends)
+        symbols = torch.cat([weights, eos]).to(self.dtype)
+        return Message(symbols=symbols, ends=ends, length=steps @ ends)
+
+
+class _EndProbabilities(torch.autograd.Function):
+    """See `end_probabilities`; steps are the last dimension but one."""
+
+    @staticmethod
+    def forward(ctx: Any, stops: Tensor) -> Tensor:
+        remaining = torch.cumprod(1 - stops, -2)
+        last = remaining.narrow(-2, -1, 1)
+        before = pad(remaining.narrow(-2, 0, stops.shape[-2] - 1), (0, 0, 1, 0), value=1.0)
+        ctx.save_for_backward(stops, before)
+        return torch.cat([stops * before, last], -2)
+
+    @staticmethod
+    @first_derivative_only
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        # By steps, as a quotient of probabilities could be 0 / 0: the gradient of what goes on beyond a step.
+        stops, before = ctx.saved_tensors
+        *steps, beyond = gradient.unbind(-2)
+        further = []
+        for step, stop in zip(reversed(steps), reversed(stops.unbind(-2)), strict=True):
+            further.append(beyond)
+            beyond = torch.lerp(beyond, step, stop)
+        of_stops = gradient.narrow(-2, 0, len(steps)) - torch.stack(further[::-1], -2)
+        return of_stops.mul_(before)
+
+
+end_probabilities: Callable[[Tensor], Tensor] = with_replicas(_EndProbabilities, _EndProbabilities.apply)
+"""The probability that a message ends with each step, or after the last, (num_steps + 1, batch), of the probabilities
+to end with a step if it goes on until there, (num_steps, batch)."""
 
 
 class DiscreteMessageBuilder(IdBuilder):
@@ -148,8 +195,8 @@ class DiscreteMessageBuilder(IdBuilder):
         The latter only where that may be looked at; see `may_look_at`. A message is the same either way, but for the
         amount of PAD.
         """
-        if len(self.ids) == self.options.max_len:
-            return True
+        if len(self.ids) == self.options.max_len or self.options.length == "fixed":
+            return len(self.ids) == self.options.max_len
         fewest = 2 if self.track else 1  # so that all weights of the sender have a gradient, if one of zeros
         if self.unfinished is None or len(self.ids) < fewest or not may_look_at(self.unfinished):
             return False

@@ -27,8 +27,13 @@ Noise = torch.Generator | ReplicaNoise
 
 def noise_generator(seed: int, purpose: str, index: int, device: torch.device) -> torch.Generator:
     """The random generator for one purpose and index: a pure function of its arguments, so no state is saved."""
+    return seeded(torch.Generator(device), seed, purpose, index)
+
+
+def seeded(generator: torch.Generator, seed: int, purpose: str, index: int) -> torch.Generator:
+    """A generator, which from now on draws what a new one for one purpose and index would draw."""
     words = np.random.SeedSequence([seed, index, *purpose.encode()]).generate_state(1, np.uint64)
-    return torch.Generator(device).manual_seed(int(words[0] >> np.uint64(1)))
+    return generator.manual_seed(int(words[0] >> np.uint64(1)))
 
 
 def exponential(shape: Sequence[int], noise: Noise | None, device: torch.device) -> Tensor:

@@ -1,8 +1,10 @@
 """Optimizers: how gradients change the weights, with rates of their own for sender and receiver."""
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,6 +16,7 @@ from ecsuite.parts.config import Positive, Share, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.compiler import take_step
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.recording import Recorded
 
 Groups = Iterable[nn.Parameter] | Iterable[dict[str, Any]]
 """Parameters, or groups of them with a rate of their own, as torch's optimizers take them."""
@@ -109,6 +112,10 @@ class Adagrad(Optimizer):
         return torch.optim.Adagrad(parameters, lr=self.options.lr)
 
 
+RECORDED = frozenset((torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD))
+"""Optimizers that make the same operations at each step."""
+
+
 class NotFiniteError(Exception):
     """An objective that is not a finite number; no update was made of it, or it is not known of which one."""
 
@@ -146,13 +153,14 @@ class Optimise:
         groups = _groups(self.parameters, modules_of, rates) if any(rates.values()) else self.parameters
         self.optimizer = OPTIMIZERS.make(part).optimizer(groups)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        self.recorded = Recorded()
         self.factor = 1.0
         """What learning rates are multiplied by: that of the schedule at this step."""
         self._with_buffers = [
             part for part in module.modules() if any(True for _ in part.buffers(recurse=False))
         ]
         self._buffers: list[Tensor] = []
-        self._are_finite: Tensor | None = None
+        self._sum: Tensor | None = None  # of objectives; not finite if one of them is not
 
     def __call__(self, objective: Tensor) -> None:
         """Change the weights by the gradient of a scalar."""
@@ -162,7 +170,8 @@ class Optimise:
 
     def begin(self) -> None:
         """Begin an update."""
-        self.optimizer.zero_grad(set_to_none=True)
+        for parameter in self.parameters:
+            parameter.grad = None
         if not self.parameters or self.parameters[0].device.type == "cpu":
             self._buffers = [buffer.clone() for buffer in self._present_buffers()]
 
@@ -173,16 +182,32 @@ class Optimise:
             NotFiniteError: If it is not finite, and that is seen at once. Buffers, such as the statistics of
                 normalisation, are then as they were before the update.
         """
-        # The backward pass is started before the objective is looked at.
-        if objective.requires_grad:  # not where all agents of a step are slow
-            (objective / share).backward()
-        is_finite = objective.detach().isfinite()
+        self.add(objective.detach(), self.gradients(objective), share)
+
+    def gradients(self, objective: Tensor) -> list[Tensor | None]:
+        """The gradients of the weights; None: of those that an objective does not depend on."""
+        if not objective.requires_grad:  # where all agents of a step are slow
+            return [None] * len(self.parameters)
+        gradients = torch.autograd.grad(objective, self.parameters, allow_unused=True)
+        return [
+            # Optimizers write into gradients, which have to have the layout of the weights.
+            each if each is None or (each.stride() == parameter.stride() and each._base is None)
+            else torch.empty_like(parameter).copy_(each)
+            for each, parameter in zip(gradients, self.parameters, strict=True)
+        ]  # fmt: skip
+
+    def add(self, objective: Tensor, gradients: Sequence[Tensor | None], share: int = 1) -> None:
+        """The same as `backward`, with gradients that were computed before."""
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            if gradient is not None:
+                gradient = gradient if share == 1 else gradient / share
+                parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
         if objective.device.type != "cpu":
-            self._are_finite = is_finite if self._are_finite is None else self._are_finite & is_finite
-        elif not is_finite:
+            self._sum = objective if self._sum is None else self._sum + objective
+        elif not math.isfinite(value := objective.item()):
             for buffer, before in zip(self._present_buffers(), self._buffers, strict=True):
                 buffer.copy_(before)
-            raise NotFiniteError(f"the loss is {objective.item()}, so this update was skipped")
+            raise NotFiniteError(f"the loss is {value}, so this update was skipped")
 
     def _present_buffers(self) -> Iterator[Tensor]:
         """What modules keep beside their weights, such as the statistics of normalisation."""
@@ -191,16 +216,33 @@ class Optimise:
 
     def step(self) -> None:
         """End the update: change the weights."""
-        if self.clip_norm is not None:
-            torch.nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * self.factor
+        places = [place for place, parameter in enumerate(self.parameters) if parameter.grad is not None]
+        gradients = [gradient for parameter in self.parameters if (gradient := parameter.grad) is not None]
+        if type(self.optimizer) in RECORDED:
+            states = (self.optimizer.state.get(parameter, {}) for parameter in self.parameters)
+            form = (
+                *(group["lr"] for group in self.optimizer.param_groups),
+                *places,
+                *(id(tensor) for state in states for tensor in state.values()),
+            )
+            self.recorded(form, partial(self._step, places), gradients)
+        else:
+            self._step(places, *gradients)
+
+    def _step(self, places: Sequence[int], *gradients: Tensor) -> None:
+        """Change the weights at some places by their gradients."""
+        for place, gradient in zip(places, gradients, strict=True):
+            self.parameters[place].grad = gradient
+        if self.clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
         take_step(self.optimizer)
 
     def require_finite(self) -> None:
         """Raise `NotFiniteError` if an objective since the last call was not finite; waits for the device."""
-        are_finite, self._are_finite = self._are_finite, None
-        if are_finite is not None and not are_finite:
+        total, self._sum = self._sum, None
+        if total is not None and not total.isfinite():
             raise NotFiniteError("the loss was not finite in a step since the last evaluation or checkpoint")
 
 

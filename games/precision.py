@@ -39,6 +39,11 @@ def has_convolutions(experiment: Experiment) -> bool:
     return any(issubclass(PERCEPTIONS.load(kind), ConvolutionalPerception) for kind in kinds)
 
 
+def has_small_products(experiment: Experiment) -> bool:
+    """Whether torch's default library multiplies faster than the one for large products: up to the same work."""
+    return 0 < work_of_step(experiment) < SMALLEST_BF16
+
+
 def work_of_step(experiment: Experiment) -> int:
     """To what the largest product of a batch is proportional: its rows times the square of its width.
 

@@ -1,7 +1,7 @@
 """Where a training stands, who is told of it, and how far it is."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,16 +50,21 @@ class TrainState:
     def add(self, measures: Measures) -> None:
         """A step is done."""
         self.step += 1
-        self.sums = {
-            **self.sums,
-            **{name: value + self.sums.get(name, 0.0) for name, value in measures.items()},
-        }
+        self.sums = sums(self.sums, measures)
         self.must_save = self.is_checked = False
 
     def stop(self, reason: StopReason) -> None:
         """Make no further step; the first reason counts. The state is saved."""
         self.stopped = self.stopped or reason
         self.must_save = True
+
+
+def sums(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """The sum of the measures of each name."""
+    return {
+        **first,
+        **{name: value + first[name] if name in first else value for name, value in second.items()},
+    }
 
 
 class Progress:

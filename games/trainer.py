@@ -21,6 +21,7 @@ from ecsuite.games.language_metrics import LanguageMetrics
 from ecsuite.games.loggers import started
 from ecsuite.games.optimizers import NotFiniteError, Optimise
 from ecsuite.games.plays.play import Play, TrainedPlay
+from ecsuite.games.precision import has_small_products
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.run_folder import (
     EXTRA,
@@ -41,7 +42,7 @@ from ecsuite.games.sections import Experiment
 from ecsuite.games.train_state import Callbacks, Progress, TrainState
 from ecsuite.games.training_notes import devices_of_run
 from ecsuite.games.training_result import Result
-from ecsuite.runtime.devices import deterministic_kernels, routed_products
+from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products
 from ecsuite.runtime.errors import DivergedError
 
 
@@ -115,6 +116,8 @@ class Trainer:
                 started(self.callbacks.loggers, config, self.folder, self.state.step)
             )
             stack.enter_context(routed_products(self.device, self.settings.precision))
+            if has_small_products(self.experiment):
+                stack.enter_context(default_products(self.device))
             stack.enter_context(deterministic_kernels(self.device, is_asked=self.settings.deterministic))
             while self.state.step < self.num_steps and self.state.stopped is None:
                 self._advance()

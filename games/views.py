@@ -1,5 +1,6 @@
 """What the agents see of the rounds of a batch, and the scores of the objects that a receiver chooses among."""
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,6 +49,35 @@ class SeenRounds:
     """What is right."""
     num_positive: int
     """Number of targets in `shown`."""
+
+    @property
+    def form(self) -> Hashable:
+        """What makes rounds alike: the sizes of their tensors, and what else there is but their values."""
+        views = tuple(view and (view.num_seen, view.is_shared) for view in (self.shown, self.candidates))
+        return self.num_positive, views, tuple((name, each.shape) for name, each in self.tensors().items())
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Their tensors by name."""
+        parts = {"shown": self.shown, "candidates": self.candidates, "truth": self.truth}
+        tensors = {
+            f"{part}.{name}": getattr(value, name, None) for part, value in parts.items() for name in TENSORS
+        }
+        return {name: tensor for name, tensor in tensors.items() if tensor is not None}
+
+    def with_tensors(self, tensors: Mapping[str, Tensor]) -> "SeenRounds":
+        """The same with other tensors."""
+
+        def of(part: str, value: Any) -> Any:
+            changed = {name: tensors[f"{part}.{name}"] for name in TENSORS if f"{part}.{name}" in tensors}
+            return replace(value, **changed)
+
+        candidates = None if self.candidates is None else of("candidates", self.candidates)
+        parts = {"shown": of("shown", self.shown), "candidates": candidates, "truth": of("truth", self.truth)}
+        return replace(self, **parts)
+
+
+TENSORS = ("features", "indices", "present", "labels", "values")
+"""Names of tensors of views and of what is right."""
 
 
 def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tensor:

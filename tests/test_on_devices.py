@@ -1,8 +1,10 @@
 """Everything that computes with torch, once on the device that `pytest --device` names; other tests are of the CPU."""
 
+import itertools
 import json
 import math
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +35,7 @@ from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.tuning import finetune
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.players.pair import Pair
+from ecsuite.games.players.players import Players
 from ecsuite.games.runs import load_run
 from ecsuite.games.training import train
 from ecsuite.grammars.baselines import zipf_parentheses
@@ -280,20 +282,42 @@ def test_how_often_a_step_waits_for_the_device(make_steps, waits):
 
 
 @pytest.mark.device("pretended", is_open=False)
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_how_much_a_step_of_disc_small_starts_on_the_device(tmp_path, precision):
+    from pretended_cuda.device import pretended
+
+    def launches(number):
+        sizes = (
+            f"training.num_examples={16 * number}",
+            "training.num_epochs=1",
+            "training.evaluate_every=99",
+        )
+        with pretended() as log:
+            folder = tmp_path / str(number)
+            play(
+                "disc_small",
+                *sizes,
+                "training.checkpoint_every=99",
+                f"training.precision={precision}",
+                folder=folder,
+            )
+        return sum(log.launches.values())
+
+    assert launches(4) - launches(3) <= 400
+
+
+@pytest.mark.device("pretended", is_open=False)
 def test_a_loss_that_is_not_finite_is_found_at_the_next_checkpoint(tmp_path, monkeypatch):
     """Nothing that it changed is saved."""
     from pretended_cuda.device import pretended
 
-    play_batch, calls = Pair.play, []
+    train_on, count = Players.train_on, itertools.count(1)
 
-    def poisoned(pair, batch, mode, *rest):
-        played = play_batch(pair, batch, mode, *rest)
-        calls.extend([mode] * (mode == "train"))
-        if mode == "train" and len(calls) == 6:
-            object.__setattr__(played, "objective", played.objective * float("nan"))
-        return played
+    def poisoned(players, *arguments):
+        played = train_on(players, *arguments)
+        return replace(played, objective=played.objective * float("nan")) if next(count) == 6 else played
 
-    monkeypatch.setattr(Pair, "play", poisoned)
+    monkeypatch.setattr(Players, "train_on", poisoned)
     sizes = ("training.num_examples=192", "training.num_epochs=1", "training.evaluate_every=99")
     with pretended(), pytest.raises(DivergedError, match=r"^step 8: the loss was not finite in a step since"):
         play("disc_tiny", *sizes, "training.checkpoint_every=4", folder=tmp_path)

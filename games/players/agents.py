@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.games.channels import Channel
-from ecsuite.games.noise import noise_generator
+from ecsuite.games.noise import seeded
 from ecsuite.games.players.agent import Agent, Listener, Speaker
 from ecsuite.games.players.meetings import Schedule
 from ecsuite.games.players.pair import Pair, make_pair
@@ -55,6 +55,7 @@ class Agents(nn.Module):
             # Steps at which agents began: senders, then receivers. And the accuracy of late of each sender.
             self.register_buffer("first_steps", torch.zeros(num_senders + num_receivers, dtype=torch.long))
             self.register_buffer("recent", torch.zeros(num_senders))
+        self.generators: dict[int, torch.Generator] = {}
         self.num_plays: Mapping[Role, Any] = {}
         """The agents of each role that learn in a step, and in how many pairs each does."""
 
@@ -105,9 +106,11 @@ class Agents(nn.Module):
         return self.world.batch("train", epoch * size + (within + place) % size)
 
     def noise(self, number: int, place: int) -> torch.Generator:
-        """The noise of the pair at a place of a step."""
+        """The noise of the pair at a place of a step; the generator is that of this place at every step."""
         purpose = "train" if place == 0 else f"train, pair {place}"
-        return noise_generator(self.seed, purpose, number, self.device)
+        if (generator := self.generators.get(place)) is None or generator.device != self.device:
+            generator = self.generators[place] = torch.Generator(self.device)
+        return seeded(generator, self.seed, purpose, number)
 
     def _first_agents(self) -> list[Agent]:
         """The agents that begin."""

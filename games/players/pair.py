@@ -1,6 +1,6 @@
 """A pair: a speaker and a listener that meet in the rounds of a batch."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +29,8 @@ class StepResult:
     """The scalar that training minimises."""
     measures: Mapping[str, Tensor]
     """Means over the batch: loss (nats), accuracy, length (symbols including EOS), and others of the task."""
+    gradients: Sequence[Tensor | None] | None = None
+    """Those of the weights, where the objective has no graph of autograd any more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ A pair is two agents that meet; a society is more of them. Agents may be replace
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,9 +22,14 @@ from ecsuite.games.players.pair import Pair, PlayResult, StepResult
 from ecsuite.games.players.side_by_side import SideBySide
 from ecsuite.games.players.voting import votes
 from ecsuite.games.sections import ROLES, Experiment, Role
+from ecsuite.games.views import SeenRounds
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import initial_weights
+from ecsuite.runtime.recording import Recorded
+
+Differentiate = Callable[[Tensor], Sequence[Tensor | None]]
+"""From an objective, a scalar, to the gradients of the weights."""
 
 
 class Players(Agents):
@@ -42,6 +47,7 @@ class Players(Agents):
         self.generations = Generations(self, experiment)
         self.learns = self.generations.options.transmit or self.imitation.every is not None
         self.side_by_side = SideBySide(parts_are_own=bool(experiment.code))
+        self.recorded, self.records = Recorded(), not experiment.code  # own code may decide by values
         self.train()
 
     def pairs(self) -> list[tuple[Meeting, Pair]]:
@@ -57,13 +63,52 @@ class Players(Agents):
             levels["voting_accuracy"] = levels["accuracy"]
         return levels
 
-    def train_on(self, number: int, step: int, epoch: int) -> StepResult:
+    def train_on(
+        self, number: int, step: int, epoch: int, differentiate: Differentiate | None = None
+    ) -> StepResult:
         """Play batch `number` of training at a step: each pair one of its own; or learn, where it is time to.
 
         The objective is the sum over pairs; see `scale_gradients`.
+
+        Args:
+            number: Of the batch.
+            step: Counted from 0.
+            epoch: Passes over the training examples so far.
+            differentiate: Gives the gradients of an objective, which the result then has; it must always be the same
+                one. None: the objective has its graph.
         """
+        for sender in self.senders:
+            sender.channel.start_epoch(epoch)
         if not self.is_society:
-            return self.first_pair.play(self.batch(number, 0), "train", self.noise(number, 0), epoch)
+            pair, noise = self.first_pair, self.noise(number, 0)
+
+            def play(rounds: Sequence[SeenRounds]) -> StepResult:
+                return pair.play_rounds(rounds[0], "train", noise, epoch)
+
+            return self._learnt((), play, [pair.rounds(self.batch(number, 0))], differentiate)
+        result = self._learning(number, step, epoch)
+        if result is not None:
+            return result if differentiate is None else differentiated(result, differentiate)
+        meetings = self.schedule.of_step(step)
+        self.num_plays = {
+            role: np.unique([getattr(meeting, role) for meeting in meetings], return_counts=True)
+            for role in ROLES
+        }
+        pairs, noises, unchanged = self._meet(meetings, number, step)
+
+        def play_together(rounds: Sequence[SeenRounds]) -> StepResult:
+            played = self.side_by_side.play(pairs, rounds, noises, epoch, unchanged)
+            self.imitation.note(meetings, played)
+            return self._summed(played)
+
+        form = tuple(
+            (meeting.sender, meeting.receiver, *sorted(roles))
+            for meeting, roles in zip(meetings, unchanged, strict=True)
+        )
+        return self._learnt(form, play_together, self._rounds(pairs, number), differentiate)
+
+    def _learning(self, number: int, step: int, epoch: int) -> StepResult | None:
+        """Learn messages, if that is what a step is for."""
         if (learning := self.generations.learning_step(step)) is not None:
             self.num_plays = {learning.role: (learning.index, np.ones(len(learning.index)))}
             if learning.role == "receiver" and self.generations.options.receivers_learn == "sender":
@@ -72,13 +117,39 @@ class Players(Agents):
             return is_learning(self.generations.learn(learning, noises))
         if self.imitation.is_due(step):
             return is_learning(self.imitation.learn(number, step))
-        meetings = self.schedule.of_step(step)
-        self.num_plays = {
-            role: np.unique([getattr(meeting, role) for meeting in meetings], return_counts=True)
-            for role in ROLES
-        }
-        played = self._play(meetings, number, step, epoch)
-        self.imitation.note(meetings, played)
+        return None
+
+    def _learnt(
+        self,
+        form: Hashable,
+        play: Callable[[Sequence[SeenRounds]], StepResult],
+        rounds: Sequence[SeenRounds],
+        differentiate: Differentiate | None,
+    ) -> StepResult:
+        """Play rounds, with the gradients of what comes of them; often played ones of a form are recorded."""
+        if differentiate is None:
+            return play(rounds)
+        if not self.records:
+            return differentiated(play(rounds), differentiate)
+        tensors = [each.tensors() for each in rounds]
+
+        def played(*values: Tensor) -> tuple[Tensor, Mapping[str, Tensor], Sequence[Tensor | None]]:
+            left = iter(values)
+            given = [
+                each.with_tensors({name: next(left) for name in names})
+                for each, names in zip(rounds, tensors, strict=True)
+            ]
+            result = differentiated(play(given), differentiate)
+            assert result.gradients is not None
+            return result.objective, dict(result.measures), list(result.gradients)
+
+        forms = (form, *(each.form for each in rounds))
+        inputs = [value for each in tensors for value in each.values()]
+        objective, measures, gradients = self.recorded(forms, played, inputs)
+        return StepResult(objective=objective, measures=measures, gradients=gradients)
+
+    def _summed(self, played: Sequence[StepResult]) -> StepResult:
+        """What pairs played: the sum of their objectives, the means of their measures."""
         measures = means([result.measures for result in played])
         return StepResult(
             objective=torch.stack([result.objective for result in played]).sum(),
@@ -162,27 +233,36 @@ class Players(Agents):
             for role in ROLES
         }
 
-    def _play(
-        self, meetings: list[Meeting], number: int, step: int, epoch: int, fixed: Collection[Role] = ()
-    ) -> Sequence[StepResult]:
-        """Play batches of training, one with each pair; weights of slow agents and of fixed roles do not learn."""
+    def _meet(
+        self, meetings: list[Meeting], number: int, step: int, fixed: Collection[Role] = ()
+    ) -> tuple[list[Pair], list[torch.Generator], list[set[Role]]]:
+        """The pairs of meetings, the noise of each, and the roles that do not learn: slow agents and fixed roles."""
         slow = self._slow(step)
-        unchanged = [
+        unchanged: list[set[Role]] = [
             {role for role in ROLES if role in fixed or getattr(meeting, role) in slow[role]}
             for meeting in meetings
         ]
         pairs = [self.pair(meeting.sender, meeting.receiver) for meeting in meetings]
-        batches = [self.batch(number, place) for place in range(len(pairs))]
-        noises = [self.noise(number, place) for place in range(len(pairs))]
-        return self.side_by_side.play(pairs, batches, noises, epoch, unchanged)
+        return pairs, [self.noise(number, place) for place in range(len(pairs))], unchanged
+
+    def _rounds(self, pairs: Sequence[Pair], number: int) -> list[SeenRounds]:
+        """A batch of rounds for each pair."""
+        return [pair.rounds(self.batch(number, place)) for place, pair in enumerate(pairs)]
 
     def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:
         """Receivers learn what senders say now; the weights of senders do not change."""
         meetings = self.schedule.with_receivers(receivers, step)
-        played = self._play(meetings, number, step, epoch, fixed=["sender"])
+        pairs, noises, unchanged = self._meet(meetings, number, step, fixed=["sender"])
+        played = self.side_by_side.play(pairs, self._rounds(pairs, number), noises, epoch, unchanged)
         loss = torch.stack([result.measures["loss"] for result in played]).mean()
         objective = torch.stack([result.objective for result in played]).sum()
         return is_learning(StepResult(objective=objective, measures={LEARNING_LOSS: loss}))
+
+
+def differentiated(result: StepResult, differentiate: Differentiate) -> StepResult:
+    """A result with the gradients of its objective, in the place of its graph."""
+    gradients = differentiate(result.objective)
+    return StepResult(objective=result.objective.detach(), measures=result.measures, gradients=gradients)
 
 
 def means(measures: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:

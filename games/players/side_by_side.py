@@ -18,9 +18,7 @@ from ecsuite.agents.shared_states import may_share
 from ecsuite.games.noise import Noise, ReplicaNoise
 from ecsuite.games.players.pair import Pair, StepResult
 from ecsuite.games.sections import Role
-from ecsuite.games.tasks import Truth
-from ecsuite.games.views import SeenRounds, View
-from ecsuite.games.worlds.world import Batch
+from ecsuite.games.views import SeenRounds
 
 Weights = dict[str, Tensor]
 SIDES: Mapping[Role, str] = {"sender": "speaker", "receiver": "listener"}
@@ -50,27 +48,27 @@ class SideBySide:
     def play(
         self,
         pairs: Sequence[Pair],
-        batches: Sequence[Batch],
+        rounds: Sequence[SeenRounds],
         noises: Sequence[torch.Generator],
         epoch: int,
         unchanged: Sequence[Collection[Role]],
     ) -> Sequence[StepResult]:
-        """Play a batch with each pair in training.
+        """Play rounds of a batch with each pair in training.
 
         Args:
             pairs: Who play.
-            batches: What each plays.
+            rounds: What each plays.
             noises: Of each.
             epoch: Passes over the training examples so far.
             unchanged: The roles of each whose weights get no gradient.
         """
         played = [
-            _Playing(pair=pair, rounds=pair.rounds(batch), noise=noise, unchanged=roles)
-            for pair, batch, noise, roles in zip(pairs, batches, noises, unchanged, strict=True)
+            _Playing(pair=pair, rounds=of_pair, noise=noise, unchanged=roles)
+            for pair, of_pair, noise, roles in zip(pairs, rounds, noises, unchanged, strict=True)
         ]
         groups: dict[Hashable, list[_Playing]] = {}
         for playing in played:
-            groups.setdefault(_sizes(playing.rounds), []).append(playing)
+            groups.setdefault(playing.rounds.form, []).append(playing)
         if len(pairs) > 1 and len(groups) == len(pairs) and self.reason is None:
             self.reason = "their batches have different numbers of objects or candidates"
         for group in groups.values():
@@ -129,15 +127,6 @@ class _Playing:
         }
 
 
-def _sizes(rounds: SeenRounds) -> Hashable:
-    """The sizes of the rounds' tensors, and what else makes rounds alike."""
-    tensors, form = _tensors(rounds), (rounds.shown, rounds.candidates)
-    return (
-        tuple((name, each.shape) for name, each in tensors.items()),
-        tuple(view is not None and (view.num_seen, view.is_shared) for view in form),
-    )
-
-
 def _share_states(playing: _Playing) -> bool:
     """Whether the messages of a pair share states if it plays alone."""
     if not playing.pair.channel.has_policy_gradient:  # messages of training are weights
@@ -163,13 +152,13 @@ def _together(pairs: Sequence[_Playing], epoch: int) -> None:
     """Play pairs whose rounds are of the same sizes in one pass."""
     module = pairs[0].module
     weights, kept = _stacked([pair.weights() for pair in pairs]), _stacked([pair.buffers for pair in pairs])
-    tensors, form = _stacked([_tensors(pair.rounds) for pair in pairs]), pairs[0].rounds
+    tensors, form = _stacked([pair.rounds.tensors() for pair in pairs]), pairs[0].rounds
     noises, number = [pair.noise for pair in pairs], torch.arange(len(pairs), device=pairs[0].pair.device)
 
     def play(
         weights: Weights, kept: Weights, tensors: Weights, number: Tensor
     ) -> tuple[Tensor, Weights, Weights]:
-        arguments = (_rounds(tensors, form), ReplicaNoise(noises, number), epoch)
+        arguments = (form.with_tensors(tensors), ReplicaNoise(noises, number), epoch)
         result: tuple[Tensor, Weights, Weights] = functional_call(module, {**weights, **kept}, arguments)
         return result
 
@@ -209,40 +198,3 @@ def _of_place(stacked: Weights, place: int) -> Weights:
 
 def _stacked(states: Sequence[Mapping[str, Tensor]]) -> Weights:
     return {name: torch.stack([state[name] for state in states]) for name in states[0]}
-
-
-def _tensors(rounds: SeenRounds) -> Weights:
-    """The tensors of rounds by name."""
-    found: dict[str, Tensor] = {}
-    for role, view in (("shown", rounds.shown), ("candidates", rounds.candidates)):
-        for name in ("features", "indices", "present") if view is not None else ():
-            if (tensor := getattr(view, name)) is not None:
-                found[f"{role}.{name}"] = tensor
-    for name in ("labels", "values", "features"):
-        if (tensor := getattr(rounds.truth, name)) is not None:
-            found[f"truth.{name}"] = tensor
-    return found
-
-
-def _rounds(tensors: Weights, form: SeenRounds) -> SeenRounds:
-    """The rounds of one pair from its tensors."""
-
-    def view(role: str, like: View) -> View:
-        return View(
-            features=tensors[f"{role}.features"],
-            num_seen=like.num_seen,
-            indices=tensors.get(f"{role}.indices"),
-            is_shared=like.is_shared,
-            present=tensors.get(f"{role}.present"),
-        )
-
-    return SeenRounds(
-        shown=view("shown", form.shown),
-        candidates=None if form.candidates is None else view("candidates", form.candidates),
-        truth=Truth(
-            labels=tensors["truth.labels"],
-            values=tensors.get("truth.values"),
-            features=tensors.get("truth.features"),
-        ),
-        num_positive=form.num_positive,
-    )

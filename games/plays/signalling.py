@@ -21,6 +21,7 @@ from ecsuite.games.players.generations import bottleneck_note
 from ecsuite.games.players.players import make_players
 from ecsuite.games.plays.play import Measures, TrainedPlay
 from ecsuite.games.sections import OF_AGENTS, EvaluationOptions, Experiment, Role
+from ecsuite.games.train_state import sums
 from ecsuite.games.training_notes import description
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.devices import PRECISIONS
@@ -85,15 +86,21 @@ class Signalling(TrainedPlay):
         numbers = range(first, min(first + accumulate, self.batches_per_epoch))
         self.players.begin_step(step, optimise.optimizer)
         optimise.begin()
-        measures: dict[str, Tensor] = {}
+        measures: Mapping[str, Tensor] = {}
         for number in numbers:
-            played = self.players.train_on(epoch * self.batches_per_epoch + number, step, epoch)
-            optimise.backward(played.objective, len(numbers))
-            for name, value in played.measures.items():
-                measures[name] = value / len(numbers) + measures.get(name, 0.0)
+            played = self.players.train_on(
+                epoch * self.batches_per_epoch + number, step, epoch, optimise.gradients
+            )
+            assert played.gradients is not None
+            optimise.add(played.objective, played.gradients, len(numbers))
+            measures = sums(measures, played.measures)
         self.players.scale_gradients(step)
         optimise.step()
-        return measures
+        return (
+            measures
+            if len(numbers) == 1
+            else {name: value / len(numbers) for name, value in measures.items()}
+        )
 
     def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
         """Means over the steps in which agents played, and over those in which they learnt messages."""

@@ -4,12 +4,13 @@ import itertools
 import json
 import pickle
 import signal
+from dataclasses import replace
 
 import pytest
 
 from ecsuite.formats import read_corpus
 from ecsuite.games import run_folder
-from ecsuite.games.players.pair import Pair
+from ecsuite.games.players.players import Players
 from ecsuite.games.plays import signalling
 from ecsuite.runtime.errors import ConfigError, CorpusError, DivergedError
 
@@ -29,15 +30,17 @@ def poison():
     with pytest.MonkeyPatch.context() as patch:
 
         def poison(step):
-            play, count = Pair.play, itertools.count(1)
+            train_on, count = Players.train_on, itertools.count(1)
 
-            def poisoned(pair, examples, mode, *rest):
-                played = play(pair, examples, mode, *rest)
-                if mode == "train" and next(count) == step:
-                    object.__setattr__(played, "objective", played.objective * float("nan"))
-                return played
+            def poisoned(players, *arguments):
+                played = train_on(players, *arguments)
+                return (
+                    replace(played, objective=played.objective * float("nan"))
+                    if next(count) == step
+                    else played
+                )
 
-            patch.setattr(Pair, "play", poisoned)
+            patch.setattr(Players, "train_on", poisoned)
             return patch
 
         yield poison

@@ -142,8 +142,8 @@ def test_a_shared_perception_learns_as_the_mean_of_where_it_learns(small, slow, 
         plain.zero_grad(set_to_none=True)
         meetings = plain.schedule.of_step(0)
         played = plain.side_by_side.play(
-            [plain.pair(meeting.sender, meeting.receiver) for meeting in meetings],
-            [plain.batch(0, place) for place in range(12)],
+            pairs := [plain.pair(meeting.sender, meeting.receiver) for meeting in meetings],
+            [pair.rounds(plain.batch(0, place)) for place, pair in enumerate(pairs)],
             [plain.noise(0, place) for place in range(12)],
             0,
             [{"receiver" if role == "sender" else "sender"}] * 12,

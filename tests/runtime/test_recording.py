@@ -1,0 +1,114 @@
+"""Recorded operations give what the function gives, to the last bit; what depends on values is not recorded."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.training import train
+from ecsuite.runtime import recording
+from ecsuite.runtime.recording import Recorded, Recorder
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    monkeypatch.setattr(recording, "NUM_CALLS_BEFORE", 0)
+
+
+def test_it_draws_writes_and_differentiates_as_the_function_does(at_once):
+    torch.manual_seed(0)
+    layer, total, generator = nn.Linear(3, 2), torch.zeros(()), torch.Generator()
+    recorded, number_of_calls = Recorded(), []
+
+    def function(inputs):
+        number_of_calls.append(1)
+        noise = torch.empty(4, 2).exponential_(generator=generator)
+        hidden = (layer(inputs) + noise).sigmoid() + 1
+        hidden[:, 0].mul_(2)
+        loss = (hidden * hidden.chunk(2, 1)[1]).softmax(-1)[:, 0].sum()
+        total.add_(loss.detach())
+        return {"loss": loss.detach(), "gradients": [*torch.autograd.grad(loss, layer.parameters()), None]}
+
+    for seed in range(4):
+        inputs, before = torch.randn(4, 3), total.clone()
+        generator.manual_seed(seed)
+        expected = function(inputs)
+        generator.manual_seed(seed)
+        after = total.clone()
+        total.copy_(before)
+        found = recorded("form", function, [inputs])
+        assert torch.equal(found["loss"], expected["loss"]) and torch.equal(total, after)
+        assert found["gradients"][2] is None
+        assert all(map(torch.equal, found["gradients"][:2], expected["gradients"][:2]))
+        with torch.no_grad():
+            layer.weight.sub_(found["gradients"][0])
+    assert len(number_of_calls) == 5  # each time beside it, and once to record it
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda values: [values * values.sum().item()],
+        lambda values: [values[: int(values.argmax())]],
+        lambda values: [values[values > 0].sum()],
+        lambda values: [values.nonzero()],
+        lambda values: [values * float(values.numpy().max())],
+        lambda values: [values * values.tolist()[0]],
+    ],
+    ids=["item", "index", "mask", "nonzero", "numpy", "list"],
+)
+def test_what_depends_on_values_is_not_recorded(at_once, function):
+    recorded = Recorded()
+    for values in (torch.tensor([1.0, 2.0, -1.0]), torch.tensor([3.0, -2.0, 5.0])):
+        assert torch.equal(recorded("form", function, [values])[0], function(values)[0])
+    assert not recorded.replays
+
+
+def test_what_is_large_is_not_recorded_and_not_kept(monkeypatch):
+    monkeypatch.setattr(recording, "MAX_BYTES", 1000)
+    with Recorder([]) as recorder:
+        made = torch.ones(300) + 1
+        made = made + 1
+    assert recorder.reason is not None and not recorder.kept and recorder.function([made]) is None
+
+
+SMALL = (
+    "training.precision=fp32", "training.num_examples=64", "training.batch_size=8", "training.num_epochs=2",
+    "training.evaluate_every=8", "training.checkpoint_every=16", "evaluation.num_valid=16", "evaluation.corpus_size=8",
+    "sender.hidden_size=8", "receiver.hidden_size=8",
+)  # fmt: skip
+REINFORCE = ("channel.kind=reinforce", "optimizer.clip_norm=1", "training.accumulate=2")
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize(
+    ("game", "settings"),
+    [
+        ("disc_tiny", ("training.num_examples=60", "optimizer.sender_lr=0.01", "schedule.kind=linear")),
+        ("disc_tiny", ("channel.length=fixed", *REINFORCE)),
+        ("disc_tiny", ("society.receivers=3", "generations.every=5", "society.receiver_speeds=[0.5]")),
+        (
+            "disc_tiny",
+            ("channel.kind=soft", "channel.trainable_temperature=true", "channel.temperature_decay=1"),
+        ),
+        ("compo_vs_generalization", ("channel.noise=erasure,probability=0.2",)),
+        ("shape_gs", ("world.images_per_batch=12", "task.num_targets=2", "task.num_distractors=2")),
+        ("digits", ("sender.perception.dropout=0.2", "channel.straight_through=true", "sender.cell=lstm")),
+    ],
+    ids=["schedule", "reinforce", "society", "temperature", "noise", "images", "dropout"],
+)
+def test_a_recorded_training_ends_with_the_same_bytes(tmp_path, monkeypatch, game, settings):
+    experiment = load_experiment(game, [*SMALL, *settings])
+    left = {}
+    for calls in (1, 10**9):
+        monkeypatch.setattr(recording, "NUM_CALLS_BEFORE", calls)
+        folder = tmp_path / str(calls)
+        train(experiment, folder, device="cpu", progress=lambda *_: None, note=lambda _: None)
+        (checkpoint,) = folder.glob("*.safetensors")
+        left[calls] = {name: tensor.numpy().tobytes() for name, tensor in load_file(checkpoint).items()}
+        log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+        left[calls] |= {"log": [(entry["train"], entry["valid"]) for entry in log]}
+    assert left[1] == left[10**9]
