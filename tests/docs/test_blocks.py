@@ -94,7 +94,7 @@ def test_commands_exist():
             for command, *arguments in commands_of(block):
                 if command == "corpus" or any("$" in word for word in arguments):
                     continue  # the title of a score; what only a shell knows
-                if " ".join([command, *arguments[:1]]) in COMMANDS:
+                if arguments and f"{command} {arguments[0]}" in COMMANDS:
                     command, arguments = f"{command} {arguments[0]}", arguments[1:]
                 assert command in COMMANDS, f"{page.name}:{block.line}: {command}"
                 Commands().get_command(None, command).make_context(command, arguments)
