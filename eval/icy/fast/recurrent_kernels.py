@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.cells import DAGCell, DgrecvCell, DgsendCell, GRUCell, LSTMCell, RecurrentCell, RNNCell
+from ecsuite.runtime.devices import default_products
 
 Parameters = Mapping[str, Tensor]
 """A module's parameters by name, each with a leading replica dimension."""
@@ -210,7 +211,8 @@ class FusedGRUCell(FusedCell):
         # A single row is multiplied without a matrix product, here and in `backward`: the sums of that product are in
         # another order for one replica than for several, so a run would depend on those beside it.
         product = torch.mul if self.rows[step].shape[1] == 1 else torch.bmm
-        new = product(matrices[1], self.rows[step], out=self.new[step])
+        with default_products(self.sizes.device):
+            new = product(matrices[1], self.rows[step], out=self.new[step])
         tanh_(new.addcmul_(reset, hidden_new))
         torch.lerp(new, state[0], update, out=after[0])
 
@@ -229,7 +231,8 @@ class FusedGRUCell(FusedCell):
         if self.rows[step].shape[1] == 1:
             self.grad_rows.add_((matrices[1] * new).sum(1, keepdim=True))
         else:
-            self.grad_rows.baddbmm_(matrices[1].mT, new)
+            with default_products(self.sizes.device):
+                self.grad_rows.baddbmm_(matrices[1].mT, new)
         self.grad_hidden.add_(grad_carry)
         return ()
 
