@@ -118,6 +118,7 @@ def test_options_that_need_a_claim_and_claims_that_are_none(ecsuite):
     assert (code, out) == (2, "") and err.startswith("no.yaml: can't be read: No such file")
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", shipped_claims())
 def test_each_shipped_claim_can_be_run_as_a_check_of_minutes(name, tmp_path):
     """Its arms have runs, at both sizes, and no seed of it is one of a check."""
