@@ -89,7 +89,7 @@ def test_conventions_for_symbols(kind, length, mode, vocab_size, max_len, batch)
 @pytest.mark.parametrize(("kind", "mode"), list(itertools.product(WORDS_OF_VALUES, MODES)))
 @pytest.mark.parametrize(("word_size", "max_len", "batch"), [(4, 3, 16), (4, 1, 1), (1, 3, 16), (1, 1, 1)])
 def test_conventions_for_words_of_values(kind, mode, word_size, max_len, batch):
-    """Always `max_len` words of `word_size` values without EOS; from 0 to 1, unless drawn from a distribution or a codebook."""
+    """Always `max_len` words of `word_size` values without EOS; from 0 to 1, unless drawn or of a codebook."""
     _, message = generate_message(mode, batch, kind=kind, word_size=word_size, max_len=max_len)
     assert message.symbols.shape == (max_len, batch, word_size)
     if kind not in ("variational", "vqvib"):

@@ -21,6 +21,7 @@ CASES = {
     "images": ("world.kind=images", "world.size=16", "world.held_out=0.3", "task.num_distractors=3"),
     "image_features": ("world.kind=image_features", "world.held_out=0.3", "task.num_distractors=3"),
     "digits": ("world.kind=digits", "world.held_out=0.3", "task.num_distractors=3"),
+    "space": ("world.kind=space", "task.num_distractors=3"),
     "thing": (
         "world.kind=thing",
         "world.num_attributes=3",
@@ -57,12 +58,18 @@ def make(request, tmp_path, feature_file, object_table, image_folder):
     rng, file = np.random.default_rng(0), tmp_path / "rounds.txt"
     rows = [" . ".join(f"{a} {b}" for a, b in rng.integers(4, size=(4, 2))) for _ in range(12)]
     file.write_text("".join(f"{row} . {rng.integers(4)}\n" for row in rows))
+    space, columns = tmp_path / "space.csv", "abcdefgh"
+    near = np.exp(-((np.arange(8)[:, None] - np.arange(8)) ** 2.0))
+    near /= near.sum(1, keepdims=True)
+    table = [",".join(["m", *columns]), *(f"{m},{','.join(map(str, row))}" for m, row in enumerate(near))]
+    space.write_text("\n".join(table) + "\n")
     kind = request.param.split(",")[0]
     files = {
         "text": [f"world.train_data={file}", f"world.valid_data={file}"],
         "features": [f"world.features={feature_file}"],
         "objects": [f"world.objects={object_table}"],
         "images": [f"world.objects={image_folder}"],
+        "space": [f"world.space={space}"],
         "image_features": [f"world.objects={image_folder}"],
     }.get(kind, [])
     return lambda *more: make_world(
