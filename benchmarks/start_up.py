@@ -53,16 +53,7 @@ def scores(folder: Path) -> Iterator[tuple[str, list[str], dict[str, str]]]:
             line = ["-m", "ecsuite.cli", "score", str(folder / str(size) / "corpus.jsonl")]
             yield f"score of {size}, processes: {threads}", line, {"OMP_NUM_THREADS": threads}
     settings = [word for each in ONE_STEP for word in ("--set", each)]
-    line = [
-        "-m",
-        "ecsuite.cli",
-        "train-game",
-        "disc_tiny",
-        *settings,
-        "--out",
-        str(folder / "run"),
-        "--overwrite",
-    ]
+    line = ["-m", "ecsuite.cli", "train-game", "disc_tiny", *settings, "--out"]
     yield "train-game disc_tiny, one step", line, {}
 
 
