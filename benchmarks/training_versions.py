@@ -15,10 +15,57 @@ import sys
 from pathlib import Path
 from statistics import mean, stdev
 
+from rows import Row, publish
 from scipy.stats import t
 
 GAMES = {
     "disc_small": ("disc_small", ["training.num_examples=8192", "training.num_epochs=1"]),
+    "disc_small, reinforce": (
+        "disc_small",
+        ["channel=reinforce", "training.num_examples=4096", "training.num_epochs=1"],
+    ),
+    "disc_small, reinforce, bf16": (
+        "disc_small",
+        [
+            "channel=reinforce",
+            "training.num_examples=4096",
+            "training.num_epochs=1",
+            "training.precision=bf16",
+        ],
+    ),
+    "disc_small, messages that all differ and never end": (
+        "disc_small",
+        [
+            "channel=reinforce,length=fixed,vocab_size=100",
+            "world.num_attributes=8",
+            "training.num_examples=4096",
+            "training.num_epochs=1",
+        ],
+    ),
+    "disc_small, five evaluations and four steps": (
+        "disc_small",
+        [
+            "training.num_examples=1024",
+            "training.num_epochs=4",
+            "training.evaluate_every=1",
+            "evaluation.num_valid=4096",
+        ],
+    ),
+    "disc_tiny, reinforce": (
+        "disc_tiny",
+        ["channel=reinforce,max_len=3", "training.num_examples=8192", "training.num_epochs=2"],
+    ),
+    "2 x 2 of disc_small, reinforce": (
+        "disc_small",
+        [
+            "channel=reinforce",
+            "training.num_examples=512",
+            "training.batch_size=256",
+            "training.num_epochs=1",
+            "society.senders=2",
+            "society.receivers=2",
+        ],
+    ),
     "disc_tiny": ("disc_tiny", ["training.num_epochs=2"]),
     "thing_qt": ("thing_qt", ["training.num_examples=20480", "training.num_epochs=1"]),
     "4 x 4 of disc_tiny": (
@@ -63,13 +110,15 @@ class Version:
 
 
 def main() -> None:
-    """Print a line of JSON for each game."""
+    """Print a line of JSON for each game, or the rows of all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--game", action="append", choices=GAMES, help="only this one; may be given again")
+    parser.add_argument("--json", action="store_true", help="only the rows, as other scripts print them")
     arguments = parser.parse_args()
+    rows = []
     versions = [Version(arguments.old), Version(arguments.new)]
     for game in arguments.game or GAMES:
         name, settings = GAMES[game]
@@ -81,11 +130,18 @@ def main() -> None:
             order = (0, 1) if number % 2 == 0 else (1, 0)
             took = {place: versions[place].seconds(name, changes) for place in order}
             seconds.append((took[0], took[1]))
-        logs = [math.log(new / old) for old, new in seconds]
+        ratios = tuple(new / old for old, new in seconds)
+        rows.append(Row(name=f"{game}, before", unit="s", values=tuple(old for old, _ in seconds)))
+        rows.append(Row(name=f"{game}, ratio to before", unit="", values=ratios))
+        if arguments.json:
+            continue
+        logs = [math.log(ratio) for ratio in ratios]
         width = float(t.ppf(0.975, len(logs) - 1)) * stdev(logs) / math.sqrt(len(logs))
         low, middle, high = (math.exp(mean(logs) + shift) for shift in (-width, 0.0, width))
         row = {"game": game, "pairs": len(logs), "ratio": middle, "low": low, "high": high}
         print(json.dumps(row | {"seconds_old": mean(old for old, _ in seconds)}), flush=True)
+    if arguments.json:
+        publish(rows, as_json=True)
 
 
 if __name__ == "__main__":
