@@ -38,15 +38,15 @@ GAMES = {
         [
             "channel=reinforce,length=fixed,vocab_size=100",
             "world.num_attributes=8",
-            "training.num_examples=4096",
+            "training.num_examples=2048",
             "training.num_epochs=1",
         ],
     ),
-    "disc_small, five evaluations and four steps": (
+    "disc_small, three evaluations and two steps": (
         "disc_small",
         [
             "training.num_examples=1024",
-            "training.num_epochs=4",
+            "training.num_epochs=2",
             "training.evaluate_every=1",
             "evaluation.num_valid=4096",
         ],
