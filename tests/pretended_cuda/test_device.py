@@ -105,14 +105,18 @@ def test_mps_has_no_numbers_of_64_bits_and_lacks_operations(open_device):
 @pytest.mark.parametrize("name", ["gru", "lstm"])
 def test_fused_gates_compute_what_those_of_the_processor_do(open_device, name):
     """They are defined here by torch's formulas; a real device has kernels."""
+    from ecsuite.agents.message import Message
     from ecsuite.agents.registry import CELLS
+    from ecsuite.agents.shared_states import beginnings
 
     torch.manual_seed(0)
+    message = Message(symbols=torch.zeros(5, 2, 6), ends=None, length=torch.full((2,), 5.0))
     cell, inputs, weights = CELLS.load(name)(3, 4), torch.randn(5, 2, 3), torch.randn(5, 2, 4)
 
     def states_and_gradients(device):
         cell.to(device)
-        states, _ = cell.run(cell.reader(torch.float32)(inputs.to(device)), torch.float32)
+        read = cell.reader(torch.float32)(inputs.to(device))
+        states, _ = cell.run(read, torch.float32, beginnings(message, width=4))
         gradients = torch.autograd.grad((states * weights.to(device)).sum(), list(cell.parameters()))
         return [each.detach().cpu() for each in (states, *gradients)]
 
