@@ -67,6 +67,10 @@ GAMES = {
         ],
     ),
     "disc_tiny": ("disc_tiny", ["training.num_epochs=2"]),
+    "objects_game": ("objects_game", ["training.num_epochs=5"]),
+    "compo_vs_generalization": ("compo_vs_generalization", ["training.num_epochs=5"]),
+    "digits": ("digits", ["training.num_epochs=5"]),
+    "fixed_language": ("fixed_language", ["training.num_epochs=5"]),
     "thing_qt": ("thing_qt", ["training.num_examples=20480", "training.num_epochs=1"]),
     "4 x 4 of disc_tiny": (
         "disc_tiny",
