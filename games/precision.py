@@ -35,7 +35,7 @@ def choose_game_precision(experiment: Experiment, device: torch.device) -> str:
 def has_convolutions(experiment: Experiment) -> bool:
     """Whether an agent sees through convolutions, which are most of a game's work."""
     tree = experiment.to_tree()
-    kinds = [tree[role].get("perception", {}).get("kind", "identity") for role in ROLES]
+    kinds = [tree.get(role, {}).get("perception", {}).get("kind", "identity") for role in ROLES]
     return any(issubclass(PERCEPTIONS.load(kind), ConvolutionalPerception) for kind in kinds)
 
 
@@ -51,7 +51,7 @@ def work_of_step(experiment: Experiment) -> int:
     other kinds than ours have no width, since nothing is known of them.
     """
     tree = experiment.to_tree()
-    task, agents = tree.get("task", {}), [tree[role] for role in ROLES]
+    task, agents = tree.get("task", {}), [tree.get(role, {}) for role in ROLES]
     candidates = sum(task.get(key) or 0 for key in ("num_targets", "num_distractors"))
     of_states = _widest(agents, "hidden_size")
     of_perceptions = _widest([agent.get("perception", {}) for agent in agents], "size")
