@@ -78,5 +78,5 @@ def test_the_features_that_a_study_needs_are_asked_for(tmp_path):
 def test_each_study_of_societies_has_a_reduced_and_a_full_size():
     names = [f"paper/{name}" for name in SWEEP.shipped() if name.startswith("society_")]
     assert {f"paper/{name}" for name in SIZES} <= set(names)
-    for name in ("ease_of_teaching", "iterated", "size"):
+    for name in ("ease_of_teaching", "iterated"):
         assert f"paper/society_{name}" in names
