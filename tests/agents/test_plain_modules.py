@@ -21,7 +21,7 @@ WORDS_OF_VALUES = ("quantized", "continuous")
 CASES = [
     (kind, length)
     for kind in CHANNELS.parts
-    if kind != "variational"  # whose senders give twice as many numbers as a word has
+    if kind not in ("variational", "vqvib")  # whose senders give twice as many numbers as a word has
     for length in ("fixed", "variable")
     if length == "fixed" or kind not in WORDS_OF_VALUES
 ]
