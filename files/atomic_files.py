@@ -23,11 +23,17 @@ _TEMPORARY = re.compile(r"\..+?(?:\.(\d+)\.(\d+))?\.\d+\.tmp")
 def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
     """Write a file atomically: readers, also after a crash, find either the old file or the complete new one.
 
+    A device or a pipe, such as /dev/stdout, is written to, and stays what it is.
+
     Args:
         path: The file; its directory must exist.
         data: The content, in one or several pieces. If iterating raises, the old file is unchanged.
     """
     path = Path(path)
+    if path.is_char_device() or path.is_fifo():
+        with open(path, "wb") as file:
+            file.writelines([data] if isinstance(data, bytes) else data)
+        return
     # Random, because threads have the same process number.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{_machine()}.{secrets.randbelow(10**12)}.tmp")
     try:

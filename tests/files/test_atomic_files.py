@@ -2,6 +2,8 @@
 
 import os
 import stat
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +87,18 @@ def test_the_folder_of_an_output_file_is_made_again(tmp_path):
     for _ in range(2):
         prepare_output_file(tmp_path / "new" / "page.html")
         (tmp_path / "new").rmdir()
+
+
+def test_a_pipe_and_a_device_are_written_to_and_stay(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    write_atomically(pipe, [b"one ", b"two"])
+    reader.join(10)
+    assert read == [b"one two"] and pipe.is_fifo()
+    link = tmp_path / "null"
+    link.symlink_to("/dev/null")
+    write_atomically(link, b"nothing")
+    assert link.is_symlink() and Path("/dev/null").is_char_device()
