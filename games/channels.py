@@ -219,7 +219,7 @@ class SoftChannel(SymbolChannel):
         start = torch.tensor(options.temperature - options.temperature_min).expm1().log()
         self.raw_temperature = nn.Parameter(start) if options.trainable_temperature else None
         # A tensor that stays the same one, so that the operations of a step are the same in every epoch.
-        self.temperature, self.epoch = torch.tensor(options.temperature), 0
+        self.temperature, self.epoch = torch.tensor(options.temperature_in(0)), 0
 
     def start_training_message(self, like: Tensor, generator: Noise | None, epoch: int) -> MessageBuilder:
         """See the base class."""

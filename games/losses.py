@@ -64,12 +64,13 @@ class LossOptions:
 
     def cost(self, output: TaskOutput, ends: Tensor, message: Message) -> Tensor:
         """The cost of each message, (batch,)."""
-        if not self.length_cost:
+        of_symbol, power = self.length_cost, self.length_cost_power
+        if not of_symbol:
             return torch.zeros_like(message.length)
-        cost = self.length_cost * message.length
-        if self.length_cost_power:
+        cost = of_symbol * message.length
+        if power:
             accuracy = (ends * output.measures["accuracy"]).detach().sum(0).mean()
-            cost = cost * accuracy**self.length_cost_power
+            cost = cost * accuracy**power
         return cost
 
 
