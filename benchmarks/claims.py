@@ -21,7 +21,7 @@ PAGE = ROOT / "docs" / "claims.md"
 README = ROOT / "README.md"
 TABLE = re.compile(r"(?<=<!-- made of the results -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 """What is made in docs/claims.md."""
-LINE = re.compile(r"^Of \d+ published claims [^:]*(?=:)", re.MULTILINE)
+LINE = re.compile(r"^Of \d+ claims [^:]*(?=:)", re.MULTILINE)
 """What is made in README.md."""
 
 

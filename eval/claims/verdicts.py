@@ -148,12 +148,12 @@ def published_cell(row: Listed) -> Cell:
 
 
 def summary(rows: Sequence[Listed], *, is_short: bool = False) -> str:
-    """How many claims hold, and of how many it can't be told; the short one has no more than that."""
+    """How many claims hold, do not, and are not run; of the others it can't be told, which the long one says, too."""
     holds = sum(row.verdict.startswith("holds") for row in rows)
     fails = sum(row.verdict.startswith("does not hold") for row in rows)
     not_run = sum(row.verdict == "not run" for row in rows)
     untold = len(rows) - holds - fails - not_run
     if is_short:
-        return f"Of {len(rows)} published claims {holds} hold, {untold + not_run} can't be told here"
+        return f"Of {len(rows)} claims {holds} hold, {fails} do not, {not_run} are not run"
     parts = f"{holds} hold, {fails} do not, {untold} can't be told here, and {not_run} are not run"
     return f"Of {len(rows)} published claims {parts}."
