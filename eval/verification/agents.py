@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.records.documents import is_number
@@ -117,12 +118,17 @@ def corpus_row(claimed: Corpus, said: Corpus, found: Circumstances) -> Row:
     return compared("corpus", "messages said again", number, same, found.bound, why=found.why, also=also)
 
 
+def _are_near(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether meanings are the same: names exactly, numbers but for rounding."""
+    if one.dtype.kind in "US" or other.dtype.kind in "US":
+        return np.array_equal(one, other)
+    return bool(np.allclose(one, other))
+
+
 def _means_the_same(claimed: Corpus, said: Corpus) -> bool:
     if claimed.meanings is None or said.meanings is None:
         return (claimed.meanings is None) == (said.meanings is None)
-    return claimed.meanings.shape == said.meanings.shape and bool(
-        np.allclose(claimed.meanings, said.meanings)
-    )
+    return claimed.meanings.shape == said.meanings.shape and _are_near(claimed.meanings, said.meanings)
 
 
 def _row(name: str, claimed: Any, here: Any, found: Circumstances) -> Row:

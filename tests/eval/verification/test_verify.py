@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import ecsuite as ec
+from ecsuite.eval.verification.agents import _means_the_same
 from ecsuite.files.checksums import sealed
 from ecsuite.games.run_folder import versions
 from ecsuite.runtime.errors import ConfigError
@@ -239,3 +240,12 @@ def test_python_has_the_rows(run):
     assert list(found.to_frame()["name"])[:2] == ["config.yaml", "metadata.json"]
     with pytest.raises(ConfigError, match="source: expected a run or a path"):
         ec.verify(None)
+
+
+def test_meanings_that_are_names_are_compared_as_they_are():
+    names = ec.Corpus([[1], [2]], meanings=[["cup"], ["dish"]])
+    assert _means_the_same(names, names)
+    assert not _means_the_same(names, ec.Corpus([[1], [2]], meanings=[["cup"], ["pot"]]))
+    assert not _means_the_same(names, ec.Corpus([[1], [2]], meanings=[[0], [1]]))
+    near = ec.Corpus([[1], [2]], meanings=[[0.5], [1.0 + 1e-9]])
+    assert _means_the_same(ec.Corpus([[1], [2]], meanings=[[0.5], [1.0]]), near)
