@@ -15,7 +15,12 @@ SOURCES = [
     if file.relative_to(ROOT).parts[0] not in ("tests", "benchmarks", "build", "dist", "runs")
     and not file.relative_to(ROOT).parts[0].startswith(".")
 ]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MADE = ROOT / "docs" / "claims"
+"""Pages that the build makes, with titles of works."""
+DOCUMENTS = [
+    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != MADE),
+]
 
 FIGURES_OF_SPEECH = (
     r"pupils?|lessons?|schooling|schooled|workshops?|imitators?|in vain|told right|born|hopeless|thrifty|"
