@@ -1,7 +1,7 @@
 """A world of the meanings of a semantic space, which are targets as often as they are needed."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -28,8 +28,8 @@ class SpaceWorld(ObjectListWorld):
         """colour: the World Color Survey, see `ecsuite data wcs`; or a table p(u|m), `./space.csv`."""
         variance: Positive | None = None
         """colour: of the Gaussian p(u|m); 64 if it is not given."""
-        need: str = "space"
-        """p(m): space (its own), uniform or power_law."""
+        need: Literal["space", "uniform", "power_law"] = "space"
+        """p(m): that of the space, the same for all, or by the rank of the meaning."""
 
     data_files: ClassVar[tuple[str, ...]] = ()
     source = "space"
@@ -38,7 +38,7 @@ class SpaceWorld(ObjectListWorld):
     options: Options
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes, trained: None = None) -> None:
-        chosen = SpaceOptions(space=options.space, variance=options.variance, need=options.need)  # type: ignore[arg-type]
+        chosen = SpaceOptions(space=options.space, variance=options.variance, need=options.need)
         space = chosen.make()
         self.space = chosen.needed(space, np.ones((len(space), 1)))
         super().__init__(options, rounds=rounds, sizes=sizes)
