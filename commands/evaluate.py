@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import As, Device, Json, Set, TrustCode
+from ecsuite.commands.options import As, Device, Json, Plot, Set, TrustCode
 from ecsuite.eval.reports.console import print_json
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import number, percent
@@ -30,6 +30,16 @@ def evaluate(
             help="Change the messages on their way: permute, drop, replace, noise, or all.", metavar="NAMES"
         ),
     ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            help="Accuracy under noise, at each rate and position: deletion, confusion, ...", metavar="NAMES"
+        ),
+    ] = None,
+    rates: Annotated[
+        str | None,
+        typer.Option(help="Rates of --noise, such as 0,0.1,0.3; default 0 to 0.5.", metavar="RATES"),
+    ] = None,
     keep: Annotated[
         str | None,
         typer.Option(
@@ -37,8 +47,10 @@ def evaluate(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The Parquet file that --keep writes.", metavar="FILE")
+        Path | None,
+        typer.Option(help="The Parquet file of --keep, or the JSON, CSV, ... of --noise.", metavar="FILE"),
     ] = None,
+    plot: Plot = None,
     trust_code: TrustCode = False,
     device: Device = "auto",
     as_json: Json = False,
@@ -53,10 +65,28 @@ def evaluate(
     from ecsuite.runtime.devices import choose_device
 
     place = choose_device(device)
-    kept = names_to_keep(keep, out)
+    kept = names_to_keep(keep, out if noise is None else None)
+    for option, value in {"--rates": rates, "--plot": plot}.items():
+        if value is not None and noise is None:
+            raise ConfigError(f"{option}: it is of --noise, which is not given")
+    if noise is not None:
+        for option, other in {"--intervene": intervene, "--keep": keep}.items():
+            if other is not None:
+                raise ConfigError(f"--noise, {option}: expected one of these")
+        prepare_outputs(out, plot)
     opened = load_run(run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
     files = {"world.objects": objects, "world.features": features}
     changes = {key: value for key, value in files.items() if value is not None}
+    if noise is not None:
+        import ecsuite.parts.own_code as own_code
+        from ecsuite.eval.run_metrics.noise_grid import noise_grid, rates_in, report
+        from ecsuite.parts.registry import split_names
+
+        shares = rates_in(rates)
+        own_code.trust(name.partition(",")[0] for name in split_names(noise))
+        changed = opened.changed(changes, assign or [], receiver_from, place.type)
+        report(noise_grid(*changed, noise, shares)).publish(out=out, picture=plot, as_json=as_json, form=form)
+        return
     if intervene is not None:
         rows = opened.intervene(
             intervene, changes, assign or [], receiver_from=receiver_from, device=place.type
@@ -81,6 +111,17 @@ def evaluate(
         print_json({"run": str(run), "evaluations": found})
         return
     publish([_evaluations(found)], form)
+
+
+def prepare_outputs(out: Path | None, plot: Path | None) -> None:
+    """Check before the work starts that files can be written."""
+    from ecsuite.eval.figures.canvas import prepare_picture
+    from ecsuite.files.atomic_files import prepare_output_file
+
+    if plot is not None:
+        prepare_picture(plot)
+    if out is not None:
+        prepare_output_file(out)
 
 
 def names_to_keep(keep: str | None, out: Path | None) -> list[str]:

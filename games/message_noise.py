@@ -10,8 +10,9 @@ from torch import Tensor
 from ecsuite.agents.message import Message
 from ecsuite.games.message_edits import erased, rotated, whole, with_inserted, without
 from ecsuite.games.noise import Noise, uniform
+from ecsuite.games.registry import NOISES
 from ecsuite.parts.config import Accuracy
-from ecsuite.parts.registry import Part
+from ecsuite.parts.registry import Part, parts_in_list
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +41,8 @@ class MessageNoise(ABC):
     Options: type[Any] = ShareOptions
     changes_length = False
     """Whether messages may get longer or shorter; refused where all are equally long."""
+    position: int | None = None
+    """The only position, from 0, whose symbols may meet it: all other draws are 1; None: all may."""
 
     def __init__(self, options: Any, *, vocab_size: int, max_len: int, has_eos: bool) -> None:
         self.options, self.vocab_size, self.has_eos = options, vocab_size, has_eos
@@ -61,7 +64,10 @@ class MessageNoise(ABC):
     def draw(self, message: Message, generator: Noise | None) -> Tensor:
         """A number from 0 to 1 for each symbol, (num_steps, batch), all equally likely."""
         shape = (message.symbols.shape[1], self.num_steps)
-        return uniform(shape, generator, message.symbols.device).t()
+        drawn = uniform(shape, generator, message.symbols.device).t()
+        if self.position is None:
+            return drawn
+        return torch.where(self.steps(message) == self.position, drawn, 1.0)
 
     def steps(self, message: Message) -> Tensor:
         """The position of each symbol, from 0, (num_steps, 1)."""
@@ -126,6 +132,36 @@ class Insertion(MessageNoise):
         """See the base class."""
         before = self.is_met(message, generator)
         return with_inserted(message, before, 1 + self.any_of(self.vocab_size, message, generator))
+
+
+class Several(MessageNoise):
+    """Several kinds of noise, one after the other."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of several kinds of noise."""
+
+        of: tuple[str, ...] = ("confusion", "erasure")
+        """Names with options, such as ["deletion,probability=0.1", confusion]; a list in the place of a name is short
+        for this."""
+
+        def __post_init__(self) -> None:
+            """Check each of them; `ConfigError` if there is none, or one is unknown."""
+            parts_in_list(NOISES, self.of, "of")
+
+    def __init__(self, options: Options, **sizes: Any) -> None:
+        super().__init__(options, **sizes)
+        self.noises: list[MessageNoise] = [
+            NOISES.make(part, **sizes) for part in parts_in_list(NOISES, options.of, "channel.noise.of")
+        ]
+        self.changes_length = any(noise.changes_length for noise in self.noises)
+
+    def change(self, message: Message, generator: Noise | None) -> Message:
+        """See the base class."""
+        for noise in self.noises:
+            noise.position = self.position
+            message = noise(message, generator)
+        return message
 
 
 NO_NOISE = Part("none", NoOptions())

@@ -151,8 +151,10 @@ NOISES = Registry(
             "ecsuite.games.message_noise:Insertion",
             "before some symbols comes one more; what has no room is lost",
         ),
+        "several": ("ecsuite.games.message_noise:Several", "several kinds of noise, one after the other"),
     },
     base="ecsuite.games.message_noise:MessageNoise",
+    of_lists="several",
 )
 
 LOSSES = Registry(

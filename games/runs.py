@@ -143,7 +143,7 @@ class Run:
         Raises:
             ConfigError: If a change is not valid, or the agents do not fit to what it makes.
         """
-        experiment, world, players = self._changed(changes, assignments, receiver_from, device)
+        experiment, world, players = self.changed(changes, assignments, receiver_from, device)
         others = {"valid": (world, "valid"), **evaluations_of(world, experiment)}
         with unrounded_products(players.device):
             return {
@@ -185,7 +185,7 @@ class Run:
                 kept = None
             if kept is not None and (PROBABILITIES in kept.column_names or not probabilities):
                 return kept
-        experiment, world, players = self._changed(changes, assigned, receiver_from, device)
+        experiment, world, players = self.changed(changes, assigned, receiver_from, device)
         evaluations = {"valid": (world, "valid"), **evaluations_of(world, experiment)}
         with unrounded_products(players.device):
             return record_interactions(players, evaluations, experiment, probabilities=probabilities)
@@ -212,20 +212,20 @@ class Run:
             ConfigError: If there is no such intervention, the channel has no symbols, or as `evaluate` does.
         """
         chosen = chosen_interventions(names)
-        experiment, world, players = self._changed(changes, assignments, receiver_from, device)
+        experiment, world, players = self.changed(changes, assignments, receiver_from, device)
         players.eval()
         with unrounded_products(players.device):
             rows = intervene(players.first_pair, world, chosen, experiment.training.seed)
         return Interventions(rows=tuple(rows), chance=players.chance()["accuracy"])
 
-    def _changed(
+    def changed(
         self,
         changes: Mapping[str, Any] | None,
         assignments: Iterable[str],
         receiver_from: Path | str | None,
         device: str,
     ) -> tuple[Experiment, World, Players]:
-        """The experiment after changes, its world, and the agents in it."""
+        """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`."""
         experiment = override(with_changes(self.experiment, changes or {}), assignments)
         world = make_world(experiment, trained=self.pair.world)
         players = make_players(experiment, world)

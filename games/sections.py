@@ -62,6 +62,8 @@ class TrainingOptions:
     """The weights of senders stay as they are, also at the end of a generation."""
     freeze_receiver: bool = False
     """The weights of receivers stay as they are, also at the end of a generation."""
+    noise: bool = True
+    """Whether the receiver gets messages with the noise of the channel in training."""
 
     def __post_init__(self) -> None:
         """Check that there is something to watch and something to train.
@@ -102,7 +104,7 @@ class EvaluationOptions:
     metrics_corpus_size: Count = 500
     """Messages that these metrics are of, at most; their time grows with it."""
     noise: bool = False
-    """Whether the receiver gets messages with the noise of the channel, as in training."""
+    """Whether the receiver gets messages with the noise of the channel in evaluations."""
     noise_objects: bool = False
     """At the end the agents also play rounds about objects of noise, images or vectors: a control."""
     keep: tuple[str, ...] = ()
@@ -205,6 +207,7 @@ OF_AGENTS = (
     ("training", "init_receiver"),
     ("training", "freeze_sender"),
     ("training", "freeze_receiver"),
+    ("training", "noise"),
     ("evaluation", "noise_objects"),
     ("evaluation", "keep"),
     ("evaluation", "noise"),

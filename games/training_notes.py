@@ -8,6 +8,7 @@ import torch
 
 from ecsuite.games.channels import Channel
 from ecsuite.games.players.players import Players
+from ecsuite.games.registry import NOISES
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.registry import KIND, Part, to_tree
@@ -102,7 +103,12 @@ def _noise(experiment: Experiment) -> str:
     section = to_tree(experiment.channel.options).get("noise", {KIND: "none"})
     if section[KIND] == "none":
         return ""
-    said = ", ".join(f"{value}" if key == KIND else f"{key} {value}" for key, value in section.items())
+    if section[KIND] == NOISES.of_lists:
+        said = ", then ".join(section["of"])
+    else:
+        said = ", ".join(f"{value}" if key == KIND else f"{key} {value}" for key, value in section.items())
+    if not experiment.training.noise:
+        return f"; noise {said} in evaluation only"
     return f"; noise {said} in training, {'also' if experiment.evaluation.noise else 'none'} in evaluation"
 
 

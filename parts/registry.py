@@ -58,6 +58,8 @@ class Registry:
     """Attributes that a user's own part must have."""
     options: str | None = None
     """`module:Class` from which the `Options` of a user's own part must derive; None: any class."""
+    of_lists: str | None = None
+    """The kind that a list is short for, which is its option `of`; None: a section is no list."""
 
     def load(self, kind: str) -> Any:
         """The class of a part, imported now; `ConfigError` if the name is unknown."""
@@ -84,6 +86,8 @@ class Registry:
         """A section as a mapping, where `given` may be short for it: `quantized,word_size=8`."""
         if isinstance(given, str):
             given = {KIND: given}
+        if isinstance(given, list | tuple) and self.of_lists is not None:
+            given = {KIND: self.of_lists, "of": list(given)}
         if not isinstance(given, Mapping):
             raise ConfigError(f"{path}: expected a name or a section with keys, got {shown(given)}")
         kind = given.get(KIND)
@@ -132,6 +136,20 @@ def pieces_of(text: str) -> list[str]:
         else:
             pieces[-1] += sign
     return [piece.strip() for piece in pieces]
+
+
+def parts_in_list(registry: Registry, names: Iterable[str], place: str) -> list[Part]:
+    """The parts that a list has, names with options; `ConfigError` if there is none, or one is not a shipped part."""
+    parts = []
+    for name in names:
+        if own_code.is_foreign(name):
+            raise ConfigError(f"{place}: a list has shipped parts only, and {name} is none: name it alone")
+        section = registry.section(name, place)
+        kind = section.pop(KIND)
+        parts.append(Part(kind, read_options(registry.load(kind).Options, section, f"{place}: {kind}")))
+    if not parts:
+        raise ConfigError(f"{place}: expected at least one name")
+    return parts
 
 
 def split_names(text: str) -> list[str]:

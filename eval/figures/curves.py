@@ -69,7 +69,7 @@ class Curve:
 def curves(
     lines: Sequence[Curve],
     *,
-    x: str,
+    x: str | Mapping[str, str],
     y: str | Mapping[str, str],
     is_logarithmic: bool = False,
     levels: Mapping[str, float] | None = None,
@@ -82,7 +82,7 @@ def curves(
 
     Args:
         lines: The lines.
-        x: What the axis across is.
+        x: What the axis across is; by panel, if panels have axes of their own.
         y: What the axis upwards is; by panel, if panels have axes of their own.
         is_logarithmic: Whether the axis across is logarithmic.
         levels: Horizontal lines by name, such as chance.
@@ -100,15 +100,24 @@ def curves(
     figure = new_figure()
     across = 2 if len(panels) == 4 else min(MOST_IN_A_ROW, len(panels))
     down = math.ceil(len(panels) / across)
-    grid: Any = figure.subplots(down, across, squeeze=False, sharex=True, sharey=isinstance(y, str))
+    grid: Any = figure.subplots(
+        down, across, squeeze=False, sharex=isinstance(x, str), sharey=isinstance(y, str)
+    )
     looks = _looks(names, kinds)
     for place, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
-        _draw_panel(axes, lines, looks, panel, levels or {}, is_logarithmic=is_logarithmic)
+        scaled = lines if isinstance(x, str) else [line for line in lines if line.panel == panel]
+        _draw_panel(axes, scaled, looks, panel, levels or {}, is_logarithmic=is_logarithmic)
         is_lowest, is_first = place + across >= len(panels), place % across == 0
-        axes.tick_params(labelbottom=is_lowest)
-        axes.set_xlabel(plain(x) if is_lowest else "")
+        if isinstance(x, str):
+            axes.tick_params(labelbottom=is_lowest)
+            axes.set_xlabel(plain(x) if is_lowest else "")
+        else:
+            axes.set_xlabel(label(x[panel]))
         if isinstance(y, str):
-            axes.set_title(label(panel, MAX_LABEL * (2 if across < MOST_IN_A_ROW else 1)) if panel else "")
+            title_of = panel if isinstance(x, str) else ""
+            axes.set_title(
+                label(title_of, MAX_LABEL * (2 if across < MOST_IN_A_ROW else 1)) if title_of else ""
+            )
             axes.set_ylabel(label(y) if is_first else "")
         else:
             axes.set_ylabel(label(y[panel]))

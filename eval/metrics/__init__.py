@@ -49,6 +49,9 @@ LINES = {
     "run_metrics.transfer:transfer": "attributes that linear models read from the agents' vectors (of a run)",
     "run_metrics.noise_objects:noise_objects": "do agents understand each other about noise, a control (of a run)",
     "run_metrics.cross_play:cross_play": "do senders and receivers that never met understand each other (of a run)",
+    "run_metrics.sender_entropies:message_entropy": (
+        "entropies, redundancy and useful length of messages, by the sender's probabilities (of a run)"
+    ),
     "metrics.ease_of_learning:ease_of_learning": (
         "how fast fresh receivers, and fresh senders, learn the language (trains; asked for by name)"
     ),
@@ -106,6 +109,10 @@ METRIC_OF = {
     "transfer": "transfer",
     "transfer_sender": "transfer",
     "noise_objects": "noise_objects",
+    "message_entropy": "message_entropy",
+    "conditional_entropy": "message_entropy",
+    "redundancy": "message_entropy",
+    "useful_length": "message_entropy",
     "language_similarity": "language_similarity",
     "language_ami": "language_similarity",
     "language_topsim": "language_similarity",

@@ -1,6 +1,6 @@
 """Rounds of evaluation as a run metric needs them: what each was about, and whether it was understood."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +8,10 @@ import torch
 from numpy.typing import NDArray
 
 from ecsuite.games.noise import noise_generator
+from ecsuite.games.players.players import Players
 from ecsuite.games.runs import Run
-from ecsuite.games.worlds.world import Description, World
+from ecsuite.games.sections import Experiment
+from ecsuite.games.worlds.world import Batch, Description, World
 
 TRAINED, HELD_OUT = "train", "held_out"
 """Values of the column `split`: of what was in training, and of what was kept out of it."""
@@ -35,27 +37,15 @@ def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> 
         run: Its agents play.
         evaluations: Worlds and splits of them; None: all evaluations of the run.
     """
-    players, experiment = run.players, run.experiment
-    pairs = [pair for _, pair in players.eval().pairs()]
-    world = pairs[0].world
+    world = run.pair.world
     described: list[Description] = []
     accuracy: list[NDArray[np.float64]] = []
     if evaluations is None:
         evaluations = [(world, "valid"), *world.extra_evaluations().values()]
     for place, split in evaluations:
-        size = place.sizes.evaluation_batch_size
-        for number in range(-(-place.num_valid // size)):
-            batch = place.batch(split, number)
-            noise = noise_generator(experiment.training.seed, split, number * size, pairs[0].device)
-            state, found = noise.get_state(), []
-            for pair in pairs:
-                noise.set_state(state)
-                outputs = pair.play_views(
-                    pair.rounds(batch), mode=experiment.evaluation.mode, generator=noise
-                )
-                found.append(outputs.measures["accuracy"].double().cpu().numpy())
+        for batch, found in each_batch(run.players, place, split, run.experiment):
             described.append(place.describe(batch))
-            accuracy.append(np.mean(found, axis=0))
+            accuracy.append(found)
     return Rounds(
         meanings=np.concatenate([each.meanings.reshape(len(each.meanings), -1) for each in described]),
         split=np.concatenate(
@@ -63,3 +53,20 @@ def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> 
         ),
         accuracy=np.concatenate(accuracy),
     )
+
+
+def each_batch(
+    players: Players, world: World, split: str, experiment: Experiment
+) -> Iterator[tuple[Batch, NDArray[np.float64]]]:
+    """Play the batches of a split with every pair that meets: and the share that understood, (batch,)."""
+    pairs = [pair for _, pair in players.eval().pairs()]
+    size = world.sizes.evaluation_batch_size
+    for number in range(-(-world.num_valid // size)):
+        batch = world.batch(split, number)
+        noise = noise_generator(experiment.training.seed, split, number * size, players.device)
+        state, found = noise.get_state(), []
+        for pair in pairs:
+            noise.set_state(state)
+            outputs = pair.play_views(pair.rounds(batch), mode=experiment.evaluation.mode, generator=noise)
+            found.append(outputs.measures["accuracy"].double().cpu().numpy())
+        yield batch, np.mean(found, axis=0)

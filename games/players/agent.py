@@ -106,7 +106,8 @@ class Speaker(Side):
             experiment.sender, num_features=num_features, vocab_size=num_logits - 1, max_len=channel.max_len
         )
         self.perception = perception
-        self.noise_in_evaluation = experiment.evaluation.noise
+        self.has_noise = experiment.training.noise, experiment.evaluation.noise
+        """Whether its messages meet the noise of the channel in training, and in evaluation."""
         self.loss: Loss | None = None
         """The loss of its messages: baselines of one speaker are nothing to another."""
         self.freeze()

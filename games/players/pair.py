@@ -158,7 +158,8 @@ class Pair(nn.Module):
         generator: Noise | None,
     ) -> RoundOutputs:
         """Let the listener answer messages; see `SeenRounds` and `play`."""
-        is_noisy = mode == "train" or (self.speaker.noise_in_evaluation and generator is not None)
+        evaluates = mode != "train"
+        is_noisy = self.speaker.has_noise[evaluates] and not (evaluates and generator is None)
         received = self.channel.received(message, generator) if is_noisy else message
         if self.training and self.loss.needs_all_answers:
             received = message.with_all_ends()
@@ -234,6 +235,10 @@ def _check_effects(experiment: Experiment, channel: Channel, loss: Loss, task: T
     if experiment.evaluation.noise and not channel.has_noise:
         raise ConfigError(
             f"evaluation.noise: channel {kind} has none: expected false, or noise such as channel.noise=deletion"
+        )
+    if not (experiment.training.noise or (channel.has_noise and experiment.evaluation.noise)):
+        raise ConfigError(
+            f"training.noise: channel {kind} has none or it is read nowhere: expected true, or also evaluation.noise"
         )
     if experiment.evaluation.mode == "sample" and not channel.has_samples:
         raise ConfigError(f"evaluation.mode: messages of channel {kind} are not sampled, expected greedy")

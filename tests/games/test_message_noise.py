@@ -204,6 +204,67 @@ def test_noise_in_evaluation_by_option(kind):
     assert torch.equal(*(each.symbols for each in said)) and first["length"] == second["length"]
 
 
+def test_noise_of_several_kinds_is_one_after_the_other():
+    both = noise("several", of=["confusion,probability=1.0", "deletion,probability=0.5"])
+    said = ids(*[[1, 2, 3]] * BATCH)
+    got = both(said, generator())
+    one = torch.Generator().manual_seed(1)
+    alone = noise("deletion", probability=0.5)(noise("confusion", probability=1.0)(said, one), one)
+    assert both.changes_length and torch.equal(got.symbols, alone.symbols)
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_noise_at_one_position_leaves_the_others(kind):
+    """So also where it is certain that a symbol meets it."""
+    made = noise(kind, probability=1.0)
+    made.position = 1
+    got = made(ids([1, 2, 3]), generator())
+    if kind == "deletion":
+        assert content(got) == [[1, 3]]
+    elif kind == "insertion":
+        assert [content(got)[0][place] for place in (0, 2, 3)] == [1, 2, 3]
+    elif kind == "confusion":
+        assert content(got)[0][::2] == [1, 3] and content(got)[0][1] != 2
+    else:
+        assert got.symbols[:, 0].sum(-1).tolist() == [1, 0, 1, 1, 0, 0]
+
+
+def test_noise_in_evaluation_only():
+    """Messages of training arrive as they are said, those of evaluation do not."""
+    settings = ("channel.noise=deletion,probability=1.0", "training.noise=false", "evaluation.noise=true")
+    noisy, plain = Trial.of("channel", "gumbel", settings), Trial.of("channel", "gumbel")
+    world = plain.world()
+    batch = world.batch("train", 0)
+    losses = [play(trial.game(world), batch, "train").objective for trial in (noisy, plain)]
+    assert torch.equal(*losses)
+    found = [
+        evaluate(make_players(trial.experiment, world), world, trial.experiment) for trial in (noisy, plain)
+    ]
+    assert found[0]["loss"] != found[1]["loss"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("training.noise=false",), "training.noise: channel gumbel has none"),
+        (
+            ("channel.noise=deletion", "training.noise=false"),
+            "training.noise: channel gumbel has none or it is read",
+        ),
+        (("channel.noise=[]",), "channel.noise.of: expected at least one name"),
+        (("channel.noise=[deletion,foo]",), "unknown noise 'foo'"),
+        (
+            ('channel.noise=["deletion,probability=1.5"]',),
+            "channel.noise.of: deletion.probability: expected float",
+        ),
+    ],
+)
+def test_noise_that_can_not_be_is_refused(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        trial = Trial.of("channel", "gumbel", settings)
+        trial.game(trial.world())
+
+
 def test_part_of_none():
     assert channel().options.noise == Part("none", NOISES.load("none").Options())
 

@@ -1,0 +1,227 @@
+"""A run under noise: what its receivers understand of messages that noise meets, over kinds, rates and positions.
+
+Nobody learns: the agents play the rounds of validation once for each point of the grid. The same rounds, and draws of
+one generator, at every rate.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from ecsuite.eval.figures.canvas import save
+from ecsuite.eval.figures.curves import Curve, curves
+from ecsuite.eval.reports.console import Report
+from ecsuite.eval.run_metrics.rounds import each_batch
+from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
+from ecsuite.games.channels import SymbolChannel
+from ecsuite.games.message_noise import NO_NOISE, MessageNoise, NoNoise
+from ecsuite.games.players.players import Players
+from ecsuite.games.registry import NOISES
+from ecsuite.games.sections import Experiment
+from ecsuite.games.worlds.world import World
+from ecsuite.parts.config import parse_value
+from ecsuite.parts.registry import KIND, Part, option_types, pieces_of, read_options, split_names
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.cells import estimate, text
+from ecsuite.tables.table import Table, name_column, number_column, row_of
+
+RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+"""The rates of a grid that names none."""
+RATE = "probability"
+"""The option that a rate sets."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Point:
+    """The accuracy under a noise."""
+
+    noise: str
+    rate: float
+    position: int | None
+    """The only position of symbols that meet it, from 1; None: all do."""
+    accuracy: float
+    """Mean over rounds; of a society over pairs that meet, too."""
+    ci95: tuple[float, float] | None
+    """Student's 95 % interval over rounds."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The point as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoiseGrid:
+    """What came of a grid."""
+
+    points: Sequence[Point]
+    """Of every noise: each rate; then each position, where all of its symbols meet the noise."""
+    chance: float
+    """Accuracy of the best answer that reads no message."""
+    num_rounds: int
+
+
+def rates_in(given: str | None) -> tuple[float, ...]:
+    """The rates of a list such as `0,0.1,0.2`; None: those of `RATES`; `ConfigError` if one is no share."""
+    if given is None:
+        return RATES
+    rates = [parse_value(each, "--rates") for each in pieces_of(given)]
+    for rate in rates:
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
+            raise ConfigError(f"--rates: expected shares from 0 to 1, separated by commas, got {rate!r}")
+    return tuple(sorted({float(rate) for rate in rates}))
+
+
+@torch.inference_mode()
+def noise_grid(
+    experiment: Experiment, world: World, players: Players, noises: str, rates: Iterable[float] = RATES
+) -> NoiseGrid:
+    """Play the rounds of validation under every noise at every rate, and with each position met by it.
+
+    Args:
+        experiment: Sets the seed, and how messages are chosen.
+        world: Has the rounds.
+        players: The agents.
+        noises: Names of noise with options, separated by commas.
+        rates: Each is the noise's option `probability`.
+
+    Raises:
+        ConfigError: If messages have no symbols, a noise is unknown, has no option `probability`, or changes the length
+            of messages that all are equally long.
+    """
+    channel = players.channel
+    if not isinstance(channel, SymbolChannel) or type(channel).received is not SymbolChannel.received:
+        what = (
+            "the words of this channel are values"
+            if channel.is_of_values
+            else "this channel has noise of its own"
+        )
+        raise ConfigError(f"--noise: {what}, expected a channel of symbols with the option noise")
+    sizes: dict[str, Any] = {
+        "vocab_size": channel.vocab_size,
+        "max_len": channel.max_len,
+        "has_eos": channel.has_eos,
+    }
+    points: list[Point] = []
+    for name in split_names(noises):
+        section = NOISES.section(name, "--noise")
+        kind = section.pop(KIND)
+        if RATE not in option_types(NOISES.load(kind).Options):
+            raise ConfigError(f"--noise: {kind} has no rate: expected a noise with the option {RATE}")
+
+        def made(rate: float, kind: str = kind, given: Mapping[str, Any] = section) -> MessageNoise:
+            if rate == 0:
+                return NoNoise(NO_NOISE.options, **sizes)
+            values = {**given, RATE: rate}
+            noise: MessageNoise = NOISES.make(
+                Part(kind, read_options(NOISES.load(kind).Options, values, f"--noise: {kind}")), **sizes
+            )
+            if noise.changes_length and not channel.has_eos:
+                raise ConfigError(
+                    f"--noise: {kind} changes the length of messages, and here all are equally long"
+                )
+            return noise
+
+        of_rates = [(made(rate), rate, None) for rate in rates]
+        of_positions = [(made(1.0), 1.0, position) for position in range(channel.max_len)]
+        for noise, rate, position in [*of_rates, *of_positions]:
+            noise.position = position
+            with _noisy(players, noise):
+                found = [accuracy for _, accuracy in each_batch(players, world, "valid", experiment)]
+            mean, half_width = mean_and_half_width(np.concatenate(found).tolist())
+            points.append(
+                Point(
+                    noise=name,
+                    rate=rate,
+                    position=None if position is None else position + 1,
+                    accuracy=mean,
+                    ci95=clipped(mean, half_width, 0.0, 1.0),
+                )
+            )
+    return NoiseGrid(points=points, chance=players.chance()["accuracy"], num_rounds=world.num_valid)
+
+
+@contextmanager
+def _noisy(players: Players, noise: MessageNoise) -> Iterator[None]:
+    """Let messages meet a noise in evaluations, and only this one."""
+    channels = [cast(SymbolChannel, speaker.channel) for speaker in players.senders]
+    before = [
+        (channel.noise, speaker.has_noise) for channel, speaker in zip(channels, players.senders, strict=True)
+    ]
+    try:
+        for channel, speaker in zip(channels, players.senders, strict=True):
+            channel.noise, speaker.has_noise = noise, (False, True)
+        yield
+    finally:
+        for channel, speaker, (own, has_noise) in zip(channels, players.senders, before, strict=True):
+            channel.noise, speaker.has_noise = own, has_noise
+
+
+def report(grid: NoiseGrid) -> Report:
+    """Tables of accuracy by rate and by position, JSON, and the curves."""
+    by_rate = [point for point in grid.points if point.position is None]
+    by_position = [point for point in grid.points if point.position is not None]
+    tables = [_table("rate", by_rate, lambda point: point.rate)]
+    tables.append(_table("position", by_position, lambda point: point.position))
+    notes = (
+        f"chance level: {grid.chance:.1%}; {grid.num_rounds:,} rounds a point, nobody learns; ±: 95 % interval",
+        "position: every symbol there meets the noise, no other does",
+    )
+    data = {
+        "points": [point.to_json() for point in grid.points],
+        "chance": grid.chance,
+        "num_rounds": grid.num_rounds,
+    }
+    return Report(tables=tables, notes=notes, data=data, draw=partial(_draw, grid))
+
+
+def _table(where: str, points: Sequence[Point], place: Any) -> Table:
+    """Accuracy of each noise at each rate, or at each position."""
+    names = list(dict.fromkeys(point.noise for point in points))
+    columns = [name_column(where), *(number_column(name, heading=name) for name in names)]
+    found = {(point.noise, place(point)): point for point in points}
+    places = list(dict.fromkeys(map(place, points)))
+    rows = [row_of(text(each), *(_cell(found[name, each]) for name in names)) for each in places]
+    return Table(columns=columns, rows=rows, title=f"accuracy by {where} of noise")
+
+
+def _cell(point: Point) -> Any:
+    half_width = None if point.ci95 is None else (point.ci95[1] - point.ci95[0]) / 2
+    return estimate(point.accuracy, half_width, as_percent=True)
+
+
+def _draw(grid: NoiseGrid, *paths: Path) -> None:
+    panels = {"rate": "rate of noise", "position": "position of noise"}
+    lines = []
+    for name in dict.fromkeys(point.noise for point in grid.points):
+        for panel in panels:
+            chosen = [
+                point
+                for point in grid.points
+                if point.noise == name and (point.position is None) == (panel == "rate")
+            ]
+            bounds = [point.ci95 or (None, None) for point in chosen]
+            lines.append(
+                Curve(
+                    x=[point.rate if point.position is None else point.position for point in chosen],
+                    y=[point.accuracy for point in chosen],
+                    low=[low for low, _ in bounds],
+                    high=[high for _, high in bounds],
+                    name=name,
+                    panel=panels[panel],
+                )
+            )
+    figure = curves(
+        lines,
+        x={panel: panel for panel in panels.values()},
+        y="accuracy",
+        levels={f"chance {grid.chance:.3g}": grid.chance},
+        limits=(0, 1.02),
+        title="accuracy under noise",
+    )
+    save(figure, *paths)

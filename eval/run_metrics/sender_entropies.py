@@ -1,0 +1,268 @@
+"""What a sender's probabilities say of its messages: entropies, redundancy, and how many positions tell the meaning.
+
+Nothing is played: the probabilities of symbols are those from which `evaluation.mode: sample` draws.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.eval.metrics.score import Options, Score, unscored
+from ecsuite.eval.metrics.traits import Traits, metric
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.parts.config import Count, Levels
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ecsuite.games.players.agent import Speaker
+    from ecsuite.games.runs import Run
+
+MOST_MESSAGES = 1024
+"""All possible messages are looked at, and none is drawn, where there are at most so many."""
+AT_ONCE = 8192
+"""Messages whose probabilities are computed at once."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EntropyOptions:
+    """Options of the metric."""
+
+    meanings: Count = 100
+    """Meanings of the corpus at most, all equally likely."""
+    draws: Levels = 5
+    """Messages that are drawn about each meaning, where not all possible ones are looked at."""
+
+
+DEFAULT = EntropyOptions()
+MESSAGE_ENTROPY = Traits(
+    name="message_entropy",
+    about="bits of a message, by the sender's probabilities",
+    high="as many bits as meanings have, and those of chance; low: few messages",
+    question="agents",
+    needs=("agents",),
+    depends_on_size="the more meanings, the more bits",
+    options=EntropyOptions,
+)
+CONDITIONAL_ENTROPY = replace(
+    MESSAGE_ENTROPY,
+    name="conditional_entropy",
+    about="bits of a message that its meaning leaves open",
+    high="the sender says one meaning in many ways; 0: always in one",
+)
+REDUNDANCY = replace(
+    MESSAGE_ENTROPY,
+    name="redundancy",
+    about="share of a message that what is before it tells",
+    high="symbols follow from those before them; 0: all are equally likely",
+    bounds=(0.0, 1.0),
+)
+USEFUL_LENGTH = replace(
+    MESSAGE_ENTROPY,
+    name="useful_length",
+    about="positions over which the meaning is told",
+    high="the meaning is told by many positions evenly; 1: by a single one",
+)
+
+
+@metric(MESSAGE_ENTROPY, CONDITIONAL_ENTROPY, REDUNDANCY, USEFUL_LENGTH)
+def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT) -> list[Score]:
+    """Entropies of messages in bits, from the sender's probabilities (Shannon 1948; of noise, Klamra et al. 2025).
+
+    `message_entropy` is H(message), `conditional_entropy` H(message | meaning); both are sums over positions by the
+    chain rule, EOS being a symbol. `redundancy` is 1 - H / H_max, where H_max is that of symbols that all are equally
+    likely, EOS among them, in messages as long. With I_i, the bits that the symbol at position i adds to what those
+    before it tell of the meaning, `useful_length` is 2 to the entropy of the shares of I_i: 3 where three positions
+    tell as much each. The details have all of it by position.
+
+    Where there are at most 1,024 possible messages all are looked at, and the figures are exact; else messages are
+    drawn, and the interval is Student's over draws, in each of which every meaning has one message. Of a society: the
+    mean over senders, with Student's interval over them.
+
+    Undefined where words are values; `useful_length` also where messages tell nothing.
+    """
+    kinds = (MESSAGE_ENTROPY, CONDITIONAL_ENTROPY, REDUNDANCY, USEFUL_LENGTH)
+    channel = run.pair.channel
+    if channel.is_of_values:
+        return [unscored(each)(value=None, reason="the words of this channel are values") for each in kinds]
+    is_exact = num_messages(channel.vocab_size, channel.max_len, has_eos=channel.has_eos) <= MOST_MESSAGES
+    of_speakers = [
+        _of_speaker(run, number, speaker, options.seed, own, is_exact=is_exact)
+        for number, speaker in enumerate(run.players.eval().senders)
+    ]
+    settings: dict[str, Any] = (
+        {"from": "all messages"} if is_exact else {"from": f"{own.draws} draws", "seed": options.seed}
+    )
+    num_meanings = of_speakers[0][0].num_meanings
+    scores = []
+    for traits in kinds:
+        values = [[getattr(each, traits.name) for each in speaker] for speaker in of_speakers]
+        score = unscored(traits, meanings=num_meanings, **settings)
+        if any(value is None for each in values for value in each):
+            scores.append(score(value=None, reason="messages tell nothing of their meanings"))
+            continue
+        means = [mean_and_half_width(each)[0] for each in values]
+        value, half_width = mean_and_half_width(means if len(means) > 1 else values[0])
+        by_position = {
+            "entropy": _mean_of([each.entropies for speaker in of_speakers for each in speaker]),
+            "redundancy": _mean_of([each.redundancies for speaker in of_speakers for each in speaker]),
+            "information": _mean_of([each.information for speaker in of_speakers for each in speaker]),
+        }
+        details: dict[str, Any] = {"by_position": by_position} if traits is kinds[0] else {}
+        if len(means) > 1:
+            details["by_speaker"] = means
+        ci95 = None if half_width is None else (value - half_width, value + half_width)
+        scores.append(score(value=value, ci95=ci95, details=details))
+    return scores
+
+
+def num_messages(vocab_size: int, max_len: int, *, has_eos: bool) -> int:
+    """The number of possible messages."""
+    return sum(vocab_size**length for length in range(max_len + 1)) if has_eos else vocab_size**max_len
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entropies:
+    """What the probabilities of some messages say, in bits by position, (max_len,) each."""
+
+    entropies: Floats
+    """H(symbol | symbols before)."""
+    conditional: Floats
+    """H(symbol | symbols before, meaning)."""
+    most: Floats
+    """What symbols that all are equally likely would have there."""
+    num_meanings: int
+
+    @property
+    def message_entropy(self) -> float:
+        """H(message)."""
+        return float(self.entropies.sum())
+
+    @property
+    def conditional_entropy(self) -> float:
+        """H(message | meaning)."""
+        return float(self.conditional.sum())
+
+    @property
+    def redundancies(self) -> Floats:
+        """1 - H / H_max at each position; 0 where no message goes on to there."""
+        return 1 - np.divide(self.entropies, self.most, out=np.ones_like(self.most), where=self.most > 0)
+
+    @property
+    def redundancy(self) -> float:
+        """1 - H / H_max of the message."""
+        return 1 - self.message_entropy / float(self.most.sum())
+
+    @property
+    def information(self) -> Floats:
+        """Bits that each position adds to what is known of the meaning."""
+        return (self.entropies - self.conditional).clip(min=0)
+
+    @property
+    def useful_length(self) -> float | None:
+        """2 to the entropy of the shares of positions; None where messages tell nothing."""
+        total = self.information.sum()
+        if total < 1e-9:
+            return None
+        shares = self.information[self.information > 0] / total
+        return float(2 ** -(shares * np.log2(shares)).sum())
+
+
+def entropies_of(
+    log_probabilities: Floats, weights: Floats, is_said: NDArray[np.bool_], num_symbols: int
+) -> Entropies:
+    """Entropies of messages whose probabilities are known.
+
+    Args:
+        log_probabilities: Of each symbol of a message given those before it and a meaning, in nats, (num_messages,
+            num_meanings, max_len); 0 after the end.
+        weights: How likely a meaning and a message are, (num_messages, num_meanings), with the sum 1.
+        is_said: Whether there is a symbol, (num_messages, max_len).
+        num_symbols: Different symbols, with EOS where a message may end.
+    """
+    before = log_probabilities.cumsum(-1)
+    mixed = np.logaddexp.reduce(before, axis=1) - np.log(before.shape[1])  # (num_messages, max_len)
+    steps = np.diff(mixed, axis=1, prepend=0.0)
+    of_messages = weights.sum(1)
+    return Entropies(
+        entropies=-(of_messages @ steps) / np.log(2),
+        conditional=-np.einsum("mx,mxl->l", weights, log_probabilities) / np.log(2),
+        most=(of_messages @ is_said) * np.log2(num_symbols),
+        num_meanings=before.shape[1],
+    )
+
+
+def _of_speaker(
+    run: "Run", number: int, speaker: "Speaker", seed: int, own: EntropyOptions, *, is_exact: bool
+) -> list[Entropies]:
+    """The entropies of a speaker: one where they are exact, else those of each draw."""
+    import torch
+
+    from ecsuite.games.noise import noise_generator
+    from ecsuite.games.players.learning import filled
+
+    channel, batches = speaker.channel, list(speaker.world.corpus_batches(own.meanings))
+    num_symbols = channel.vocab_size + channel.has_eos
+    with torch.inference_mode():
+        meanings = [speaker.meanings(speaker.shown(batch), batch.num_positive, None) for batch in batches]
+        vectors = torch.cat(meanings)[: own.meanings]
+        if is_exact:
+            ids = _all_messages(channel.vocab_size, channel.max_len, has_eos=channel.has_eos)
+            logs = _log_probabilities(speaker, vectors, ids)
+            return [entropies_of(logs, np.exp(logs.sum(-1)) / len(vectors), ids.numpy() >= 0, num_symbols)]
+        found = []
+        for draw in range(own.draws):
+            noise = noise_generator(seed, f"message entropy of {number}", draw, vectors.device)
+            said = [
+                filled(speaker.generate_message(batch, "sample", noise).symbols, channel.max_len)[
+                    : channel.max_len
+                ]
+                for batch in batches
+            ]
+            ids, places = torch.cat(said, 1).t()[: len(vectors)].unique(dim=0, return_inverse=True)
+            weights = np.zeros((len(ids), len(vectors)))
+            weights[places.numpy(), np.arange(len(vectors))] = 1 / len(vectors)
+            logs = _log_probabilities(speaker, vectors, ids)
+            found.append(entropies_of(logs, weights, ids.numpy() >= 0, num_symbols))
+    return found
+
+
+def _all_messages(vocab_size: int, max_len: int, *, has_eos: bool) -> "Tensor":
+    """Every possible message, (num_messages, max_len), with EOS where there is room for it and then PAD."""
+    import torch
+
+    from ecsuite.agents.message import EOS, PAD
+
+    lengths = range(max_len + 1) if has_eos else [max_len]
+    rows = [
+        [*symbols, *([EOS] if length < max_len else []), *[PAD] * (max_len - length - 1)]
+        for length in lengths
+        for symbols in product(range(1, vocab_size + 1), repeat=length)
+    ]
+    return torch.tensor(rows)
+
+
+def _log_probabilities(speaker: "Speaker", vectors: "Tensor", ids: "Tensor") -> Floats:
+    """Log-probabilities of the symbols of messages (num_messages, max_len) about every meaning; see `entropies_of`."""
+    import torch
+
+    from ecsuite.agents.autocast import call_sender
+    from ecsuite.games.players.learning import GivenMessages
+
+    options: Any = speaker.channel.options
+    found = []
+    for some in ids.split(max(1, AT_ONCE // len(vectors))):
+        builder = GivenMessages(options, some.repeat_interleave(len(vectors), 0).t())
+        call_sender(speaker.network, vectors.repeat(len(some), 1), builder)
+        of_steps = torch.stack(builder.log_probabilities, -1).double().clamp(min=-700.0)
+        found.append(of_steps.view(len(some), len(vectors), -1).numpy())
+    return np.concatenate(found)
+
+
+def _mean_of(arrays: list[Floats]) -> list[float]:
+    means: list[float] = np.mean(arrays, axis=0).tolist()
+    return means
