@@ -126,7 +126,7 @@ def score(
         prepare_picture(plot)
     prepare_scores(corpora)
     messages = [scored.read(path) for path in corpora]
-    runs = [asked_run(path, names, trust_code=trust_code) for path in corpora]
+    runs = [asked_run(path, names, trust_code=trust_code, is_whole=scored.where is None) for path in corpora]
     scorecards = options.run(
         lambda runner: [
             score_and_keep(
@@ -184,7 +184,7 @@ def _score_collection(
     if plot is not None:
         prepare_picture(plot)
     prepare_scores(corpora)
-    runs = [asked_run(path, names, trust_code=trust_code) for path in corpora]
+    runs = [asked_run(path, names, trust_code=trust_code, is_whole=scored.where is None) for path in corpora]
     found_scores = options.run(lambda runner: replace(benchmark, runs=runs).measure(study, runner))
     for each in found_scores if scored.is_whole else ():
         keep_scores(each.member.path, each.card, lambda text: print(text, file=sys.stderr))

@@ -25,7 +25,8 @@ class VqvibChannel(Channel):
     3). The objective is `utility` times the loss, with `complexity` times the divergence: their ratio decides how many
     words there are. The paper's term for informativeness is the loss of games that rebuild the target.
 
-    In the corpus, a word is the number of its vector, from 1.
+    In the corpus, a word is the number of its vector, from 1; of a society, that of the nearest one of the first
+    sender, as numbers of different codebooks have nothing in common.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)

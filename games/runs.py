@@ -101,6 +101,12 @@ class Run:
         """
         return self.players.first_pair
 
+    @property
+    def has_agents(self) -> bool:
+        """Whether there are senders and receivers to ask: trained ones, in a checkpoint."""
+        is_of_them = self.experiment.play == SIGNALLING
+        return is_of_them and any(self.folder.glob("*.safetensors"))
+
     @cached_property
     def players(self) -> Players:
         """All trained agents, in evaluation mode; for errors see `pair`."""

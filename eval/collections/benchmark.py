@@ -66,10 +66,18 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         """The jobs of each corpus by metric; one corpus at a time is in memory."""
         return {
             member: plan_member(
-                member, self.read(member.path), study.metrics, seed=study.seed, selection=self.selection
+                member,
+                self.read(member.path),
+                [name for name in study.metrics if is_job(name, is_of_run=self._run(index) is not None)],
+                seed=study.seed,
+                selection=self.selection,
             )
-            for member in study.members
+            for index, member in enumerate(study.members)
         }
+
+    def _run(self, index: int) -> "Run | None":
+        """The run of a corpus, if its agents are asked."""
+        return self.runs[index] if self.runs else None
 
     def measure(self, study: CollectionStudy, runner: Runner) -> list[ScoredMember]:
         """Score what is not kept; metrics that train models, ask agents or are the user's own one after the other."""
@@ -89,7 +97,6 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
     def _cards(
         self, study: CollectionStudy, jobs: Mapping[Member, Mapping[str, Job]], results: Mapping[Job, Result]
     ) -> list[ScoredMember]:
-        others = [name for name in study.metrics if not is_job(name)]
         scored = []
         for index, member in enumerate(study.members):
             corpus = self.read(member.path)
@@ -99,8 +106,8 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
                     found[name] = [Score.of_json(each) for each in results[job].checked()]
                 except DivergedError as error:
                     raise DivergedError(f"{member.name}: {name}: {error}") from None
-            for name in others:
-                run = self.runs[index] if self.runs else None
+            run = self._run(index)
+            for name in (name for name in study.metrics if name not in found):
                 found[name] = list(score_corpus(corpus, [name], self.options, run=run).scores)
             card = Scorecard(
                 corpus=describe(corpus),

@@ -114,12 +114,17 @@ class Label:
         """Nothing."""
 
 
-def is_job(metric: str) -> bool:
-    """Whether a metric is a job of its own: it trains nothing, asks no agents, and is none of the user's."""
+def is_job(metric: str, *, is_of_run: bool = False) -> bool:
+    """Whether a metric is a job of its own: it trains nothing, asks no agents, and is none of the user's.
+
+    Args:
+        metric: Its name.
+        is_of_run: Whether there are agents that it may ask.
+    """
     if foreign_kinds(metric):
         return False
     traits = traits_of_metric(metric)
-    return not traits.trains and not traits.needs_agents
+    return not (traits.trains or traits.needs_agents or (traits.asks_agents and is_of_run))
 
 
 def plan_member(
@@ -130,12 +135,12 @@ def plan_member(
     seed: int,
     selection: Selection,
 ) -> dict[str, Job]:
-    """The jobs of a corpus, by metric; those that are no jobs are left out.
+    """The jobs of a corpus, by metric.
 
     Args:
         member: The corpus.
         corpus: The messages that are scored.
-        metrics: Names of metrics.
+        metrics: Names of metrics that are jobs.
         seed: Of random draws.
         selection: How its file is read, and which messages those are.
     """
@@ -151,5 +156,4 @@ def plan_member(
             name=Label(key=member.name),
         )
         for metric in metrics
-        if is_job(metric)
     }

@@ -22,6 +22,8 @@ NUM_PERMUTATIONS = 100
 """Permutations of the meanings, where a space has no turns."""
 NUM_SUBSAMPLES = 100
 """Half-samples of the messages, where a corpus has fewer than three speakers."""
+EXACT = "exact"
+"""What a signature says of probabilities that are those of all messages."""
 FEW_SPEAKERS = 3
 """From so many speakers on, the interval is that of drawing speakers."""
 
@@ -41,6 +43,7 @@ EFFICIENCY_LOSS = Traits(
     chance="shuffled meanings",
     needs=("meanings",),
     depends_on_size="shares of few answers make a language look more complex than it is",
+    asks_agents=True,
     by_name_only=True,
     draws=True,
     pools_speakers=True,
@@ -50,6 +53,7 @@ EFFICIENCY_LOSS = Traits(
         "accuracy_of_meanings": "bits that the meanings themselves tell of referents",
         "words": "different messages",
         "meanings": "meanings that are named, of all of the space",
+        "shares": "where the probabilities of messages are from",
     },
 )
 COMPLEXITY = replace(
@@ -87,17 +91,19 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     """The language of a corpus beside the information-bottleneck bound: Zaslavsky et al. (2018), PNAS 115.
 
     Whole messages, without EOS, are words w; shares of the messages about each meaning are q(w|m), of all speakers
-    together. `complexity` is I(M; W), `semantic_accuracy` I(W; U), both in bits, for the need p(m) and the beliefs
-    p(u|m) of the space (`spaces.kinds`). `efficiency_loss` is epsilon, the least excess of I(M; W) - beta I(W; U) over
-    that of optimal languages, divided by beta; `optimal_distance` is gNID to the optimal language of that beta. 0: no
-    language is as accurate with less complexity. See `eval.efficiency.bound` for the bound and its precision.
+    together. Of a run they are its senders' own probabilities, see `games.message_probabilities`: exact where there are
+    few messages, else of messages that are drawn; `shares` in the details says which. `complexity` is I(M; W),
+    `semantic_accuracy` I(W; U), both in bits, for the need p(m) and the beliefs p(u|m) of the space (`spaces.kinds`).
+    `efficiency_loss` is epsilon, the least excess of I(M; W) - beta I(W; U) over that of optimal languages, divided by
+    beta; `optimal_distance` is gNID to the optimal language of that beta. 0: no language is as accurate with less
+    complexity. See `eval.efficiency.bound` for the bound and its precision.
 
     A meaning that no message is about counts as said by the words of all others, in their shares; `meanings` in the
     details says how many are named, of how many.
 
     Chance: meanings permuted over the encoder's rows, which keeps complexity for a uniform need; of colours, hues
     turned by 4 to 16 columns both ways, as Regier et al. (2007) turn them. Interval: delete-one jackknife over
-    speakers where there are three or more, else half-samples of the messages.
+    speakers where there are three or more, else half-samples of the messages; exact probabilities of fewer have none.
 
     Undefined without meanings; refused if the space lacks one of them, or has more than 1,000.
     """
@@ -106,9 +112,10 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     if vectors is None:
         return _undefined(settings, corpus.why_no_meanings)
     space = own.make(vectors)
-    words = row_labels(corpus.content())
-    language = _Language(space.find(vectors), words, len(space))
-    counts = language.counts(np.arange(len(words)))
+    language = _language(corpus, vectors, space, options)
+    if language.source:
+        settings["sender"] = language.source
+    counts = language.counts(np.arange(len(language.codes)))
     space = own.needed(space, counts)
     bound = bound_of(space, lambda done, total: options.progress("efficiency: the bound", done, total))
     settings["digest"] = space.digest
@@ -116,13 +123,14 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     whole = fit(space, bound, shares(counts))
     most = complexity(space, np.eye(len(space))), float(bound.accuracy.max())
     limits = [(0.0, each) for each in (most[0], most[0], most[1], 1.0)]
-    intervals = _intervals(corpus, language, space, bound, _figures(whole), limits, options.seed)
+    intervals = _intervals(language, space, bound, _figures(whole), limits, options.seed)
     chance = _chance(space, bound, shares(counts), options.seed)
     details = {
         "beta": whole.beta,
         "accuracy_of_meanings": most[1],
-        "words": int(words.max(initial=-1)) + 1,
+        "words": language.num_words,
         "meanings": [int(counts.any(1).sum()), len(space)],
+        "shares": language.about,
     }
     return [
         score(
@@ -137,24 +145,71 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     ]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Language:
-    """How often each meaning is said by each word, of some of the messages.
+    """How often each meaning is said by each word, of some of the messages."""
 
-    Args:
-        meanings: The meaning of each message, (num_messages,).
-        words: Its word, from 0, (num_messages,).
-        num_meanings: Of the space.
-    """
+    codes: Ints
+    """The meaning times the number of words, and the word of each message, (num_messages,)."""
+    num_meanings: int
+    num_words: int
+    speakers: Any = None
+    """Who says each, (num_messages,); None: nobody knows."""
+    weights: Floats | None = None
+    """Of each, (num_messages,); None: 1."""
+    source: str = ""
+    """What a signature says of the sender's probabilities; empty: these are counts."""
+    about: str = "of counts of the corpus"
+    """The same in words."""
 
-    def __init__(self, meanings: Ints, words: Ints, num_meanings: int) -> None:
-        self.num_words = int(words.max(initial=-1)) + 1
-        self.num_meanings = num_meanings
-        self.codes = meanings * self.num_words + words
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing was drawn."""
+        return self.source == EXACT
 
     def counts(self, rows: Ints) -> Floats:
         """Of the messages of these rows, (num_meanings, num_words)."""
-        counts = np.bincount(self.codes[rows], minlength=self.num_meanings * self.num_words)
-        return counts.reshape(self.num_meanings, self.num_words).astype(np.float64)
+        weights = None if self.weights is None else self.weights[rows]
+        cells = self.num_meanings * self.num_words
+        counts = np.bincount(self.codes[rows], weights, minlength=cells)
+        table = counts.reshape(self.num_meanings, self.num_words).astype(np.float64)
+        return _unique_as_one(table) if self.source else table
+
+
+def _language(corpus: Corpus, vectors: Any, space: Space, options: Options) -> _Language:
+    """The messages of the senders of a run, or of a corpus."""
+    if options.run is None or not options.run.has_agents:
+        words = row_labels(corpus.content())
+        number = int(words.max(initial=-1)) + 1
+        codes = space.find(vectors) * number + words
+        speakers = corpus.columns.get(SPEAKER)
+        return _Language(codes=codes, num_meanings=len(space), num_words=number, speakers=speakers)
+    from ecsuite.games.message_probabilities import said_by
+
+    said = said_by(options.run.players, options.run.experiment)
+    number = int(said.words.max()) + 1
+    drawn = said.num_drawn
+    return _Language(
+        codes=space.find(flat(said.meanings)) * number + said.words,
+        num_meanings=len(space),
+        num_words=number,
+        speakers=said.speakers,
+        weights=said.weights,
+        source=EXACT if drawn is None else str(drawn),
+        about="of the sender's own probabilities, exact"
+        if drawn is None
+        else f"of {drawn:,} messages a meaning that the sender says at random",
+    )
+
+
+def _unique_as_one(table: Floats) -> Floats:
+    """Words that are said of one meaning alone, as one word of that meaning: they tell the same, and take memory.
+
+    Args:
+        table: (num_meanings, num_words).
+    """
+    is_alone = (table > 0).sum(0) <= 1
+    return np.concatenate([table[:, ~is_alone], np.diag(table[:, is_alone].sum(1))], axis=1)
 
 
 def _figures(fitted: Fit) -> list[float]:
@@ -171,7 +226,6 @@ def shares(counts: Floats) -> Floats:
 
 
 def _intervals(
-    corpus: Corpus,
     language: _Language,
     space: Space,
     bound: Bound,
@@ -180,8 +234,7 @@ def _intervals(
     seed: int,
 ) -> list[tuple[float, float] | None]:
     """The 95 % interval of each figure."""
-    number = len(language.codes)
-    speakers = corpus.columns.get(SPEAKER)
+    number, speakers = len(language.codes), language.speakers
     kinds = np.unique(speakers) if speakers is not None else np.zeros(0)
 
     def of_rows(rows: Ints) -> list[float]:
@@ -196,7 +249,7 @@ def _intervals(
             (max(low, value - width), min(high, value + width))
             for (low, high), value, width in zip(limits, values, widths.tolist(), strict=True)
         ]
-    if number < MIN_ROWS:
+    if number < MIN_ROWS or language.is_exact:
         return [None] * len(SCORES)
     rng = np.random.default_rng([seed, number])
     parts = np.array([of_rows(half_sample(number, rng)) for _ in range(NUM_SUBSAMPLES)])

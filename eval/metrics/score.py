@@ -26,6 +26,8 @@ class Options:
     """`auto`, `cpu`, `cuda` or `mps`."""
     runner: Runner = field(default_factory=Runner)
     """How XferBench is run: the folder of kept results, processes, and who is told of progress."""
+    run: Any = None
+    """The `Run` whose corpus is scored, for metrics that also ask its agents; set where a run is scored."""
 
     @property
     def progress(self) -> Callable[[str, float, float], None]:

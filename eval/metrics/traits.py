@@ -91,6 +91,8 @@ class Traits:
     """Of a larger corpus so many messages are drawn; None: all are read."""
     trains: bool = False
     """Whether it trains models."""
+    asks_agents: bool = False
+    """Whether of a run the agents are asked instead of the messages: it then has `Options.run`."""
     by_name_only: bool = False
     """Whether it is computed only if it is named. So are all that train and all that ask agents."""
     shares: str = ""

@@ -112,6 +112,8 @@ def _figures(score: Score) -> Iterator[tuple[str, Cell, Cell, Cell]]:
         about = words.get(name, name.replace("_", " "))
         if isinstance(value, float):
             yield f"  {name}", _number(int(value) if name in COUNTS else value), nothing(), text(about)
+        elif isinstance(value, str) and name in words:
+            yield f"  {name}", nothing(), nothing(), text(f"{about}: {value}")
         elif isinstance(value, Mapping) and all(isinstance(figure, float) for figure in value.values()):
             for part, figure in value.items():
                 shown = f"{part}, shuffled" if name == "shuffled" else part

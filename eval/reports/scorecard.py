@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -198,7 +198,8 @@ def score_corpus(
     metrics = {name: _load(name) for name in metric_names(names)}
     alone = frozenset(name for name in metrics if foreign_kinds(name) or traits_of_metric(name).is_asked_for)
     for name, metric in metrics.items():
-        if traits_of_metric(name).needs_agents:
+        traits = traits_of_metric(name)
+        if traits.needs_agents or (traits.asks_agents and run is not None):
             metrics[name] = _asking(name, metric, run)
     with message_labels_kept(corpus) as labels:
         samples = samples_of(corpus, labels)
@@ -219,6 +220,8 @@ def _asking(name: str, metric: Metric, run: "Run | None") -> Metric:
         raise ConfigError(
             f"metric {name} asks the agents of a run: expected a run folder, as of train-game --out"
         )
+    if traits_of_metric(name).asks_agents:
+        return lambda corpus, options: metric(corpus, replace(options, run=run))
     return lambda _, options: metric(run, options)  # type: ignore[arg-type]
 
 

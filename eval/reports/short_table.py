@@ -68,6 +68,8 @@ class ShortTable:
         which = f"{left} more scores, " if left > 0 else ""
         if self.scores:
             lines.append(Text(f"{which}details, signatures: add --all (Python: print(card.full()))", "dim"))
+        shares = [score for score in self.scores if "shares" in score.details]
+        lines += [Text(f"{each.name.partition(',')[0]}: {each.details['shares']}", "dim") for each in shares]
         return [*lines, *(Text(line, "yellow") for line in self._warnings())]
 
     def _title(self) -> list[Text]:

@@ -79,7 +79,8 @@ class Metric:
     @property
     def asks_agents(self) -> bool:
         """Whether it asks the agents of a run."""
-        return traits_of_metric(self.name).needs_agents
+        traits = traits_of_metric(self.name)
+        return traits.needs_agents or traits.asks_agents
 
     def job_key(self) -> Any:
         """What can change its scores."""

@@ -32,6 +32,8 @@ OWN = "no metric of ecsuite gives it: --metrics ./mine.py:my_metric names the fi
 """Why a score of a metric that is not ours is not computed."""
 MAX_SEEDS = 10_000
 """Most seeds of a score of XferBench."""
+SENDER = "sender"
+"""The key of a signature whose score is of a sender's own probabilities."""
 VERSION = "v"
 """The key of a metric's version in a signature."""
 
@@ -145,8 +147,9 @@ def _computed(
     corpus: Corpus, names: Sequence[str], options: Options, run: "Run | None", failed: dict[str, str]
 ) -> list[Score]:
     """The scores of metrics; why one can't be computed is noted in `failed`."""
-    asking = [name for name in names if traits_of_metric(name).needs_agents]
-    others = [name for name in names if name not in asking]
+    traits = {name: traits_of_metric(name) for name in names}
+    others = [name for name in names if not traits[name].needs_agents]
+    asking = [name for name in names if traits[name].needs_agents or (traits[name].asks_agents and run)]
     scores = list(score_corpus(corpus, others, options, num_processes=num_threads()).scores) if others else []
     for name in asking:
         try:
@@ -172,7 +175,8 @@ def _compared(record: Record, score: Score, agents: Bound) -> Row:
         traits_of_metric(METRIC_OF[name]) if (name := score.name.partition(",")[0]) in METRIC_OF else None
     )
     bound = Bound(share=SHARE, least=1e-3)
-    if traits is not None and traits.needs_agents:
+    asks = traits is not None and traits.asks_agents and SENDER in signature_fields(score.signature)
+    if asks or (traits is not None and traits.needs_agents):
         bound = agents if agents.share else bound
     elif traits is not None and traits.trains:
         bound = Bound(share=TRAINED_SHARE, interval=record.ci95)

@@ -1,8 +1,11 @@
 """Efficiency: languages whose place on the plane is known, what changes nothing, and what has no place."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import ecsuite
 from ecsuite.corpus import Corpus
 from ecsuite.eval.efficiency import bound as bounds
 from ecsuite.eval.metrics.by_speaker import by_speaker
@@ -116,3 +119,15 @@ def test_a_meaning_that_is_never_said_is_said_as_all_others(tmp_path):
     assert found["efficiency_loss"].details["meanings"] == [2, 3]
     with pytest.raises(ConfigError, match=r"meaning 7 is not in space space\.csv"):
         scores([[1]], [["7"]], EfficiencyOptions(space=str(table)))
+
+
+def test_a_run_is_asked_and_its_corpus_is_counted():
+    """The same meanings and space, and what is said of the probabilities."""
+    folder = Path(__file__).parents[2] / "fixtures" / "small" / "finished"
+    asked = ecsuite.score(ecsuite.load_run(folder), ["efficiency"])["efficiency_loss"]
+    counted = ecsuite.score(folder / "corpus.jsonl", ["efficiency"])["efficiency_loss"]
+    assert "|sender:exact|" in asked.signature and "sender" not in counted.signature
+    assert asked.details["shares"] == "of the sender's own probabilities, exact"
+    assert counted.details["shares"] == "of counts of the corpus"
+    assert asked.details["words"] > counted.details["words"]
+    assert asked.ci95 is None and counted.ci95 is not None
