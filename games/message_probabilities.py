@@ -1,4 +1,4 @@
-"""What trained senders say of each meaning, and with which probability: all messages, or as many as are drawn."""
+"""With which probability trained senders say messages about meanings: all messages, or as many as are drawn."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.autocast import call_sender
-from ecsuite.agents.message import EOS
+from ecsuite.agents.message import EOS, PAD
 from ecsuite.agents.senders import MessageBuilder
 from ecsuite.corpus import Ragged
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
+from ecsuite.games.channels import Channel
 from ecsuite.games.message_builders import SymbolOptions
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.agent import Speaker
@@ -30,6 +31,8 @@ MOST_ROWS = 2**14
 """Messages that are computed at once."""
 LEAST = 1e-12
 """Messages of less probability are left out."""
+LEAST_LOG = -700.0
+"""In place of less: its exponential is a number."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -61,7 +64,7 @@ def said_by(players: Players, experiment: Experiment) -> Said:
         experiment: Sets the seed and the size of the corpus.
     """
     channel, world, seed = players.channel, players.world, experiment.training.seed
-    number = _num_messages(channel)
+    number = num_messages(channel)
     num_drawn: int | None = NUM_DRAWN if number <= MOST_MESSAGES else NUM_DRAWN_OF_MANY
     if not channel.has_samples or (not channel.is_of_values and number <= MOST_MESSAGES):
         num_drawn = None
@@ -98,38 +101,54 @@ Part = tuple[Ints, NDArray[Any], Floats]
 """Rows of a batch, what is said of each, (num_rows, num_steps, ...), and its weight."""
 
 
-def _num_messages(channel: Any) -> int:
+def num_messages(channel: Channel) -> int:
     """How many different messages there are."""
     lengths = range(channel.max_len + 1) if channel.has_eos else (channel.max_len,)
-    return sum(int(channel.vocab_size) ** length for length in lengths)
+    return sum(channel.vocab_size**length for length in lengths)
 
 
-def _all_messages(channel: Any) -> Tensor:
-    """Each message once, (max_len, num_messages), with EOS after those that end early, and PAD."""
+def all_messages(channel: Channel) -> Tensor:
+    """Each message once, (num_messages, max_len), with EOS after those that end early, and then PAD."""
     max_len, rows = channel.max_len, []
     for length in range(max_len + 1) if channel.has_eos else (max_len,):
         codes = np.indices((channel.vocab_size,) * length).reshape(length, channel.vocab_size**length).T
-        row = np.full((len(codes), max_len), -1)
+        row = np.full((len(codes), max_len), PAD)
         row[:, :length] = codes + 1
         row[:, length : length + 1] = EOS
         rows.append(row)
-    return torch.from_numpy(np.concatenate(rows).T.copy())
+    return torch.from_numpy(np.concatenate(rows))
+
+
+def log_probabilities(speaker: Speaker, meanings: Tensor, messages: Tensor) -> Floats:
+    """With which probability a sender says the symbols of messages about meanings.
+
+    Args:
+        speaker: Says symbols.
+        meanings: As the network gets them, (num_meanings, width).
+        messages: With EOS and PAD, (num_messages, max_len).
+
+    Returns:
+        Of each symbol given those before it, in nats, (num_messages, num_meanings, max_len); 0 after the end.
+    """
+    options = cast(SymbolOptions, speaker.channel.options)
+    found = []
+    for some in messages.to(meanings.device).split(max(1, MOST_ROWS // len(meanings))):
+        builder = GivenMessages(options, some.repeat_interleave(len(meanings), 0).t())
+        call_sender(speaker.network, meanings.repeat(len(some), 1), cast(MessageBuilder, builder))
+        of_steps = torch.stack(builder.log_probabilities, -1).double().clamp(min=LEAST_LOG)
+        found.append(of_steps.view(len(some), len(meanings), -1).cpu().numpy())
+    return np.concatenate(found)
 
 
 def _all_of(speaker: Speaker, batch: Batch) -> Iterator[Part]:
     """Every message about the rounds of a batch, with its probability."""
-    options = cast(SymbolOptions, speaker.channel.options)
-    messages = _all_messages(speaker.channel)
-    number = messages.shape[1]
-    vectors = speaker.meanings(speaker.shown(batch), batch.num_positive, None)
-    for rows in _parts(len(batch), number):
-        builder = GivenMessages(options, messages.repeat(1, len(rows)))
-        given = vectors[torch.from_numpy(rows)].repeat_interleave(number, 0)
-        said = call_sender(speaker.network, given, cast(MessageBuilder, builder))
-        assert said.log_probability is not None
-        shares = said.log_probability.double().exp().numpy()
-        kept = shares > LEAST
-        yield np.repeat(rows, number)[kept], messages.repeat(1, len(rows)).T.numpy()[kept], shares[kept]
+    messages = all_messages(speaker.channel)
+    meanings = speaker.meanings(speaker.shown(batch), batch.num_positive, None)
+    for rows in _parts(len(batch), len(messages)):
+        some = meanings[torch.from_numpy(rows).to(meanings.device)]
+        shares = np.exp(log_probabilities(speaker, some, messages).sum(-1)).T  # (num_rows, num_messages)
+        places, kept = np.nonzero(shares > LEAST)
+        yield rows[places], messages.numpy()[kept], shares[places, kept]
 
 
 def _drawn(speaker: Speaker, batch: Batch, number: int, purpose: str, seed: int) -> Iterator[Part]:

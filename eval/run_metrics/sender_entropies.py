@@ -4,7 +4,6 @@ Nothing is played: the probabilities of symbols are those from which `evaluation
 """
 
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,15 +15,9 @@ from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.parts.config import Count, Levels
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ecsuite.games.players.agent import Speaker
     from ecsuite.games.runs import Run
 
-MOST_MESSAGES = 1024
-"""All possible messages are looked at, and none is drawn, where there are at most so many."""
-AT_ONCE = 8192
-"""Messages whose probabilities are computed at once."""
 Floats = NDArray[np.float64]
 
 
@@ -86,10 +79,12 @@ def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT)
     Undefined where words are values; `useful_length` also where messages tell nothing.
     """
     kinds = (MESSAGE_ENTROPY, CONDITIONAL_ENTROPY, REDUNDANCY, USEFUL_LENGTH)
+    from ecsuite.games.message_probabilities import MOST_MESSAGES, num_messages
+
     channel = run.pair.channel
     if channel.is_of_values:
         return [unscored(each)(value=None, reason="the words of this channel are values") for each in kinds]
-    is_exact = num_messages(channel.vocab_size, channel.max_len, has_eos=channel.has_eos) <= MOST_MESSAGES
+    is_exact = num_messages(channel) <= MOST_MESSAGES
     of_speakers = [
         _of_speaker(run, number, speaker, options.seed, own, is_exact=is_exact)
         for number, speaker in enumerate(run.players.eval().senders)
@@ -118,11 +113,6 @@ def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT)
         ci95 = None if half_width is None else (value - half_width, value + half_width)
         scores.append(score(value=value, ci95=ci95, details=details))
     return scores
-
-
-def num_messages(vocab_size: int, max_len: int, *, has_eos: bool) -> int:
-    """The number of possible messages."""
-    return sum(vocab_size**length for length in range(max_len + 1)) if has_eos else vocab_size**max_len
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,6 +192,7 @@ def _of_speaker(
     """The entropies of a speaker: one where they are exact, else those of each draw."""
     import torch
 
+    from ecsuite.games.message_probabilities import all_messages, log_probabilities
     from ecsuite.games.noise import noise_generator
     from ecsuite.games.players.learning import filled
 
@@ -211,9 +202,11 @@ def _of_speaker(
         meanings = [speaker.meanings(speaker.shown(batch), batch.num_positive, None) for batch in batches]
         vectors = torch.cat(meanings)[: own.meanings]
         if is_exact:
-            ids = _all_messages(channel.vocab_size, channel.max_len, has_eos=channel.has_eos)
-            logs = _log_probabilities(speaker, vectors, ids)
-            return [entropies_of(logs, np.exp(logs.sum(-1)) / len(vectors), ids.numpy() >= 0, num_symbols)]
+            ids = all_messages(channel)
+            logs = log_probabilities(speaker, vectors, ids)
+            return [
+                entropies_of(logs, np.exp(logs.sum(-1)) / len(vectors), ids.cpu().numpy() >= 0, num_symbols)
+            ]
         found = []
         for draw in range(own.draws):
             noise = noise_generator(seed, f"message entropy of {number}", draw, vectors.device)
@@ -225,42 +218,10 @@ def _of_speaker(
             ]
             ids, places = torch.cat(said, 1).t()[: len(vectors)].unique(dim=0, return_inverse=True)
             weights = np.zeros((len(ids), len(vectors)))
-            weights[places.numpy(), np.arange(len(vectors))] = 1 / len(vectors)
-            logs = _log_probabilities(speaker, vectors, ids)
-            found.append(entropies_of(logs, weights, ids.numpy() >= 0, num_symbols))
+            weights[places.cpu().numpy(), np.arange(len(vectors))] = 1 / len(vectors)
+            logs = log_probabilities(speaker, vectors, ids)
+            found.append(entropies_of(logs, weights, ids.cpu().numpy() >= 0, num_symbols))
     return found
-
-
-def _all_messages(vocab_size: int, max_len: int, *, has_eos: bool) -> "Tensor":
-    """Every possible message, (num_messages, max_len), with EOS where there is room for it and then PAD."""
-    import torch
-
-    from ecsuite.agents.message import EOS, PAD
-
-    lengths = range(max_len + 1) if has_eos else [max_len]
-    rows = [
-        [*symbols, *([EOS] if length < max_len else []), *[PAD] * (max_len - length - 1)]
-        for length in lengths
-        for symbols in product(range(1, vocab_size + 1), repeat=length)
-    ]
-    return torch.tensor(rows)
-
-
-def _log_probabilities(speaker: "Speaker", vectors: "Tensor", ids: "Tensor") -> Floats:
-    """Log-probabilities of the symbols of messages (num_messages, max_len) about every meaning; see `entropies_of`."""
-    import torch
-
-    from ecsuite.agents.autocast import call_sender
-    from ecsuite.games.players.learning import GivenMessages
-
-    options: Any = speaker.channel.options
-    found = []
-    for some in ids.split(max(1, AT_ONCE // len(vectors))):
-        builder = GivenMessages(options, some.repeat_interleave(len(vectors), 0).t())
-        call_sender(speaker.network, vectors.repeat(len(some), 1), builder)
-        of_steps = torch.stack(builder.log_probabilities, -1).double().clamp(min=-700.0)
-        found.append(of_steps.view(len(some), len(vectors), -1).numpy())
-    return np.concatenate(found)
 
 
 def _mean_of(arrays: list[Floats]) -> list[float]:

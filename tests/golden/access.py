@@ -4,18 +4,22 @@ Modules, functions and names inside the package may be moved and renamed; what i
 So nothing else in this folder imports the package, and what a command is asked and gives are files and JSON.
 """
 
+import atexit
 import contextlib
 import io
 import json
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 # Read when torch is imported, and by the programs that a command starts. Sums depend on the number of threads.
 os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["ECSUITE_DATA"] = os.path.join(os.path.dirname(__file__), "no such folder")
+os.environ["ECSUITE_DATA"] = os.path.join(tempfile.mkdtemp(), "data")
+atexit.register(shutil.rmtree, os.path.dirname(os.environ["ECSUITE_DATA"]), True)
 
 
 def package_file() -> Path:

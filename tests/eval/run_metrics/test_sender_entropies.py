@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.run_metrics import sender_entropies
 from ecsuite.eval.run_metrics.sender_entropies import (
     EntropyOptions,
     entropies_of,
     message_entropy,
-    num_messages,
 )
+from ecsuite.games import message_probabilities
 from ecsuite.games.runs import load_run
 from ecsuite.testing.trial import Trial
 
@@ -44,10 +43,6 @@ def test_synonyms_are_entropy_that_the_meaning_leaves_open():
     assert found.useful_length is None
 
 
-def test_the_number_of_messages():
-    assert num_messages(2, 3, has_eos=True) == 15 and num_messages(2, 3, has_eos=False) == 8
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "small"
@@ -62,7 +57,7 @@ def scores(run, **own):
 def test_messages_that_are_drawn_have_the_entropies_of_all(run, monkeypatch):
     exact = scores(run)
     assert exact["message_entropy"].value >= exact["conditional_entropy"].value > 0
-    monkeypatch.setattr(sender_entropies, "MOST_MESSAGES", 1)
+    monkeypatch.setattr(message_probabilities, "MOST_MESSAGES", 1)
     drawn = scores(run, draws=40)
     for name in ("message_entropy", "conditional_entropy", "redundancy"):
         assert drawn[name].value == pytest.approx(exact[name].value, abs=0.1)
