@@ -18,7 +18,9 @@ FOLDER = "claims"
 """The folder of `configs/` with the shipped claims."""
 SEEDS = tuple(range(101, 111))
 """The seeds of a claim that names no others; nothing else uses them."""
-STUDIES = {"sweep": SWEEP, "icy": ICY, "cbm": CBM}
+OF_CORPORA = "collection"
+"""The key of a study of corpora that are there: each is a run, numbered from 1 where others have their seeds."""
+STUDIES = {"sweep": SWEEP, "icy": ICY, "cbm": CBM, OF_CORPORA: SWEEP}
 """The files of the studies that a claim may have."""
 OF_CLAIM = "claim"
 """The key of a study that is that of another claim."""
@@ -106,6 +108,11 @@ class Claim:
     """What decides the verdict, with the content of the studies that are named."""
 
     @property
+    def is_of_corpora(self) -> bool:
+        """Whether its runs are corpora that are there."""
+        return OF_CORPORA in self.decides["study"]
+
+    @property
     def digest(self) -> str:
         """Of what decides, 16 hexadecimal digits: equal digests have equal verdicts from equal runs."""
         return hashlib.sha256(json.dumps(self.decides, sort_keys=True).encode()).hexdigest()[:16]
@@ -146,6 +153,8 @@ def read_claim(tree: Mapping[str, Any], source: str) -> Claim:
     claim: Claim = read_section(Claim, {**plain, "decides": decided_by(tree)}, source, given=read)
     checked(claim.small.get("seeds", []), tuple[Seed, ...], at(source, "small", "seeds"))
     _require_study(claim.study, source)
+    if claim.is_of_corpora and "seeds" in {*tree, *claim.small}:
+        raise ConfigError(f"{at(source, 'seeds')}: not read by a study of corpora, which are numbered from 1")
     if not claim.seeds or len(set(claim.seeds)) < len(claim.seeds):
         raise ConfigError(f"{at(source, 'seeds')}: expected different seeds, at least one")
     if both := sorted(set(claim.seeds) & {*claim.pilots.seeds, *small_seeds(claim)}):

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.claims.arms import arm_name
-from ecsuite.eval.claims.claim import OF_CLAIM, Claim, load_claim, small_seeds
+from ecsuite.eval.claims.claim import OF_CLAIM, OF_CORPORA, Claim, load_claim, small_seeds
 from ecsuite.eval.claims.runs import Run, has_settings
+from ecsuite.eval.collections.benchmark import Collections
+from ecsuite.eval.collections.study import CollectionStudy
+from ecsuite.eval.collections.study import load_study as load_collection
 from ecsuite.eval.concept_games.benchmark import ConceptGames
 from ecsuite.eval.concept_games.jobs import plan as plan_cbm
 from ecsuite.eval.concept_games.study import Study as CbmStudy
@@ -26,11 +29,14 @@ from ecsuite.eval.sweeps.benchmark import Sweeps
 from ecsuite.eval.sweeps.grids import mapping
 from ecsuite.eval.sweeps.study import Study as SweepStudy
 from ecsuite.eval.sweeps.study import load_study as load_sweep
+from ecsuite.formats import read_corpus
 from ecsuite.jobs.job import Job, Result
 from ecsuite.runtime.devices import choose_device
 from ecsuite.runtime.errors import ConfigError
 
 Results = Mapping[Job, Result]
+CORPUS = "corpus"
+"""The setting of a run that is a corpus: its name."""
 SMALL = "small"
 """What the folder of a check of minutes ends with."""
 
@@ -148,6 +154,25 @@ class AskedCbm(Asked):
                 yield Run(settings=settings, seed=seed, values={}, status="failed", failure=failure)
 
 
+class AskedCollection(Asked):
+    """Corpora that are there, each a run: numbered from 1 in the order of their names, where other runs have seeds."""
+
+    study: CollectionStudy
+
+    def cells(self) -> list[dict[str, Any]]:
+        """The corpora."""
+        return [{CORPUS: member.name} for member in self.study.members]
+
+    def runs(self, finding: Any, results: Results) -> Iterator[Run]:
+        """A run for each corpus, with its scores and the mean of each in shuffled ones: `chance of NAME`."""
+        for number, (cell, scored) in enumerate(zip(self.cells(), finding, strict=True), 1):
+            values = {score.name: score.value for score in scored.card.scores}
+            levels = {
+                f"chance of {score.name}": score.chance.level for score in scored.card.scores if score.chance
+            }
+            yield Run(settings=cell, seed=number, values=values | levels, status="done")
+
+
 def _is_figure(value: Any, key: str) -> bool:
     return key != "seed" and isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -238,5 +263,12 @@ def _cbm(
     return AskedCbm(benchmark=ConceptGames(), study=study, folder=place)
 
 
-_READERS: Mapping[str, Reader] = {"sweep": _sweep, "icy": _icy, "cbm": _cbm}
+def _collection(
+    content: Any, name: str, seeds: tuple[int, ...], changes: Mapping[str, Any], place: Path, device: str
+) -> Asked:
+    tree = {**SWEEP.read(content)[0], **changes, "name": name}
+    return AskedCollection(benchmark=Collections(read=read_corpus), study=load_collection(tree), folder=place)
+
+
+_READERS: Mapping[str, Reader] = {"sweep": _sweep, "icy": _icy, "cbm": _cbm, OF_CORPORA: _collection}
 """Of each kind of a study, what makes that of the benchmark."""

@@ -105,7 +105,7 @@ def apply(
     """
     criterion = replace(criterion, runs=which or criterion.runs)
     counted = [run for run in runs if criterion.runs == "all" or run.is_successful(claim.success)]
-    seeds = claim.seeds
+    seeds = sorted({run.seed for run in runs}) if claim.is_of_corpora else claim.seeds
     if criterion.sizes is None:
         return _answer(criterion, counted, seeds)
     parts = []
