@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ecsuite.eval.claims.criterion import Arm, Criterion, Statistic
-from ecsuite.eval.claims.runs import Run
+from ecsuite.eval.claims.runs import Run, unit_of
 from ecsuite.eval.statistics.bootstrap import statistic_interval
 from ecsuite.eval.statistics.correlation import pearson
 from ecsuite.eval.statistics.counting import Floats
@@ -98,22 +98,22 @@ def compare(
     statistic = statistic or criterion.statistic
     if statistic.correlation:
         return _correlated(runs, arm, statistic, num_wanted=len(seeds))
-    first = by_seed(runs, arm, statistic, seeds)
+    first, unit = by_seed(runs, arm, statistic, seeds), unit_of(runs)
     if not isinstance(baseline, Mapping):
         values = np.array([each for each in first.values() if each is not None])
         difference = None if len(values) == 0 else paired_difference(values - baseline)
-        return _compared(difference, arm, baseline, len(seeds), f"{len(values)} seeds", (values,))
+        return _compared(difference, arm, baseline, len(seeds), f"{len(values)} {unit}", (values,))
     second = by_seed(runs, baseline, statistic, seeds)
     if criterion.paired:
         both = [seed for seed in seeds if first[seed] is not None and second[seed] is not None]
         one, other = (np.array([side[seed] for seed in both], float) for side in (first, second))
         difference = with_effect(paired_difference(one - other), one, other, is_paired=True) if both else None
-        return _compared(difference, arm, baseline, len(seeds), f"paired by {len(both)} seeds", (one, other))
+        return _compared(difference, arm, baseline, len(seeds), f"paired by {len(both)} {unit}", (one, other))
     one, other = (np.array([x for x in side.values() if x is not None], float) for side in (first, second))
     difference = None
     if min(len(one), len(other)) > 1:
         difference = with_effect(unpaired_difference(one, other), one, other)
-    basis = f"{len(one)} and {len(other)} seeds, unpaired"
+    basis = f"{len(one)} and {len(other)} {unit}, unpaired"
     return _compared(difference, arm, baseline, len(seeds), basis, (one, other))
 
 

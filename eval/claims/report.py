@@ -54,6 +54,7 @@ def notes_of(claim: Claim, outcome: Outcome, judged: Judged) -> list[str]:
     failed = sum(run.failure is not None for run in outcome.runs)
     capped = sum(run.status == "capped" for run in outcome.runs)
     seeds = seeds_text(sorted({run.seed for run in outcome.runs})) if outcome.runs else "no seed"
+    seeds = "a corpus each" if claim.is_of_corpora else seeds
     lines.append(f"{len(outcome.runs)} runs with {seeds}; {failed} failed, {capped} were capped.")
     if claim.success is not None:
         counted = sum(run.is_successful(claim.success) for run in outcome.runs)

@@ -1,11 +1,14 @@
 """The runs of a claim: settings, seed, figures, how each ended and how long it took."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ecsuite.eval.claims.claim import Success
 from ecsuite.eval.claims.criterion import Arm
+
+CORPUS = "corpus"
+"""The setting of a run that is a corpus: its name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +42,11 @@ class Run:
     def to_json(self) -> dict[str, Any]:
         """The run as JSON-ready data."""
         return asdict(self)
+
+
+def unit_of(runs: Sequence[Run]) -> str:
+    """What the runs of an arm differ in: seeds, or corpora that are there."""
+    return "corpora" if any(CORPUS in run.settings for run in runs) else "seeds"
 
 
 def has_settings(settings: Mapping[str, Any], arm: Arm) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ecsuite.eval.claims.arms import arm_name
 from ecsuite.eval.claims.claim import OF_CLAIM, OF_CORPORA, Claim, load_claim, small_seeds
-from ecsuite.eval.claims.runs import Run, has_settings
+from ecsuite.eval.claims.runs import CORPUS, Run, has_settings
 from ecsuite.eval.collections.benchmark import Collections
 from ecsuite.eval.collections.study import CollectionStudy
 from ecsuite.eval.collections.study import load_study as load_collection
@@ -35,8 +35,6 @@ from ecsuite.runtime.devices import choose_device
 from ecsuite.runtime.errors import ConfigError
 
 Results = Mapping[Job, Result]
-CORPUS = "corpus"
-"""The setting of a run that is a corpus: its name."""
 SMALL = "small"
 """What the folder of a check of minutes ends with."""
 
