@@ -34,8 +34,8 @@ def communicative_cost(
 ) -> float:
     """The expected distortion of what a listener guesses: Kemp, Xu and Regier (2018), equation 2, for any distortion.
 
-    With distortion 1 - utility and a literal listener it is 1 - `informativity` of ULTK
-    (https://github.com/CLMBRs/ultk).
+    With distortion 1 - utility, and where each meaning has one word, it is 1 - `informativity` of ULTK
+    (https://github.com/CLMBRs/ultk): of a literal listener its literal one, of a Bayesian one its pragmatic one.
 
     Args:
         need: p(m), (num_meanings,).

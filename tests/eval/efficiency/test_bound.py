@@ -108,3 +108,34 @@ def test_cost_of_a_language():
     assert communicative_cost(need, one_word, wrong, "literal") == pytest.approx(2 / 3)
     with pytest.raises(ConfigError, match=r"shape \(3, 3\)"):
         communicative_cost(need, np.eye(3), np.eye(2))
+
+
+def test_agreement_with_ultk():
+    """What ULTK computes of the same space (CLMBRs/ultk, commits 92e3da4 for the bound and 907b087 for the cost).
+
+    Six meanings in a line, p(u|m) falling by e a step, need by rank: objectives of its `IBOptimizer` for values of beta,
+    epsilon, beta_l and gNID of its `IBNamingModel`, and `informativity` with utility exp(-|m - u|).
+    """
+    places = np.arange(6.0)
+    likeness = np.exp(-np.abs(places[:, None] - places))
+    line = space(likeness / likeness.sum(1, keepdims=True), 1 / np.arange(1, 7) / (1 / np.arange(1, 7)).sum())
+    found = compute_bound(line)
+    for beta, objective in (
+        (1.5325205447199817, -0.001581951775415938),
+        (1.9323799583681278, -0.07990732648723153),
+        (3.8582884477468187, -0.8543048484397324),
+        (16.341779639354378, -8.978903962361276),
+    ):
+        here = (found.complexity - beta * found.accuracy).min()
+        assert here == pytest.approx(objective, abs=1e-5)
+    halves, odd = np.repeat(np.eye(2), 3, axis=0), np.tile(np.eye(2), (3, 1))
+    for language, theirs in (
+        (halves, [0.8139625284, 0.4023845900, 0.0213078767, 2.8778618213, 0.312349065]),
+        (odd, [0.9538051054, 0.1118010906, 0.4858473799, 1.6125626433, 0.980032050]),
+    ):
+        here = fit(line, found, language)
+        figures = [here.complexity, here.accuracy, here.loss, here.beta, here.distance]
+        assert figures == pytest.approx(theirs, abs=1e-3) and figures[:2] == pytest.approx(theirs[:2])
+    cost = communicative_cost(line.need, halves, 1 - likeness, "literal")
+    assert cost == pytest.approx(1 - 0.523218637463145)
+    assert communicative_cost(line.need, halves, 1 - likeness) == pytest.approx(1 - 0.566596916825591)
