@@ -113,7 +113,7 @@ def test_cost_of_a_language():
 def test_agreement_with_ultk():
     """What ULTK computes of the same space (CLMBRs/ultk, commits 92e3da4 for the bound and 907b087 for the cost).
 
-    Six meanings in a line, p(u|m) falling by e a step, need by rank: objectives of its `IBOptimizer` for values of beta,
+    Six meanings in a line, p(u|m) falling by e a step, need by rank: objectives of its `IBOptimizer`,
     epsilon, beta_l and gNID of its `IBNamingModel`, and `informativity` with utility exp(-|m - u|).
     """
     places = np.arange(6.0)
