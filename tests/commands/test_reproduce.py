@@ -120,9 +120,14 @@ def test_options_that_need_a_claim_and_claims_that_are_none(ecsuite):
 
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("name", shipped_claims())
-def test_each_shipped_claim_can_be_run_as_a_check_of_minutes(name, tmp_path):
+def test_each_shipped_claim_can_be_run_as_a_check_of_minutes(name, tmp_path, monkeypatch):
     """Its arms have runs, at both sizes, and no seed of it is one of a check."""
     claim = load_claim(name)
+    if claim.is_of_corpora:
+        corpus = Path(tmp_path, "wcs", "languages", "one", "corpus.jsonl")
+        corpus.parent.mkdir(parents=True)
+        corpus.write_text("[1]\n")
+        monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
     for is_small in (False, True):
         asked = asked_of(claim, folder=tmp_path, device="cpu", is_small=is_small)
         assert len(asked.benchmark.plan(asked.study)) > 0
@@ -130,7 +135,7 @@ def test_each_shipped_claim_can_be_run_as_a_check_of_minutes(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", shipped_claims())
+@pytest.mark.parametrize("name", [name for name in shipped_claims() if not load_claim(name).is_of_corpora])
 def test_the_check_of_minutes_of_each_claim_runs(ecsuite, name):
     code, out, err = ecsuite("reproduce", name, "--small", "--workers", "2", "--json")
     assert code == 0, err
@@ -138,3 +143,29 @@ def test_the_check_of_minutes_of_each_claim_runs(ecsuite, name):
     assert data["verdict"] == "can't tell at this size"
     compared = zip(data["criterion"]["differences"], data["other_runs"]["differences"], strict=True)
     assert all(one["num_seeds"] + other["num_seeds"] > 0 for one, other in compared), data["criterion"]
+
+
+def test_a_claim_about_corpora_that_are_there(ecsuite):
+    """Each corpus is a run; a seed has no meaning."""
+    for number, words in enumerate(["[1]\n[2]\n", "[1]\n[1]\n", "[1]\n[2]\n"]):
+        Path(f"c{number}").mkdir()
+        Path(f"c{number}", "corpus.jsonl").write_text(words)
+    study = 'study:\n  collection: {corpora: "c*/corpus.jsonl", score: [elcc]}\n'
+    criterion = """criterion:
+  kind: effect
+  statistic: {measure: Unique Lines}
+  arm: {}
+  baseline: 1
+  published: 0.5
+  published_from: "made up"
+"""
+    head, tail = MINE.partition("study:")[0], "pilots: {seeds: [], runs: 0}\n"
+    Path("mine.yaml").write_text(head + study + tail + criterion)
+    code, out, err = ecsuite("reproduce", "mine.yaml", "--workers", "1", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["criterion"]["differences"][0]["difference"]["mean"] == pytest.approx(2 / 3)
+    assert [run["settings"] for run in found["runs"]] == [{"corpus": f"c{number}"} for number in range(3)]
+    Path("mine.yaml").write_text(head + study + "seeds: [1]\n" + tail + criterion)
+    code, out, err = ecsuite("reproduce", "mine.yaml", "--plan")
+    assert code == 2 and "seeds: not read by a study of corpora" in err and err.count("\n") == 1
