@@ -275,9 +275,16 @@ def _load_dataset() -> Callable[..., Any]:
 
 def _open(source: Source) -> Iterator[Mapping[str, Any]]:
     load_dataset = _load_dataset()
-    with asking_hub(f"{source.dataset} {source.config}", source.offline_advice):
-        return iter(
-            load_dataset(
-                source.dataset, source.config, revision=source.revision, split="train", streaming=True
+    with asking_hub(
+        f"{source.dataset} {source.config}", revision=source.revision, advice=source.offline_advice
+    ):
+        try:
+            return iter(
+                load_dataset(
+                    source.dataset, source.config, revision=source.revision, split="train", streaming=True
+                )
             )
-        )
+        except (ValueError, FileNotFoundError) as error:  # which the library raises for what the hub lacks
+            raise ConfigError(
+                f"{HUB} does not have {source.dataset} {source.config}: {summary(error)}"
+            ) from error

@@ -33,8 +33,8 @@ PAGE = f"https://huggingface.co/datasets/{DATASET}"
 FILES = f"{PAGE}/resolve/{REVISION}/"
 """What stands before the path of a file in its address."""
 OFFLINE_ADVICE = (
-    f"Without a network, copy `systems` of {PAGE} (commit {REVISION[:7]}) to this machine: `ecsuite score "
-    "systems/*/data/*/corpus.jsonl`"
+    f"HF_HOME sets another folder for its cache. Without a network, copy `systems` of {PAGE} (commit {REVISION[:7]}) "
+    "to this machine: `ecsuite score systems/*/data/*/corpus.jsonl`"
 )
 
 _ABOUT = "metadata.yml"
@@ -101,7 +101,7 @@ def prepare_elcc(
 
 def _snapshot(patterns: list[str]) -> Path:
     """The folder of the cache with the revision's files; those of the patterns are downloaded if they are missing."""
-    with asking_hub(DATASET, OFFLINE_ADVICE):
+    with asking_hub(DATASET, revision=REVISION, advice=OFFLINE_ADVICE):
         from huggingface_hub import snapshot_download
 
         return Path(
@@ -145,7 +145,7 @@ def _take(snapshot: Path, folder: Path, path: str, note: Callable[[str], None]) 
         )
     if _checksum(kept, len(checksum)) != checksum:
         note(f"{kept}: is damaged: its checksum is not its name; downloading it again")
-        with asking_hub(f"{path} of {DATASET}", OFFLINE_ADVICE):
+        with asking_hub(f"{path} of {DATASET}", revision=REVISION, advice=OFFLINE_ADVICE):
             from huggingface_hub import hf_hub_download
 
             hf_hub_download(DATASET, path, repo_type="dataset", revision=REVISION, force_download=True)

@@ -1,61 +1,101 @@
-"""What is asked of the Hugging Face hub, and its errors in one line each."""
+"""What is asked of the Hugging Face hub, and its errors in one line each.
+
+What the library and the server say is not passed on, since addresses of uploads hold signatures; only what it means is.
+"""
 
 import errno
 import logging
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
 HUB = "huggingface.co"
+LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
+"""What to do where the hub does not know who asks."""
+AGAIN = "run the same command again to go on"
+"""What to do where the network or the hub failed."""
 MESSAGE_LENGTH = 240
-"""Maximum length of an error of the hub, which lists hundreds of configs if one is missing."""
+"""Maximum length of an error of the library `datasets`, which lists hundreds of configs if one is missing."""
+_MEANINGS = {
+    401: f"the hub does not accept the login: {LOGIN}",
+    403: "the hub does not allow that to this login: expected a token that may, of the owner or a member",
+    409: f"the repository was changed by someone else meanwhile: {AGAIN}",
+    412: f"the repository was changed by someone else meanwhile: {AGAIN}",
+    413: "the hub says that it is too large for one commit",
+    429: "the hub has had too many requests of this login: wait some minutes, then run the same command again",
+}
+"""What the hub's answers mean, by their status."""
 
 
 @contextmanager
-def asking_hub(what: str, offline_advice: str) -> Iterator[None]:
-    """Errors of the hub, of its libraries and of their cache are told in one line; their warnings are not shown.
+def asking_hub(what: str, *, revision: str = "main", advice: str = "") -> Iterator[None]:
+    """Tell errors of the hub, of the network, of the disk and of a cache in one line; warnings are not shown.
 
     Args:
         what: What is asked for, at the beginning of error messages.
-        offline_advice: Advice for users without a network, at the end of error messages.
+        revision: Of the repository.
+        advice: What else helps, a sentence at the end of error messages.
 
     Raises:
-        ConfigError: If the hub cannot be reached and the cache has not everything, or there is no such data set,
-            revision or file, or no room for it.
+        ConfigError: For each of them.
     """
     try:
-        from huggingface_hub.errors import (
-            EntryNotFoundError,
-            LocalEntryNotFoundError,
-            RepositoryNotFoundError,
-            RevisionNotFoundError,
-        )
+        import huggingface_hub.errors  # noqa: F401, older ones have none
     except ImportError:
-        raise missing_extra("downloading needs a newer `huggingface_hub`", "data") from None
+        raise missing_extra("the Hugging Face hub needs a newer `huggingface_hub`", "data") from None
     try:
         with quiet():
             yield
-    except LocalEntryNotFoundError as error:  # also is a FileNotFoundError, of the cache
-        raise ConfigError(
-            f"{what}: {HUB} cannot be reached ({summary(error.__cause__ or error)}). {offline_advice}"
-        ) from error
-    except (
-        EntryNotFoundError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-        ValueError,
-        FileNotFoundError,
-    ) as error:
-        raise ConfigError(f"{HUB} does not have {what}: {summary(error)}") from error
-    except Exception as error:  # the type of a network error differs between versions of the libraries
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise ConfigError(
-                f"{what}: no room in the cache of {HUB} ({summary(error)}); finished files are kept: make room, or set "
-                "HF_HOME to a folder with more, then run the same command again"
-            ) from error
-        raise ConfigError(f"{what}: {HUB} cannot be reached ({summary(error)}). {offline_advice}") from error
+    except ConfigError:
+        raise
+    except Exception as error:  # of huggingface_hub, of its HTTP library or of its storage, by version
+        meaning = _meaning(error, revision)
+        if meaning is None:
+            raise
+        raise ConfigError(f"{what}: {meaning}{advice and '. '}{advice}") from None
+
+
+def _meaning(error: BaseException | None, revision: str) -> str | None:
+    """What an error means for users, found in it or in what caused it; None if it is none of the hub's."""
+    from huggingface_hub import errors
+
+    if error is None:
+        return None
+    if isinstance(error, errors.RevisionNotFoundError):
+        return f"there is no revision {revision} in it"
+    if isinstance(error, errors.GatedRepoError):
+        return "access to it is granted on its page, where this login has to ask for it"
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return f"there is no such repository, or it is private and this login may not read it: {LOGIN}"
+    if isinstance(error, errors.EntryNotFoundError) and not isinstance(error, errors.LocalEntryNotFoundError):
+        return f"there is no such file in revision {revision}"
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return "HF_HUB_OFFLINE is set, so nothing is asked from the hub"
+    if isinstance(error, errors.HfHubHTTPError) and (status := _status(error)):
+        return _MEANINGS.get(status, f"the hub answered {status}: {AGAIN}")
+    cause = _meaning(error.__cause__, revision)
+    if cause is not None:
+        return cause
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"no room on the disk ({error.strerror}): make room, then run the same command again"
+    if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
+        return f"cannot be written here ({error.strerror}): choose another folder"
+    module = type(error).__module__.partition(".")[0]
+    if isinstance(error, OSError) or module in ("huggingface_hub", "httpx", "httpx2", "requests", "hf_xet"):
+        return f"the connection to the hub failed ({type(error).__name__}): {AGAIN}"
+    if isinstance(
+        error, RuntimeError | ValueError | LookupError | TypeError
+    ):  # of faults in uploads and answers
+        return f"the hub's answer was not understood ({type(error).__name__}): {AGAIN}"
+    return None
+
+
+def _status(error: Any) -> int | None:
+    """The status of the answer that an error is about."""
+    return getattr(getattr(error, "response", None), "status_code", None)
 
 
 def summary(error: BaseException) -> str:

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ecsuite.downloads.downloads import only_download
+from ecsuite.downloads.hugging_face import asking_hub
 from ecsuite.files.disk_space import require_space
 from ecsuite.hub.address import KIND, Address
-from ecsuite.hub.client import asking, hub
+from ecsuite.hub.client import hub
 from ecsuite.hub.contents import CARD, CROISSANT
 from ecsuite.hub.croissant import sums_in
 from ecsuite.hub.names import require_safe_names
-from ecsuite.hub.pushing import ATTRIBUTES
+from ecsuite.hub.pushing import ATTRIBUTES, MAIN
 from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError, DamagedError, shown
 
@@ -105,7 +106,7 @@ def pull(
     """
     _require_new(folder)
     api = hub()
-    with asking(address, "can't be pulled"):
+    with asking_hub(f"{address} can't be pulled", revision=address.revision or MAIN):
         commit = api.repo_info(address.repository, repo_type=KIND, revision=address.revision).sha
         assert commit is not None
         listed = _listed(api, address, commit)
@@ -211,7 +212,7 @@ def _fetch(api: "HfApi", address: Address, commit: str, entry: Listed, part: Pat
     """
     file = part / entry.name
     for is_again in (False, True):
-        with asking(address, f"can't be pulled ({entry.name})"):
+        with asking_hub(f"{address} can't be pulled ({entry.name})", revision=address.revision or MAIN):
             api.hf_hub_download(
                 address.repository,
                 entry.name,

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ecsuite.downloads.hugging_face import asking_hub
 from ecsuite.hub.address import KIND, Address
 from ecsuite.hub.card import TAGS, card
-from ecsuite.hub.client import asking, hub, require_login
+from ecsuite.hub.client import hub, require_login
 from ecsuite.hub.contents import CARD, CROISSANT, Content, contents_of
 from ecsuite.hub.croissant import Described, croissant
 from ecsuite.hub.licences import Licence
@@ -118,7 +119,7 @@ def send(parcel: Parcel, *, is_private: bool = False, note: Callable[[str], None
     api = hub()
     require_login()
     branch = address.revision or MAIN
-    with asking(address, "can't be pushed to"):
+    with asking_hub(f"{address} can't be pushed to", revision=branch):
         api.create_repo(address.repository, repo_type=KIND, private=is_private or None, exist_ok=True)
         if branch != MAIN:
             api.create_branch(address.repository, branch=branch, repo_type=KIND, exist_ok=True)

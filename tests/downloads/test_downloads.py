@@ -178,9 +178,11 @@ def test_what_a_killed_process_left_is_removed(make, tmp_path):
          "some/set 20231101.da: connection to huggingface.co lost after 1 articles (TimeoutError); run the same"
          " command again. Ask a friend"),
         (None, ConnectionError("no route"),
-         "some/set 20231101.da: huggingface.co cannot be reached (ConnectionError: no route). Ask a friend"),
-        (None, Exception("no route"),
-         "some/set 20231101.da: huggingface.co cannot be reached (Exception: no route). Ask a friend"),
+         "some/set 20231101.da: the connection to the hub failed (ConnectionError): run the same command again to go"
+         " on. Ask a friend"),
+        (None, RuntimeError("no JSON"),
+         "some/set 20231101.da: the hub's answer was not understood (RuntimeError): run the same command again to go"
+         " on. Ask a friend"),
         (None, FileNotFoundError("gone"), "huggingface.co does not have some/set 20231101.da: FileNotFoundError: gone"),
     ],
 )  # fmt: skip

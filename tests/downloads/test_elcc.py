@@ -108,9 +108,9 @@ def test_what_is_not_in_the_cache_needs_one(hub, folder, monkeypatch, is_off):
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(ConfigError) as error:
         prepare_elcc(["rlupus"], folder)
-    kind = "OfflineModeIsEnabled" if is_off else "ConnectError"
-    assert str(error.value).startswith(f"{DATASET}: huggingface.co cannot be reached ({kind}: ")
-    assert str(error.value).endswith(f"). {OFFLINE_ADVICE}") and "\n" not in str(error.value)
+    meaning = "HF_HUB_OFFLINE is set" if is_off else "the connection to the hub failed (ConnectError)"
+    assert str(error.value).startswith(f"{DATASET}: {meaning}")
+    assert str(error.value).endswith(f". {OFFLINE_ADVICE}") and "\n" not in str(error.value)
 
 
 def test_a_damaged_file_and_a_missing_one_are_taken_again(hub, folder):
@@ -151,7 +151,7 @@ def test_a_file_with_another_checksum_is_refused(hub, folder, name):
 
 def test_an_interrupted_download_goes_on(hub, folder):
     hub.faults[CORPUS] = 403
-    with pytest.raises(ConfigError, match=r"bboldt/elcc: huggingface\.co cannot be reached \(HfHubHTTPError"):
+    with pytest.raises(ConfigError, match=r"^bboldt/elcc: the hub does not allow that to this login"):
         prepare_elcc(None, folder)
     assert (folder / WANTED[1]).is_file() and not (folder / CORPUS).exists()
     del hub.faults[CORPUS]
@@ -184,9 +184,7 @@ def test_what_the_hub_does_not_have(hub, folder, change):
     hub.repositories.clear()
     if change == "no revision":
         hub.add(DATASET, FILES, sha="1" * 40)
-    with pytest.raises(
-        ConfigError, match=r"^huggingface\.co does not have bboldt/elcc: .*NotFoundError"
-    ) as error:
+    with pytest.raises(ConfigError, match=r"^bboldt/elcc: there is no (such repository|revision)") as error:
         prepare_elcc(None, folder)
     assert "\n" not in str(error.value)
 
@@ -196,9 +194,7 @@ def test_no_room(hub, folder, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("huggingface_hub.file_download._download_to_tmp_and_move", full)
-    with pytest.raises(
-        ConfigError, match=r"no room in the cache of huggingface\.co .*set HF_HOME to a folder"
-    ):
+    with pytest.raises(ConfigError, match=r"^bboldt/elcc: no room on the disk .*HF_HOME sets another folder"):
         prepare_elcc(None, folder)
 
 
