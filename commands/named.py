@@ -90,6 +90,9 @@ KINDS: Mapping[str, Kind] = {
         names=lambda: dict(_described()), usual=("disc_small", "recon_large", "objects", "shape_gs")
     ),
     "plays": _of_registry("games.registry:PLAYS"),
+    "participants": _of_registry("games.registry:PARTICIPANTS"),
+    "backends": _of_registry("language_models.registry:BACKENDS"),
+    "prompts": _of_table("language_models.prompts:SHIPPED", str),
     "worlds": _of_registry("games.registry:WORLDS", "attributes", "objects", "shapeworld"),
     "tasks": _of_registry("games.registry:TASKS"),
     "channels": _of_registry("games.registry:CHANNELS", "gumbel", "reinforce", "quantized"),

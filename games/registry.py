@@ -9,8 +9,39 @@ PLAYS = Registry(
             "ecsuite.games.plays.signalling:Signalling",
             "speakers say what they see, listeners answer, and both learn",
         ),
+        "naming": (
+            "ecsuite.games.plays.naming:NamingGame",
+            "agents that meet agree on names, or do not; nobody is trained (Steels 1995; Baronchelli et al. 2006)",
+        ),
     },
     base="ecsuite.games.plays.play:Play",
+)
+
+PARTICIPANTS = Registry(
+    word="participant",
+    parts={
+        "collapsing": (
+            "ecsuite.games.participants.scripted:Collapsing",
+            "inventories of names that collapse when one is understood (Baronchelli et al. 2006)",
+        ),
+        "committed": (
+            "ecsuite.games.participants.scripted:Committed",
+            "says one name whatever happens (Xie et al. 2011)",
+        ),
+        "win_stay": (
+            "ecsuite.games.participants.scripted:WinStay",
+            "the same name after a success, another one after a failure (Nowak & Sigmund 1993)",
+        ),
+        "bayesian": (
+            "ecsuite.games.participants.scripted:Bayesian",
+            "infers how often each name is said (Reali & Griffiths 2009)",
+        ),
+        "language_model": (
+            "ecsuite.games.participants.language_model:LanguageModel",
+            "a language model, by a prompt that is a file; or a person at the terminal, who reads it",
+        ),
+    },
+    base="ecsuite.games.participants.participant:Participant",
 )
 
 WORLDS = Registry(

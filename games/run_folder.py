@@ -52,9 +52,9 @@ SINCE_BEST = "evaluations_since_best"
 """Key of the number of evaluations since the best one in the metadata."""
 NO_MEASURES = ("stopped", "step", "num_steps", "epoch", "best_step", SINCE_BEST, EXTRA, METRICS)
 """Keys of the training section of the metadata that are no figures of the evaluation."""
-StopReason = Literal["epochs", "accuracy", "patience", "minutes", "diverged"] | StopRequest
-"""Why a run ended: all epochs done, accuracy reached, no longer improving, time limit, figures that are not finite, or
-a request to stop."""
+StopReason = Literal["epochs", "accuracy", "patience", "minutes", "limit", "diverged"] | StopRequest
+"""Why a run ended: all epochs done, accuracy reached, no longer improving, time limit, another limit, figures
+that are not finite, or a request to stop."""
 SECONDS_BETWEEN_TRIES = 0.2
 """How often a process that waits for a run folder looks whether it is free."""
 REMEDY = "try a smaller optimizer.lr, or training.precision=fp32"

@@ -1,7 +1,7 @@
 """What makes a run what it is: its settings, the horizon of its schedule and the content of its data files."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +55,34 @@ def _data_places(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
             if (place := weights_file(Path(weights))).is_file():
                 yield f"{role}.perception.weights", str(place)
+    for path, options in _parts_below(experiment.play, "play"):
+        for option in getattr(type(options), "data_files", ()):
+            if Path(file := getattr(options, option)).is_file():
+                yield f"{path}.{option}", file
+
+
+def _parts_below(part: Part, path: str) -> Iterator[tuple[str, Any]]:
+    """The options of a part and of the parts in it, each with its path."""
+    yield path, part.options
+    for each in fields(part.options):
+        if isinstance(below := getattr(part.options, each.name), Part):
+            yield from _parts_below(below, f"{path}.{each.name}")
 
 
 def _with_listed_meetings(experiment: Experiment) -> Experiment:
     """The experiment with the pairs of a file of meetings written out, so that the file is no longer needed."""
-    meets = experiment.society.meets
-    if meets.kind != "file":
-        return experiment
-    listed = Part("list", FromFile(meets.options).listed())
-    return replace(experiment, society=replace(experiment.society, meets=listed))
+    play = experiment.play
+    if (meets := getattr(play.options, "meets", None)) is not None:
+        experiment = replace(
+            experiment, play=replace(play, options=replace(play.options, meets=_listed(meets)))
+        )
+    society = experiment.society
+    return replace(experiment, society=replace(society, meets=_listed(society.meets)))
+
+
+def _listed(meets: Part) -> Part:
+    """Meetings of a file as those of a list."""
+    return Part("list", FromFile(meets.options).listed()) if meets.kind == "file" else meets
 
 
 def identity(experiment: Experiment) -> Tree:
@@ -71,15 +90,22 @@ def identity(experiment: Experiment) -> Tree:
     tree = experiment.to_tree()
     del tree["about"]
     tree["evaluation"].pop("keep", None)
+    for path, options in _parts_below(experiment.play, "play"):
+        for option in getattr(type(options), "changeable", ()):
+            _place(tree, path).pop(option, None)
     for key in experiment.data:
-        *sections, option = key.split(".") if "." in key else ("world", key)
-        place = tree
-        for section in sections:
-            place = place[section]
-        del place[option]
+        path, _, option = key.rpartition(".")
+        del _place(tree, path or "world")[option]
     for role in experiment.weights:
         del tree["training"][f"init_{role}"]
     return with_checksums(tree, experiment.code)
+
+
+def _place(tree: Tree, path: str) -> Tree:
+    """A section of a tree, by its dotted path; empty if a play has none of its own."""
+    for section in path.split("."):
+        tree = tree.get(section, {})
+    return tree
 
 
 def require_same_run(

@@ -43,7 +43,7 @@ from ecsuite.games.train_state import Callbacks, Progress, TrainState
 from ecsuite.games.training_notes import devices_of_run
 from ecsuite.games.training_result import Result
 from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products
-from ecsuite.runtime.errors import DivergedError
+from ecsuite.runtime.errors import DivergedError, LimitError
 
 
 class Trainer:
@@ -120,7 +120,8 @@ class Trainer:
                 stack.enter_context(default_products(self.device))
             stack.enter_context(deterministic_kernels(self.device, is_asked=self.settings.deterministic))
             while self.state.step < self.num_steps and self.state.stopped is None:
-                self._advance()
+                if not self._advance():
+                    break
                 self._stop_if_asked()
                 self._evaluate_if_due()
                 self._save_if_due()
@@ -157,17 +158,24 @@ class Trainer:
         self.callbacks.announce(f"{begin} of {size:,} rounds; written to {self.folder}")
         self.progress = Progress(self.play, self.num_steps, state.step, self.callbacks)
 
-    def _advance(self) -> None:
-        """Make a step."""
+    def _advance(self) -> bool:
+        """Make a step; False if a limit that the user set leaves none to make."""
         step = self.state.step
         try:
             if self.optimise is not None:
                 self.optimise.factor = self.schedule.factor(step)
             self.state.add(self.play.go_on(step))
+        except LimitError as error:
+            self.callbacks.note(str(error))
+            self.state.stop("limit")
+            if step:
+                self._save()
+            return False
         except NotFiniteError as error:
             if step > 0 and self._has_finite_state():
                 self._save()
             raise self._diverged(step + 1, str(error)) from None
+        return True
 
     def _stop_if_asked(self) -> None:
         """Stop where somebody asked for it, or the time is over."""

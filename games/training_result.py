@@ -47,6 +47,7 @@ class Result:
             "accuracy": "accuracy reached",
             "patience": "no longer improving",
             "minutes": "time limit reached",
+            "limit": "limit reached; --resume goes on with another one",
             "interrupt": "interrupted; --resume continues it",
             "preempted": "stopped by a signal; --resume continues it",
             "diverged": f"diverged; {REMEDY}",

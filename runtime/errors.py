@@ -24,6 +24,10 @@ class PartError(ConfigError):
     """An error in a user's own part; the message names file and line."""
 
 
+class LimitError(ConfigError):
+    """A limit that the user set is reached; the message names it, and what was done is kept."""
+
+
 class CorpusError(ValueError):
     """Input that is not valid; the message names the first error: file, line, expected, found."""
 

@@ -1,5 +1,6 @@
 """Checks of parts without those that train games, which take a second each; `pytest -m slow` runs all of them."""
 
+from ecsuite.parts.config import read_yaml, shipped_configs
 from ecsuite.testing.games import societies_train, training_repeats, training_resumes
 
 
@@ -16,3 +17,9 @@ TRAIN_MORE = statements(societies_train, training_repeats)
 def without(left_out, checks):
     """The checks without some statements."""
     return [check for check in checks if str(check) not in left_out]
+
+
+def signalling_games():
+    """The shipped games of senders and receivers, by name."""
+    shipped = shipped_configs()
+    return [name for name in shipped if "play" not in read_yaml(name, "game", shipped)]

@@ -32,12 +32,15 @@ from ecsuite.games.registry import (
     LOSSES,
     NOISES,
     OPTIMIZERS,
+    PARTICIPANTS,
     PLAYS,
     SCHEDULES,
     TASKS,
     WORLDS,
 )
 from ecsuite.grammars.registry import GRAMMARS
+from ecsuite.language_models.prompts import SHIPPED
+from ecsuite.language_models.registry import BACKENDS
 from ecsuite.parts.error_messages import one_line
 
 PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
@@ -200,7 +203,8 @@ def test_list_names_everything(ecsuite):
     registries = {
         "games": named_configs(), "tasks": TASKS.parts, "channels": CHANNELS.parts, "worlds": WORLDS.parts,
         "senders": senders, "receivers": receivers, "perceptions": PERCEPTIONS.parts, "losses": LOSSES.parts,
-        "noises": NOISES.parts, "plays": PLAYS.parts,
+        "noises": NOISES.parts, "plays": PLAYS.parts, "participants": PARTICIPANTS.parts,
+        "backends": BACKENDS.parts, "prompts": SHIPPED,
         "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts, "loggers": LOGGERS.parts,
         "grammars": GRAMMARS.parts, "metrics": METRICS.parts, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": {f"paper/{name}" for files in (ICY, CBM, SWEEP) for name in files.shipped()},

@@ -94,7 +94,7 @@ FLOORS = [
     "files runtime",
     "tables",
     "parts corpus",
-    "agents formats eval.statistics jobs",
+    "agents formats eval.statistics jobs language_models",
     "spaces grammars games.worlds games",
     "eval.learning eval.efficiency",
     "eval.figures",
@@ -200,6 +200,7 @@ def test_shipped_data_are_in_the_package():
         file for place in ("commands", "eval/html_report") for file in (ROOT / place / "templates").iterdir()
     }
     needed |= {file for file in (ROOT / "people" / "pages").rglob("*") if file.is_file()}
+    needed |= set((ROOT / "language_models" / "prompts").iterdir())
     assert shipped == needed
     assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
         "citations.yaml",

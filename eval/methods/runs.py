@@ -13,6 +13,7 @@ ENDS = {
     "accuracy": "when the accuracy was reached",
     "patience": "when there was no better value any more",
     "minutes": "by the clock",
+    "limit": "at a limit of calls or tokens",
     "interrupt": "by a person",
     "preempted": "by a signal",
     "pruned": "by the search, which pruned them",

@@ -22,7 +22,7 @@ PROVENANCE = ("about", "data", "code", "format")
 """Keys of a config that are no settings."""
 MOST_SETTINGS = 4
 """Most varying settings in a title."""
-CAPPED = ("minutes", "interrupt", "preempted", "pruned")
+CAPPED = ("minutes", "limit", "interrupt", "preempted", "pruned")
 """Why the training of a run ended that is not taken for a whole one."""
 
 

@@ -125,6 +125,9 @@ def names_in_run(folder: Path) -> Iterator[str]:
             part = tree.get(section)
             if isinstance(part, Mapping):
                 yield from (str(part[key]) for key in ("kind", "cell") if key in part)
+        for part in (tree.get("play") or {}).values():
+            if isinstance(part, Mapping):
+                yield from (str(part[key]) for key in ("kind", "prompt") if key in part)
     if metadata.is_file():
         grammar = _json(metadata).get("grammar")
         yield from (step.partition(",")[0] for step in str(grammar or "").split("+"))

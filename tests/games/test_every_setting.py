@@ -13,9 +13,10 @@ from typing import Any, Literal, get_args, get_origin
 import numpy as np
 import pytest
 import torch
+from quick_checks import signalling_games
 
 from ecsuite.games.corpus_generation import record_corpus
-from ecsuite.games.experiment import load_experiment, named_configs, override
+from ecsuite.games.experiment import load_experiment, override
 from ecsuite.games.players.players import Players
 from ecsuite.games.sections import PARTS, PLAIN
 from ecsuite.games.training import train
@@ -270,7 +271,7 @@ SLOW = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in SAMPLE else SLOW) for name in sorted(named_configs())]
+    "name", [pytest.param(name, marks=() if name in SAMPLE else SLOW) for name in signalling_games()]
 )
 def test_the_same_settings_give_the_same_run(name, unchanged):
     run = unchanged(name)
@@ -281,7 +282,7 @@ def test_the_same_settings_give_the_same_run(name, unchanged):
     ("name", "section"),
     [
         pytest.param(name, section, marks=() if section in SAMPLE.get(name, ()) else SLOW)
-        for name in sorted(named_configs())
+        for name in signalling_games()
         for section in SECTIONS
     ],
 )

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 import torch
+from quick_checks import signalling_games
 
-from ecsuite.games.experiment import load_experiment, named_configs
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import Players
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
@@ -40,7 +41,7 @@ def initial_state(name: str, features: Path, own: dict[str, str]) -> dict[str, A
 
 
 @pytest.mark.sample(12)
-@pytest.mark.parametrize("name", named_configs())
+@pytest.mark.parametrize("name", signalling_games())
 def test_the_initial_state_is_the_recorded_one(
     name: str, tmp_path: Path, object_table: str, image_folder: str
 ) -> None:

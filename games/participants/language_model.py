@@ -1,0 +1,128 @@
+"""A participant that is a language model: prompts of what an agent knows, and answers of a backend, which are kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from ecsuite.games.participants.participant import Ask, Participant, Round, Setting, label
+from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.asking import Asker, AskingOptions
+from ecsuite.language_models.backend import Drawn, Request
+from ecsuite.language_models.kept import KeptAnswers
+from ecsuite.language_models.prompts import read_prompt
+from ecsuite.language_models.registry import BACKENDS
+from ecsuite.parts.config import Natural
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.errors import ConfigError
+
+DRAWN = Part("drawn", Drawn.Options())
+MOST_DRAWS = 2**31 - 64
+
+
+class LanguageModel(Participant):
+    """Says what a model says. What it knows is in the prompt: the last rounds of the agent, and what it was taught.
+
+    Raises:
+        ConfigError: If the prompt or the backend can't be used.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AskingOptions):
+        """Options of a language model."""
+
+        backend: Annotated[Part, BACKENDS] = DRAWN
+        """What answers."""
+        prompt: str = "plain"
+        """The template: plain, ashery2025, kouwenhoven2025, or a file of one's own."""
+        memory: Natural = 5
+        """The last rounds of an agent that its prompt has."""
+
+        data_files: ClassVar[tuple[str, ...]] = ("prompt",)
+
+    is_slow = True
+
+    def __init__(self, options: Options, *, setting: Setting) -> None:
+        super().__init__(options, setting=setting)
+        self.prompt = read_prompt(options.prompt)
+        try:
+            self.backend = BACKENDS.make(options.backend)
+        except ConfigError as error:
+            raise ConfigError(f"{setting.place}.backend.{error}") from None
+        self.asker = Asker(self.backend, options, setting.place)
+
+    def require(self, allowed: Allowed) -> None:
+        """Refuse what the backend can't be held to."""
+        try:
+            self.backend.require(allowed)
+        except ConfigError as error:
+            raise ConfigError(f"{self.setting.place}.backend.{error}") from None
+
+    def answer(self, ask: Ask, rng: np.random.Generator) -> str:
+        """See `answers`."""
+        return self.answers([(ask, rng)])[0]
+
+    def answers(self, asks: Sequence[tuple[Ask, np.random.Generator]]) -> list[str]:
+        """Ask the backend, several questions at once where it can."""
+        return [answer for answer, _ in self.asker.ask([self._request(ask, rng) for ask, rng in asks])]
+
+    def _request(self, ask: Ask, rng: np.random.Generator) -> Request:
+        order = [ask.allowed.choices[n] for n in rng.permutation(len(ask.allowed.choices))]
+        shown = Allowed(choices=tuple(order)) if order and not ask.candidates else ask.allowed
+        system, user = self.prompt.render(self._values(ask, shown))
+        draw = int(rng.integers(MOST_DRAWS)) if self.backend.is_drawn else 0
+        return Request(system=system, user=user, allowed=ask.allowed, draw=draw)
+
+    def _values(self, ask: Ask, shown: Allowed) -> dict[str, Any]:
+        """What the template knows."""
+        things, memory = (
+            self.setting.things,
+            ask.memory[-self.options.memory :] if self.options.memory else [],
+        )
+        first = len(ask.memory) - len(memory) + 1
+        return {
+            "role": ask.role,
+            "task": ask.task,
+            "object": things[ask.thing] if ask.thing >= 0 else "",
+            "candidates": [
+                {"label": label(n), "object": things[thing]} for n, thing in enumerate(ask.candidates)
+            ],
+            "message": ask.message,
+            "allowed": shown.sentence(),
+            "choices": list(shown.choices),
+            "taught": [{"object": things[thing], "message": message} for thing, message in ask.taught],
+            "memory": [self._seen(ask.agent, played, first + n) for n, played in enumerate(memory)],
+            "score": sum(2 * played.success - 1 for played in memory),
+            "round": len(ask.memory) + 1,
+            "num_agents": self.setting.num_agents,
+        }
+
+    def _seen(self, agent: int, played: Round, number: int) -> dict[str, Any]:
+        """A round as the agent saw it."""
+        speaks = agent == played.speaker
+        names = (played.message, played.answer) if speaks else (played.answer, played.message)
+        is_choice = bool(played.candidates) or played.phase != ""
+        said, heard = ((played.message, "") if speaks else ("", played.message)) if is_choice else names
+        return {
+            "round": number, "role": "speaker" if speaks else "listener", "object": self.setting.things[played.thing],
+            "said": said, "heard": heard, "answer": played.answer, "right": played.success, "success": played.success,
+        }  # fmt: skip
+
+    def open(self, folder: Path, others: Sequence[Participant]) -> None:
+        """Read the answers that the folder has, once for all participants, and write further ones there."""
+        shared = next((each.asker.kept for each in others if isinstance(each, LanguageModel)), None)
+        self.asker.kept = shared or KeptAnswers(folder)
+
+    def close(self) -> None:
+        """Write the answers in an order that does not depend on which came first."""
+        self.asker.kept.sort()
+
+    def provenance(self) -> Mapping[str, Any]:
+        """Model and revision as the answers say, the backend, and the digest of the prompt."""
+        used = self.asker.used
+        return {
+            "models": list(used.models), "backend": self.options.backend.kind, "prompt_sha256": self.prompt.digest,
+            "calls": used.calls, "tokens": used.tokens,
+        }  # fmt: skip

@@ -1,0 +1,141 @@
+"""What a participant of a play of rounds is: it answers when it is asked, and takes note of the rounds that it was in.
+
+One participant stands for all agents of its kind, which are told apart by their numbers.
+
+    class Parrot(Participant):             # says what it heard last
+        def answer(self, ask, rng):
+            return next((each.message for each in reversed(ask.memory)), ask.allowed.drawn(rng))
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import msgspec
+import numpy as np
+import torch
+
+from ecsuite.language_models.allowed import Allowed
+from ecsuite.parts.own_code import NoOptions
+
+
+class Round(msgspec.Struct, array_like=True, frozen=True):
+    """What happened in a round. A play of rounds is its rounds: all else follows from them."""
+
+    speaker: int
+    listener: int
+    """-1: nobody listened, as in a test."""
+    thing: int
+    """What it was about, by its number."""
+    message: str
+    """What the speaker said."""
+    answer: str
+    """What the listener did: the name that it said, or what it took the message to mean."""
+    success: bool
+    candidates: tuple[int, ...] = ()
+    """What the listener chose among."""
+    phase: str = ""
+    """What of the play the round was of, where it has several phases."""
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to an agent."""
+
+    agent: int
+    role: Literal["speaker", "listener"]
+    task: str
+    """naming, discrimination or reconstruction."""
+    thing: int
+    """What the speaker has before it; of a listener -1, unless it has the same before it."""
+    allowed: Allowed
+    """What may be answered."""
+    memory: Sequence[Round]
+    """The rounds that the agent was in, the oldest first."""
+    message: str = ""
+    """What the listener heard."""
+    candidates: tuple[int, ...] = ()
+    """What the listener chooses among, in the order of the labels A, B, …"""
+    taught: Sequence[tuple[int, str]] = ()
+    """The language that the agent was taught: things, and their messages."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """What participants know of their play."""
+
+    things: tuple[str, ...]
+    """What rounds are about, as texts."""
+    values: np.ndarray[Any, Any]
+    """The same as attribute values, (num_things, num_attributes)."""
+    num_agents: int
+    symbols: tuple[str, ...]
+    """What messages are made of; empty: of names of a pool, or free text."""
+    seed: int
+    place: str
+    """Where the participant stands in the config, for messages."""
+    device: torch.device
+
+
+def label(number: int) -> str:
+    """What a candidate is called: A, B, … Z, AA and so on."""
+    return (label(number // 26 - 1) if number >= 26 else "") + chr(ord("A") + number % 26)
+
+
+class Participant(ABC):
+    """Answers for all agents of its kind.
+
+    Args:
+        options: Its `Options`.
+        setting: What it knows of the play.
+    """
+
+    Options: ClassVar[type] = NoOptions
+    is_slow: ClassVar[bool] = False
+    """Whether it is asked about several rounds at once, where these do not depend on one another."""
+
+    def __init__(self, options: Any, *, setting: Setting) -> None:
+        self.options, self.setting = options, setting
+
+    @abstractmethod
+    def answer(self, ask: Ask, rng: np.random.Generator) -> str:
+        """The answer of an agent, one of `ask.allowed`; random numbers are those of the round and the agent."""
+
+    def answers(self, asks: Sequence[tuple[Ask, np.random.Generator]]) -> list[str]:
+        """The answers to several questions, none of which depends on another."""
+        return [self.answer(ask, rng) for ask, rng in asks]
+
+    def recognises(self, agent: int, thing: int, name: str) -> bool | None:
+        """Whether a hearer takes a name to be one of a thing; None: it is asked which name it would say."""
+        return None
+
+    def learn(self, agent: int, played: Round) -> None:
+        """Take note of a round that an agent was in."""
+        return
+
+    def begin(self, agent: int) -> None:
+        """Forget what an agent knew: a new one takes its place."""
+        return
+
+    def names(self, agent: int, thing: int) -> Sequence[str] | None:
+        """The names that an agent would say now; None: only what it said is known."""
+        return None
+
+    def require(self, allowed: Allowed) -> None:
+        """Refuse answers that it can't give, by `ConfigError`."""
+        return
+
+    def open(self, folder: Path, others: "Sequence[Participant]") -> None:
+        """Use a run folder, which need not exist yet, together with the participants before this one."""
+        return
+
+    def close(self) -> None:
+        """The run is written."""
+        return
+
+    def provenance(self) -> Mapping[str, Any]:
+        """What the metadata of a run say of it beside its settings."""
+        return {}

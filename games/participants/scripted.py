@@ -1,0 +1,204 @@
+"""Participants that follow a rule: what a play does with them is known, which is what it is held against."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+
+from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
+from ecsuite.language_models.allowed import Allowed
+from ecsuite.parts.config import Positive
+from ecsuite.runtime.errors import ConfigError, shown
+
+NEW_LENGTH = 12
+"""Symbols of a name that is invented, where as many are allowed: so many that no two agents invent the same one."""
+
+
+def invented(allowed: Allowed, rng: np.random.Generator) -> str:
+    """A name of the pool, or a new one."""
+    return allowed.drawn(rng, min(allowed.max_len, NEW_LENGTH))
+
+
+def _refuse(setting: Setting, option: str, allowed: Allowed, name: str) -> NoReturn:
+    raise ConfigError(f"{setting.place}.{option}: expected {allowed.sentence():.100}, got {shown(name)}")
+
+
+class Collapsing(Participant):
+    """The minimal naming game (Baronchelli et al. 2006, arXiv physics/0509075, section 2).
+
+    An agent has an inventory of names for each thing. It says one of them at random, or invents one. After a success
+    both forget all other names; after a failure the hearer adds the name.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the inventories."""
+
+        begins_with: str = ""
+        """The name that every agent has for each thing at the beginning; empty: none."""
+
+    def __init__(self, options: Options, *, setting: Setting) -> None:
+        super().__init__(options, setting=setting)
+        self._known: dict[int, dict[int, list[str]]] = defaultdict(dict)
+        self._first = [options.begins_with] if options.begins_with else []
+
+    def _names(self, agent: int, thing: int) -> list[str]:
+        known = self._known[agent]
+        if thing not in known:
+            known[thing] = list(self._first)
+        return known[thing]
+
+    def answer(self, ask: Ask, rng: np.random.Generator) -> str:
+        """A name of the inventory; the first one is invented."""
+        known = self._names(ask.agent, ask.thing)
+        return known[int(rng.integers(len(known)))] if known else invented(ask.allowed, rng)
+
+    def recognises(self, agent: int, thing: int, name: str) -> bool:
+        """Whether the name is in the inventory."""
+        return name in self._names(agent, thing)
+
+    def learn(self, agent: int, played: Round) -> None:
+        """Collapse after a success; after a failure a hearer adds the name, and a speaker keeps what it invented."""
+        known = self._names(agent, played.thing)
+        if played.success:
+            known[:] = [played.message]
+        elif played.message not in known:
+            known.append(played.message)
+
+    def begin(self, agent: int) -> None:
+        """Forget all names."""
+        self._known.pop(agent, None)
+
+    def require(self, allowed: Allowed) -> None:
+        """Refuse a first name that can't be said."""
+        if self._first and not allowed.allows(self._first[0]):
+            _refuse(self.setting, "begins_with", allowed, self._first[0])
+
+    def names(self, agent: int, thing: int) -> Sequence[str]:
+        """The inventory."""
+        return self._names(agent, thing)
+
+
+class Committed(Participant):
+    """Says one name whatever happens (Xie et al. 2011, arXiv 1102.3931)."""
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of committed agents."""
+
+        name: str = ""
+        """The name."""
+
+    def __init__(self, options: Options, *, setting: Setting) -> None:
+        super().__init__(options, setting=setting)
+        if not options.name:
+            raise ConfigError(f"{setting.place}.name: expected the name that committed agents say")
+
+    def require(self, allowed: Allowed) -> None:
+        """Refuse a name that can't be said."""
+        if not allowed.allows(self.options.name):
+            _refuse(self.setting, "name", allowed, self.options.name)
+
+    def answer(self, ask: Ask, rng: np.random.Generator) -> str:
+        """The name."""
+        return str(self.options.name)
+
+    def recognises(self, agent: int, thing: int, name: str) -> bool:
+        """Whether it is the name."""
+        return bool(name == self.options.name)
+
+    def names(self, agent: int, thing: int) -> Sequence[str]:
+        """The name."""
+        return (self.options.name,)
+
+
+class WinStay(Participant):
+    """Win-stay, lose-shift (Nowak & Sigmund 1993): the same name after a success, and after a failure another one.
+
+    The other one is drawn from the pool or, where names are open, from those that the agent has heard.
+    """
+
+    def __init__(self, options: Any, *, setting: Setting) -> None:
+        super().__init__(options, setting=setting)
+        self._last: dict[int, dict[int, tuple[str, bool]]] = defaultdict(dict)
+        self._heard: dict[int, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+
+    def answer(self, ask: Ask, rng: np.random.Generator) -> str:
+        """The last name after a success, else another one."""
+        last, won = self._last[ask.agent].get(ask.thing, ("", False))
+        if won:
+            return last
+        others = [n for n in ask.allowed.choices or self._heard[ask.agent][ask.thing] if n != last]
+        return others[int(rng.integers(len(others)))] if others else last or invented(ask.allowed, rng)
+
+    def learn(self, agent: int, played: Round) -> None:
+        """Remember what it said itself, and whether that was understood."""
+        own, heard = played.message, played.answer
+        if agent == played.listener:
+            own, heard = heard or own, own
+        self._last[agent][played.thing] = (own, played.success)
+        if heard and heard not in self._heard[agent][played.thing]:
+            self._heard[agent][played.thing].append(heard)
+
+    def begin(self, agent: int) -> None:
+        """Forget all rounds."""
+        self._last.pop(agent, None)
+        self._heard.pop(agent, None)
+
+    def names(self, agent: int, thing: int) -> Sequence[str]:
+        """The last name, after a success."""
+        last, won = self._last[agent].get(thing, ("", False))
+        return (last,) if won else ()
+
+
+class Bayesian(Participant):
+    """Infers how often each name is said, from a Dirichlet prior over names (Reali & Griffiths 2009).
+
+    Where names are open, the prior is that of a Chinese restaurant process, by which a new name may come.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the inference."""
+
+        prior: Positive = 1.0
+        """Rounds that the prior counts for."""
+        chooses: Literal["sample", "most"] = "sample"
+        """sample: names by their posterior probability. most: the most probable one."""
+
+    def __init__(self, options: Options, *, setting: Setting) -> None:
+        super().__init__(options, setting=setting)
+        self._counts: dict[int, dict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+
+    def answer(self, ask: Ask, rng: np.random.Generator) -> str:
+        """A name by its posterior."""
+        counts = self._counts[ask.agent][ask.thing]
+        pool = ask.allowed.choices
+        names = list(pool or counts)
+        weights = np.array([counts[name] + (self.options.prior / len(pool) if pool else 0) for name in names])
+        if not pool:
+            names, weights = [*names, ""], np.append(weights, self.options.prior)
+        if self.options.chooses == "most":
+            best = np.flatnonzero(weights == weights.max())
+            chosen = names[int(best[rng.integers(len(best))])]
+        else:
+            chosen = names[
+                int(np.searchsorted(np.cumsum(weights), rng.random() * weights.sum(), side="right"))
+            ]
+        return chosen or invented(ask.allowed, rng)
+
+    def learn(self, agent: int, played: Round) -> None:
+        """Count what the other one said."""
+        heard = played.answer if agent == played.speaker else played.message
+        if heard:
+            self._counts[agent][played.thing][heard] += 1
+
+    def begin(self, agent: int) -> None:
+        """Forget all names."""
+        self._counts.pop(agent, None)
+
+    def names(self, agent: int, thing: int) -> Sequence[str]:
+        """The name that was heard most."""
+        return [name for name, _ in self._counts[agent][thing].most_common(1)]

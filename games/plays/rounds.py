@@ -1,0 +1,314 @@
+"""Plays that only go on: rounds among participants who remember, and who are not trained.
+
+The state of such a play is the list of its rounds: what participants know, figures and corpus follow from it. So it
+goes on after a stop as if there had been none, and nobody is asked anything but in `go_on`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+from torch import Tensor
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
+from ecsuite.games.plays.play import Measures, Play
+from ecsuite.games.registry import PARTICIPANTS
+from ecsuite.games.sections import EvaluationOptions, Experiment
+from ecsuite.language_models.allowed import Allowed
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.errors import ConfigError
+
+FILE = "rounds.jsonl"
+"""The file of all rounds in a run folder."""
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A round that is to be played."""
+
+    number: int
+    speaker: int
+    listener: int
+    thing: int
+    candidates: tuple[int, ...] = ()
+    phase: str = ""
+    generation: int = 0
+
+
+class Rounds(Play):
+    """Rounds among agents of one kind, or of two.
+
+    A subclass says what its rounds are (`planned`), how they are played (`played`), what they are about (`things`) and
+    what may be said (`words`).
+    """
+
+    def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
+        super().__init__(options, experiment=experiment, device=device)
+        self.num_agents: int = options.agents
+        self.num_first: int = options.agents - options.num_others
+        if options.num_others >= options.agents:
+            raise ConfigError(
+                f"play.num_others: expected fewer than the {options.agents} agents, got {options.num_others}"
+            )
+        self.things, self.values = self.make_things()
+        self.words = self.make_words()
+        self.kinds = [(options.participant, "play.participant")]
+        if options.num_others:
+            self.kinds.append((options.other, "play.other"))
+        self.participants = [self._participant(part, place) for part, place in self.kinds]
+        for each in self.participants:
+            for allowed in (self.words, *self.answers()):
+                each.require(allowed)
+        self.start()
+
+    @abstractmethod
+    def make_things(self) -> "tuple[tuple[str, ...], np.ndarray[Any, Any]]":
+        """What rounds are about: texts, and attribute values, (num_things, num_attributes)."""
+
+    @abstractmethod
+    def make_words(self) -> Allowed:
+        """What speakers may say."""
+
+    @abstractmethod
+    def planned(self, step: int) -> list[Planned]:
+        """The rounds of a step, a pure function of the seed."""
+
+    @abstractmethod
+    def played(self, rounds: Sequence[Planned]) -> list[Round]:
+        """Play rounds in none of which is an agent of another."""
+
+    def start(self) -> None:
+        """Everybody is new, and nothing was played."""
+        self.rounds: list[Round] = []
+        self.memory: list[list[Round]] = [[] for _ in range(self.num_agents)]
+        for agent in range(self.num_agents):
+            self.participant_of(agent).begin(agent)
+
+    def _participant(self, part: Part, place: str) -> Participant:
+        setting = Setting(
+            things=self.things, values=self.values, num_agents=self.num_agents, symbols=self.words.symbols,
+            seed=self.experiment.training.seed, place=place, device=self.device,
+        )  # fmt: skip
+        try:
+            made: Participant = PARTICIPANTS.make(part, setting=setting)
+        except ConfigError as error:
+            told = str(error)
+            raise ConfigError(told if told.startswith(place) else f"{place}: {told}") from None
+        return made
+
+    def answers(self) -> Iterable[Allowed]:
+        """What listeners may answer."""
+        return ()
+
+    def participant_of(self, agent: int) -> Participant:
+        """Who answers for an agent: the others have the highest numbers."""
+        return self.participants[agent >= self.num_first]
+
+    def asked(self, asks: Sequence[tuple[Planned, Ask]]) -> list[str]:
+        """The answers to questions about rounds, by one call of each participant."""
+        found: list[str] = [""] * len(asks)
+        for participant in self.participants:
+            mine = [n for n, (_, ask) in enumerate(asks) if self.participant_of(ask.agent) is participant]
+            if mine:
+                given = [
+                    (ask, self.rng(f"{ask.role} {ask.agent}", plan.number))
+                    for plan, ask in (asks[n] for n in mine)
+                ]
+                for n, answer in zip(mine, participant.answers(given), strict=True):
+                    found[n] = answer
+        return found
+
+    def go_on(self, step: int) -> Measures:
+        """Play the rounds of a step. If one can't be played, none of the step is."""
+        before = len(self.rounds)
+        planned = self.planned(step)
+        try:
+            done: dict[int, Round] = {}
+            for wave in self._waves(planned):
+                for plan, result in zip(wave, self.played(wave), strict=True):
+                    done[plan.number] = result
+                    self.learnt(result)
+        except BaseException:
+            self._play_again(self.rounds[:before])
+            raise
+        self.rounds += [done[plan.number] for plan in planned]
+        self.noted(before)
+        new = self.rounds[before:]
+        return {"accuracy": sum(each.success for each in new) / max(len(new), 1)}
+
+    def _waves(self, planned: Sequence[Planned]) -> Iterable[list[Planned]]:
+        """The rounds in their order; several at once where somebody is slow and no agent is in two of them."""
+        if not any(each.is_slow for each in self.participants):
+            yield from ([plan] for plan in planned)
+            return
+        waves: list[list[Planned]] = []
+        last: dict[int, int] = {}
+        for plan in planned:
+            number = max(last.get(plan.speaker, 0), last.get(plan.listener, 0))
+            if number == len(waves):
+                waves.append([])
+            waves[number].append(plan)
+            last[plan.speaker] = number + 1
+            if plan.listener >= 0:
+                last[plan.listener] = number + 1
+        yield from waves
+
+    def learnt(self, played: Round) -> None:
+        """Both agents of a round take note of it."""
+        for agent in (played.speaker, played.listener):
+            if agent >= 0:
+                self.memory[agent].append(played)
+                self.participant_of(agent).learn(agent, played)
+
+    def noted(self, before: int) -> None:
+        """Rounds after the first `before` were played."""
+        return
+
+    def _play_again(self, rounds: Sequence[Round]) -> None:
+        """Let everybody take note of rounds that were played, from the beginning."""
+        self.start()
+        for each in rounds:
+            self.rounds.append(each)
+            self.learnt(each)
+            self.noted(len(self.rounds) - 1)
+
+    def state(self) -> dict[str, Tensor]:
+        """The rounds, as bytes of JSON."""
+        return {"rounds": torch.frombuffer(bytearray(msgspec.json.encode(self.rounds)), dtype=torch.uint8)}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Take note of the rounds of a state."""
+        try:
+            rounds = msgspec.json.decode(state["rounds"].numpy().tobytes(), type=list[Round])
+            self._play_again(rounds)
+        except (msgspec.MsgspecError, IndexError) as error:
+            raise RuntimeError("no rounds of this play") from error
+
+    def check(self, folder: Path, note: Callable[[str], None]) -> None:
+        """Let participants keep their answers in the run folder."""
+        for number, each in enumerate(self.participants):
+            each.open(folder, self.participants[:number])
+
+    def keep(self, folder: Path) -> dict[str, Any]:
+        """Write all rounds, a line each; returns who took part."""
+        write_atomically(folder / FILE, (self.row(number) for number in range(len(self.rounds))))
+        for each in self.participants:
+            each.close()
+        known = {
+            place: dict(each.provenance())
+            for (_, place), each in zip(self.kinds, self.participants, strict=True)
+        }
+        return {"participants": known} if any(known.values()) else {}
+
+    def row(self, number: int) -> bytes:
+        """A round as a line of JSON, which `ecsuite score` reads."""
+        each = self.rounds[number]
+        row = {
+            "round": number, "speaker": each.speaker, "listener": each.listener,
+            "message": list(self.words.split(each.message)), "meaning": self.meaning(each.thing),
+            "said": each.message, "answer": each.answer, "success": each.success,
+            "candidates": [self.things[thing] for thing in each.candidates], "phase": each.phase,
+            "generation": each.generation, "participant_kind": self._kind_of(each.speaker),
+        }  # fmt: skip
+        return msgspec.json.encode(row) + b"\n"
+
+    def _kind_of(self, agent: int) -> str:
+        """Who an agent is: the kind, and the model where there is one."""
+        part, _ = self.kinds[agent >= self.num_first]
+        return " ".join([part.kind, *self.participant_of(agent).provenance().get("models", ())])
+
+    def meaning(self, thing: int) -> list[Any]:
+        """What a round is about, as values."""
+        found: list[Any] = self.values[thing].tolist()
+        return found
+
+    def evaluate(self) -> dict[str, float]:
+        """Success in the last rounds, and length of the messages."""
+        last = self.rounds[-self.options.window :]
+        number = max(len(last), 1)
+        return {
+            "accuracy": sum(each.success for each in last) / number,
+            "length": sum(len(self.words.split(each.message)) for each in last) / number,
+        }
+
+    @property
+    def figures(self) -> Sequence[str]:
+        """The names of the figures of an evaluation."""
+        return tuple(self.evaluate())
+
+    def said(self) -> "dict[tuple[int, int], tuple[int, str]]":
+        """What each speaker said last of each thing, by speaker and thing: the number of the round, and the message."""
+        found: dict[tuple[int, int], tuple[int, str]] = {}
+        for number, each in enumerate(self.rounds):
+            found[each.speaker, each.thing] = (number, each.message)
+        return dict(sorted(found.items()))
+
+    def corpus(self, evaluation: EvaluationOptions) -> Corpus:
+        """What each speaker said last of each thing."""
+        taken: dict[int, int] = {}
+        rows: list[tuple[int, int, int, str]] = []
+        for (speaker, thing), (number, message) in self.said().items():
+            if taken.setdefault(speaker, 0) < evaluation.corpus_size:
+                taken[speaker] += 1
+                rows.append((speaker, thing, number, message))
+        symbols = [self.words.split(message) for *_, message in rows]
+        names = {
+            name: number for number, name in enumerate(sorted({each for row in symbols for each in row}))
+        }
+        things = np.array([thing for _, thing, *_ in rows], dtype=np.int64)
+        return Corpus(
+            messages=Ragged.from_rows([[names[each] for each in row] for row in symbols]),
+            symbol_names=tuple(names),
+            meanings=self.values[things],
+            attribute_names=self.attribute_names,
+            columns={
+                "speaker": np.array([speaker for speaker, *_ in rows], dtype=np.int64),
+                "round": np.array([number for _, _, number, _ in rows], dtype=np.int64),
+                "participant_kind": np.array([self._kind_of(speaker) for speaker, *_ in rows], dtype=np.str_),
+                **self.columns(things),
+            },
+        )
+
+    attribute_names: tuple[str, ...] = ()
+    """Names of the attributes of meanings."""
+
+    def columns(self, things: "np.ndarray[Any, Any]") -> dict[str, Any]:
+        """Further columns of the corpus about these things."""
+        return {}
+
+
+def words_of(options: Any) -> Allowed:
+    """What speakers may say, by the options `names`, `symbols`, `pool` and `max_symbols` of a play.
+
+    Raises:
+        ConfigError: If there is none, or a name is there twice.
+    """
+    names = options.names
+    if options.symbols == "pool":
+        names = names or tuple(LETTERS[: options.pool])
+        if len(names) < 2:
+            raise ConfigError("play.pool: expected at least 2 names")
+        if len(set(names)) < len(names) or not all(
+            name.strip() == name and name.isprintable() and name for name in names
+        ):
+            raise ConfigError("play.names: expected different names without spaces around them")
+        return Allowed(choices=tuple(names))
+    if options.symbols == "text":
+        return Allowed(max_len=options.max_symbols)
+    if options.symbols == "letters":
+        return Allowed(symbols=tuple(names or LETTERS), max_len=options.max_symbols)
+    if options.symbols == "syllables":
+        return Allowed(
+            symbols=tuple(names or (f"{c}{v}" for c in "pkmnlw" for v in "aiu")), max_len=options.max_symbols
+        )
+    if not names:
+        raise ConfigError("play.names: expected the words of which messages are made")
+    return Allowed(symbols=tuple(names), separator=" ", max_len=options.max_symbols)

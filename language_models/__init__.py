@@ -1,0 +1,1 @@
+"""Language models that are asked: prompts as files, backends, what may be answered, and answers that are kept."""

@@ -1,0 +1,161 @@
+"""Asking a model: kept answers first, several questions at once, limits, and answers that are none asked for again."""
+
+from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import ClassVar
+
+from ecsuite.language_models.backend import Backend, Drawn, Reply, Request
+from ecsuite.language_models.kept import KeptAnswers, Used, digest, key_of
+from ecsuite.parts.config import Count
+from ecsuite.runtime.errors import ConfigError, LimitError, shown
+
+GO_ON = "nothing is lost: go on with --resume"
+"""What to do where a run stopped that can go on."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskingOptions:
+    """How often a model is asked."""
+
+    tries: Count = 5
+    """How often it is asked before an answer that is not allowed stops the run; each time with another draw."""
+    max_calls: Count | None = None
+    """Most calls of the run, those before it was resumed too; null: no limit."""
+    max_tokens: Count | None = None
+    """Most tokens of prompts and answers of the run; null: no limit."""
+
+    changeable: ClassVar[tuple[str, ...]] = ("tries", "max_calls", "max_tokens")
+    """What may be another number when the run goes on."""
+
+
+class Asker:
+    """Asks one backend.
+
+    Args:
+        backend: What answers.
+        options: Limits.
+        place: The section of the config, for messages.
+    """
+
+    def __init__(self, backend: Backend, options: AskingOptions, place: str) -> None:
+        self.backend, self.options, self.place = backend, options, place
+        self.kept, self._settings = KeptAnswers(), digest(backend.settings)
+        self.is_offline = False
+        """Whether only kept answers are used."""
+        self._lock = Lock()
+        self._under_way = 0
+
+    @property
+    def used(self) -> Used:
+        """What the backend was asked in this run."""
+        return self.kept.used(self._settings)
+
+    def ask(self, requests: Sequence[Request]) -> list[tuple[str, Reply]]:
+        """The answer to each question, and all that the model said with it.
+
+        Raises:
+            LimitError: If a limit is reached.
+            ConfigError: If there is no answer; those that came are kept.
+        """
+        found: dict[str, tuple[str, Reply]] = {}
+        asked = {key_of(self.backend.settings, each): each for each in requests}
+        if len(asked) == 1 or self.backend.concurrency == 1:
+            found = {key: self._answered(request) for key, request in asked.items()}
+        else:
+            with ThreadPoolExecutor(self.backend.concurrency) as pool:
+                running = {key: pool.submit(self._answered, request) for key, request in asked.items()}
+                done, _ = wait(running.values(), return_when=FIRST_EXCEPTION)
+                if any(each.exception() for each in done):
+                    pool.shutdown(
+                        cancel_futures=True
+                    )  # which waits for those that were sent, whose answers are kept
+                found = {key: each.result() for key, each in running.items() if not each.cancelled()}
+        return [found[key_of(self.backend.settings, each)] for each in requests]
+
+    def _answered(self, request: Request) -> tuple[str, Reply]:
+        """An allowed answer."""
+        said = ""
+        for number in range(self.options.tries):
+            again = request if number == 0 else replace(request, draw=request.draw + number)
+            reply = self._replied(again)
+            if (answer := request.allowed.read(reply.text)) is not None:
+                return answer, reply
+            said = reply.text
+            if not self.backend.is_drawn:
+                break
+        raise ConfigError(
+            f"{self.place}: {shown(said)} is not {request.allowed.sentence():.200}; asked {number + 1} times; {GO_ON}"
+        )
+
+    def _replied(self, request: Request) -> Reply:
+        """What the model said, now or when it was asked before."""
+        key = key_of(self.backend.settings, request)
+        if (kept := self.kept.get(key)) is not None:
+            return kept
+        if self.is_offline:
+            raise ConfigError(
+                f"{self.place}: an answer is not among those that were kept: nothing is asked for --replay"
+            )
+        self._begin()
+        try:
+            reply = self.backend.reply(request)
+            self.kept.add(key, self._settings, request, reply)
+        finally:
+            with self._lock:
+                self._under_way -= 1
+        if len(models := self.used.models) > 1:
+            raise ConfigError(
+                f"{self.place}: the server's model was {shown(models[0])} and is now {shown(models[-1])}: begin "
+                "another run with --out; the answers of this one are kept"
+            )
+        return reply
+
+    def _begin(self) -> None:
+        """Count a call that is made; refuse one too many."""
+        with self._lock:
+            for limit, used, what in (
+                (self.options.max_calls, self.used.calls + self._under_way, "calls"),
+                (self.options.max_tokens, self.used.tokens, "tokens"),
+            ):
+                if limit is not None and used >= limit:
+                    raise LimitError(
+                        f"{self.place}.max_{what}: the limit of {limit:,} {what} is reached; {GO_ON}"
+                    )
+            self._under_way += 1
+
+
+@dataclass(kw_only=True, slots=True)
+class Cost:
+    """What a study costs."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    kept: int = 0
+    """Calls whose answers are kept."""
+
+
+class PlanningBackend(Drawn):
+    """Stands in for a backend while the cost is found out: answers at random, and counts.
+
+    Args:
+        backend: What is asked later.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        super().__init__(backend.options)
+        self.backend, self.cost = backend, Cost()
+
+    def reply(self, request: Request) -> Reply:
+        """An answer at random."""
+        reply = super().reply(request)
+        self.cost.calls += 1
+        self.cost.prompt_tokens += reply.prompt_tokens
+        self.cost.answer_tokens += reply.answer_tokens
+        return reply
+
+    def num_tokens(self, text: str) -> int:
+        """As the backend counts them."""
+        return self.backend.num_tokens(text)

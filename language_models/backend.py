@@ -1,0 +1,101 @@
+"""What a backend is: it answers a request, and says what model it was that answered."""
+
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ecsuite.language_models.allowed import Allowed
+from ecsuite.parts.own_code import NoOptions
+from ecsuite.runtime.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """A question to a model."""
+
+    system: str
+    user: str
+    allowed: Allowed
+    draw: int
+    """Another number is another draw of the same answer; 0 where nothing is drawn."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """What a model said."""
+
+    text: str
+    model: str
+    """The model and its revision, as far as the backend knows."""
+    prompt_tokens: int
+    answer_tokens: int
+
+
+class Backend(ABC):
+    """Answers requests; used by several threads at once where `concurrency` is more than 1."""
+
+    Options: ClassVar[type] = NoOptions
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What changes an answer: part of the digest by which it is kept."""
+        return {}
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the same question may have another answer."""
+        return True
+
+    @property
+    def concurrency(self) -> int:
+        """How many requests are answered at once."""
+        return 1
+
+    def require(self, allowed: Allowed) -> None:
+        """Refuse answers that the backend can't be held to, by `ConfigError`."""
+        return
+
+    @abstractmethod
+    def reply(self, request: Request) -> Reply:
+        """Answer a request; `ConfigError` in one line where that can't be done."""
+
+    def num_tokens(self, text: str) -> int:
+        """Tokens of a text: counted, or about a token for four characters."""
+        return -(-len(text) // 4)
+
+
+class Drawn(Backend):
+    """Answers at random: what a study costs is found out with it, and that its files are right."""
+
+    def reply(self, request: Request) -> Reply:
+        """An answer that is allowed, by the number of the draw."""
+        text = request.allowed.drawn(np.random.default_rng([request.draw, *b"drawn"]))
+        length = self.num_tokens(request.system) + self.num_tokens(request.user)
+        return Reply(text=text, model="drawn", prompt_tokens=length, answer_tokens=self.num_tokens(text))
+
+
+class Typed(Backend):
+    """A person at the terminal of this process, whose answers are kept as those of a model."""
+
+    def reply(self, request: Request) -> Reply:
+        """What the person types.
+
+        Raises:
+            ConfigError: If there is no terminal.
+        """
+        try:
+            with open("/dev/tty", "r+b", buffering=0) as terminal:
+                terminal.write(f"\n{request.user}\n> ".encode())
+                said = b""
+                while not said.endswith(b"\n"):
+                    said += os.read(terminal.fileno(), 1024) or b"\n"
+        except OSError:
+            raise ConfigError("backend typed: expected a terminal at which a person answers") from None
+        text = said.decode(errors="replace").strip()
+        return Reply(text=text, model="person", prompt_tokens=0, answer_tokens=0)

@@ -1,0 +1,106 @@
+"""Answers that are kept, a line each: by digest of backend and settings, prompt, what is allowed, and draw."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from ecsuite.files.atomic_files import write_atomically
+from ecsuite.files.checksums import CHECKSUM, checksum_of, sealed
+from ecsuite.language_models.backend import Reply, Request
+
+FILE = "answers.jsonl"
+"""The file in a run folder."""
+
+
+def digest(content: Any) -> str:
+    """SHA-256 of what JSON can hold."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def key_of(settings: Mapping[str, Any], request: Request) -> str:
+    """The digest of a request."""
+    return digest([settings, request.system, request.user, request.allowed.to_json(), request.draw])
+
+
+@dataclass(slots=True)
+class Used:
+    """What one backend with its settings was asked."""
+
+    calls: int = 0
+    tokens: int = 0
+    models: list[str] = field(default_factory=list)
+    """The models that answered, the first one first."""
+
+
+class KeptAnswers:
+    """The answers of a run folder, or of none.
+
+    Args:
+        folder: Where they are read and written; None: they are forgotten with this object.
+        note: Told of lines that are damaged, which are asked for again.
+    """
+
+    def __init__(self, folder: Path | None = None, note: Callable[[str], None] = lambda _: None) -> None:
+        self.file = None if folder is None else folder / FILE
+        self._lock, self._replies, self._lines = Lock(), dict[str, Reply](), dict[str, bytes]()
+        self._used: dict[str, Used] = {}
+        if self.file is not None and self.file.exists():
+            self._read(note)
+
+    def _read(self, note: Callable[[str], None]) -> None:
+        assert self.file is not None
+        damaged = 0
+        lines = self.file.read_bytes().splitlines(keepends=True)
+        for number, line in enumerate(lines):
+            try:
+                row = json.loads(line)
+                if not line.endswith(b"\n") or row[CHECKSUM] != checksum_of(row):
+                    raise ValueError
+                self._take(row, line)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                damaged += number < len(lines) - 1  # the last one was cut when the process was killed
+        if damaged:
+            note(f"{self.file}: {damaged} answers are damaged and asked for again")
+        if len(self._lines) < len(lines):
+            write_atomically(self.file, self._lines.values())
+
+    def _take(self, row: Mapping[str, Any], line: bytes) -> None:
+        reply = Reply(**{name: row[name] for name in Reply.__slots__})
+        used = self.used(row["backend"])
+        used.calls += 1
+        used.tokens += reply.prompt_tokens + reply.answer_tokens
+        if reply.model not in used.models:
+            used.models.append(reply.model)
+        self._replies[row["key"]], self._lines[row["key"]] = reply, line
+
+    def __contains__(self, key: str) -> bool:
+        """Whether a question was answered."""
+        return key in self._replies
+
+    def get(self, key: str) -> Reply | None:
+        """The answer to a question."""
+        return self._replies.get(key)
+
+    def used(self, backend: str) -> Used:
+        """What a backend was asked, by the digest of its settings."""
+        return self._used.setdefault(backend, Used())
+
+    def add(self, key: str, backend: str, request: Request, reply: Reply) -> None:
+        """Keep an answer, in the file before anything else is done with it."""
+        row = {"key": key, "backend": backend, **{name: getattr(reply, name) for name in Reply.__slots__}}
+        row |= {"system": request.system, "user": request.user, "draw": request.draw}
+        line = json.dumps(sealed(row)).encode() + b"\n"
+        with self._lock:
+            if self.file is not None:
+                with self.file.open("ab") as file:
+                    file.write(line)
+            self._take(row, line)
+
+    def sort(self) -> None:
+        """Write the file in an order that does not depend on which answer came first."""
+        if self.file is not None and self._lines:
+            write_atomically(self.file, [self._lines[key] for key in sorted(self._lines)])

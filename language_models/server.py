@@ -1,0 +1,220 @@
+"""A server with the interface of OpenAI's chat completions, over HTTP: vLLM, llama.cpp, Ollama, hosted ones.
+
+The key is read from a variable of the environment, and neither kept nor shown. Nothing but the address is asked, and no
+redirection is followed.
+"""
+
+import json
+import math
+import os
+import time
+from dataclasses import dataclass
+from http.client import HTTPException
+from threading import Lock
+from typing import Any, ClassVar
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+)
+from urllib.request import (
+    Request as HttpRequest,
+)
+
+from ecsuite.language_models.asking import GO_ON
+from ecsuite.language_models.backend import Backend, Reply, Request
+from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Weight
+from ecsuite.runtime.errors import ConfigError, shown
+
+AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 529)
+"""Statuses after which the same question is sent once more."""
+MOST_BYTES = 1 << 22
+"""Most bytes of an answer that are read."""
+LONGEST_WAIT = 120.0
+"""Most seconds between two tries, whatever the server asks for."""
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""Addresses to which no proxy is asked for the way."""
+
+
+class Server(Backend):
+    """A model behind an address.
+
+    Raises:
+        ConfigError: If there is no address, no model or no key.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of a server."""
+
+        url: str = ""
+        """Its address, up to the version: http://127.0.0.1:8000/v1."""
+        model: str = ""
+        """Name of the model, as the server knows it."""
+        key_variable: str = ""
+        """Variable of the environment that has the key; empty: the server needs none."""
+        temperature: Weight = 1.0
+        """Temperature of the answers; 0: the most likely ones, and equal questions are asked once."""
+        top_p: Accuracy = 1.0
+        """Share of the probability that answers are drawn from."""
+        answer_tokens: Count = 32
+        """Most tokens of an answer."""
+        structured: bool = True
+        """Whether the server holds the answers to a JSON schema; otherwise they are checked, and asked for again."""
+        concurrency: Count = 4
+        """Requests at once."""
+        per_minute: Positive | None = None
+        """Most requests a minute; null: as many as come."""
+        timeout: Positive = 60.0
+        """Seconds without an answer after which a request is sent again."""
+        retries: Natural = 6
+        """How often a request is sent again after an error of the network or of the server."""
+        wait: Positive = 1.0
+        """Seconds before it is sent again; twice as long each time, or as long as the server asks."""
+
+        changeable: ClassVar[tuple[str, ...]] = (
+            "url", "key_variable", "concurrency", "per_minute", "timeout", "retries", "wait"
+        )  # fmt: skip
+        """What may be another value when the run goes on."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        parts = urlsplit(options.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+            raise ConfigError(
+                f"url: expected an address such as http://127.0.0.1:8000/v1, got {shown(options.url)}"
+            )
+        if not options.model:
+            raise ConfigError("model: expected the name of a model of the server")
+        self._key = os.environ.get(options.key_variable, "") if options.key_variable else ""
+        if options.key_variable and not self._key:
+            raise ConfigError(f"key_variable: {options.key_variable} is not set in the environment")
+        self._opener = OpenerDirector()
+        proxies = ProxyHandler({} if parts.hostname in LOOPBACK else None)
+        for handler in (
+            proxies,
+            HTTPHandler(),
+            HTTPSHandler(),
+            HTTPDefaultErrorHandler(),
+            HTTPErrorProcessor(),
+        ):
+            self._opener.add_handler(handler)
+        self._lock, self._next = Lock(), 0.0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Model and sampling."""
+        names = ("model", "temperature", "top_p", "answer_tokens", "structured")
+        return {"backend": "server", **{name: getattr(self.options, name) for name in names}}
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there is a temperature."""
+        return bool(self.options.temperature > 0)
+
+    @property
+    def concurrency(self) -> int:
+        """As the options say."""
+        return int(self.options.concurrency)
+
+    def reply(self, request: Request) -> Reply:
+        """Send a request, again where that may help.
+
+        Raises:
+            ConfigError: If it does not help, or the server refuses.
+        """
+        body = json.dumps(self._body(request)).encode()
+        for number in range(self.options.retries + 1):
+            self._wait_for_turn()
+            try:
+                return self._read(self._sent(body))
+            except HTTPError as error:
+                error.close()
+                if error.code not in AGAIN:
+                    raise ConfigError(self._refusal(error)) from None
+                told, least = f"answered {error.code}", _seconds(error.headers.get("Retry-After"))
+            except (URLError, HTTPException, OSError, ValueError, KeyError, TypeError, IndexError) as error:
+                reason = error.reason if isinstance(error, URLError) else error
+                told, least = f"can't be asked ({shown(str(reason) or type(reason).__name__)})", 0.0
+            if number < self.options.retries:
+                time.sleep(min(max(self.options.wait * 2**number, least), LONGEST_WAIT))
+        raise ConfigError(f"{self.options.url}: {told}, {self.options.retries + 1} times; {GO_ON}")
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        options = self.options
+        system = [{"role": "system", "content": request.system}] if request.system else []
+        body: dict[str, Any] = {
+            "model": options.model,
+            "messages": [*system, {"role": "user", "content": request.user}],
+            "temperature": options.temperature,
+            "top_p": options.top_p,
+            "max_tokens": options.answer_tokens,
+            "seed": request.draw,
+        }
+        if options.structured:
+            schema = {"name": "answer", "strict": True, "schema": request.allowed.schema()}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return body
+
+    def _sent(self, body: bytes) -> Any:
+        headers = {"Content-Type": "application/json", "User-Agent": "ecsuite"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        address = f"{self.options.url.rstrip('/')}/chat/completions"
+        with self._opener.open(HttpRequest(address, body, headers), timeout=self.options.timeout) as response:
+            return json.loads(response.read(MOST_BYTES))
+
+    def _read(self, answer: Any) -> Reply:
+        """The reply in what the server sent; ValueError and so on if there is none."""
+        said = answer["choices"][0]["message"]["content"]
+        if not isinstance(said, str):
+            raise ValueError("an answer without text")
+        text = said
+        if self.options.structured:
+            try:
+                text = str(json.loads(said)["answer"])
+            except (ValueError, KeyError, TypeError):
+                text = said  # checked as any other text
+        usage = answer.get("usage") or {}
+        parts = (answer.get("model") or self.options.model, answer.get("system_fingerprint"))
+        return Reply(
+            text=text[:MOST_BYTES],
+            model=" ".join(str(part)[:200] for part in parts if part),
+            prompt_tokens=int(usage.get("prompt_tokens") or 0),
+            answer_tokens=int(usage.get("completion_tokens") or 0),
+        )
+
+    def _refusal(self, error: HTTPError) -> str:
+        """What a status means."""
+        meanings = {
+            401: "the server does not accept the key",
+            403: "the server does not allow that to this key",
+            404: f"the server has no model {shown(self.options.model)}, or nothing at this address",
+        }
+        if error.code == 400 and self.options.structured:
+            return f"{self.options.url}: answered 400: a server without JSON schemas is asked with structured=false"
+        return f"{self.options.url}: {meanings.get(error.code, f'answered {error.code}')}; {GO_ON}"
+
+    def _wait_for_turn(self) -> None:
+        """Keep to the most requests a minute."""
+        if self.options.per_minute is None:
+            return
+        with self._lock:
+            now = time.monotonic()
+            turn = max(now, self._next)
+            self._next = turn + 60 / self.options.per_minute
+        time.sleep(turn - now)
+
+
+def _seconds(text: str | None) -> float:
+    """What `Retry-After` says, in seconds; 0 where it is no number."""
+    try:
+        seconds = float(text or 0)
+    except ValueError:  # a date
+        return 0.0
+    return seconds if math.isfinite(seconds) and seconds > 0 else 0.0

@@ -1,0 +1,152 @@
+"""Plays of rounds: scripted agents with known ends, models behind a server that fails, stops, limits and replay."""
+
+import json
+from pathlib import Path
+
+import pytest
+from model_server import KEY, ModelServer
+
+from ecsuite.formats import read_corpus
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.training import train
+from ecsuite.runtime.errors import ConfigError
+
+MODEL = (
+    "play.agents=6", "play.pool=3", "play.at_once=true", "play.participant=language_model", "training.num_examples=40",
+    "training.batch_size=10", "training.evaluate_every=2", "training.checkpoint_every=2",
+)  # fmt: skip
+FILES = ("corpus.jsonl", "rounds.jsonl", "answers.jsonl", "metadata.json", "checkpoint-000000004.safetensors")
+
+
+def played(settings, folder, stop_after=None, notes=None, **how):
+    steps = iter(range(1, 10**6))
+    return train(
+        load_experiment("naming", settings), folder, device="cpu", progress=lambda *_: None,
+        note=(notes if notes is not None else []).append,
+        should_stop=lambda: "preempted" if next(steps) == stop_after else None, **how,
+    )  # fmt: skip
+
+
+def of_server(server, *more):
+    return [
+        *MODEL, "play.participant.backend=server", f"play.participant.backend.url={server.url}",
+        "play.participant.backend.model=m", "play.participant.backend.wait=0.01", *more,
+    ]  # fmt: skip
+
+
+def rounds_of(folder):
+    return [json.loads(line) for line in (Path(folder) / "rounds.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("kind", ["collapsing", "bayesian,chooses=most", "win_stay"])
+def test_scripted_agents_agree_and_their_corpus_says_on_what(kind, tmp_path):
+    more = ["play.pool=3", "play.agents=8"] if kind == "win_stay" else ["play.symbols=letters"]
+    result = played([f"play.participant={kind}", *more], tmp_path)
+    assert result.measures["consensus"] == 1 and result.measures["accuracy"] == 1
+    corpus = read_corpus(tmp_path)
+    assert len({tuple(corpus.messages[row]) for row in range(len(corpus.messages))}) <= 2
+    assert result.measures["consensus_round"] < 2000 == len(rounds_of(tmp_path))
+
+
+def test_a_committed_minority_turns_the_others_only_if_it_is_large_enough(tmp_path):
+    """Two names, all begin with `b`; the critical share is about a tenth (Xie et al. 2011)."""
+    shares = {}
+    for number in (2, 20):
+        settings = [
+            "play.agents=100", "play.pool=2", "play.participant=collapsing,begins_with=b", f"play.num_others={number}",
+            "play.other=committed,name=a", "training.num_examples=6000", "training.batch_size=500",
+        ]  # fmt: skip
+        shares[number] = played(settings, tmp_path / str(number)).measures["others_share"]
+    assert shares[2] < 0.1 and shares[20] == 1
+
+
+def test_meetings_say_who_plays_with_whom(tmp_path):
+    played(["play.agents=8", "play.meets=ring", "training.num_examples=200"], tmp_path)
+    apart = {(row["speaker"] - row["listener"]) % 8 for row in rounds_of(tmp_path)}
+    assert apart == {1, 7}
+
+
+@pytest.mark.parametrize("settings", [(), MODEL], ids=["scripted", "model"])
+def test_a_run_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path):
+    settings = [
+        *settings,
+        "training.num_examples=40",
+        "training.batch_size=10",
+        "training.checkpoint_every=2",
+    ]
+    whole = played(settings, tmp_path / "whole")
+    assert played(settings, tmp_path / "parts", stop_after=3).stopped == "preempted"
+    assert played(settings, tmp_path / "parts", resume=True) == whole
+    for file in FILES:
+        if (tmp_path / "whole" / file).exists():
+            assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_a_server_that_fails_is_asked_again_and_no_call_is_lost_or_made_twice(tmp_path):
+    with ModelServer(every=4) as faulty, ModelServer() as sound:
+        played(of_server(faulty), tmp_path / "faulty")
+        played(of_server(sound), tmp_path / "sound")
+    assert rounds_of(tmp_path / "faulty") == rounds_of(tmp_path / "sound")
+    assert len(faulty.answered) == len(set(faulty.answered)) == len(sound.answered) == 80
+    answers = [json.loads(line) for line in (tmp_path / "faulty" / "answers.jsonl").read_text().splitlines()]
+    assert len(answers) == 80 and {row["model"] for row in answers} == {"scripted-1"}
+    assert rounds_of(tmp_path / "sound")[0]["participant_kind"] == "language_model scripted-1"
+
+
+def test_a_limit_ends_the_run_with_its_corpus_and_a_higher_one_goes_on(tmp_path):
+    with ModelServer() as server:
+        settings, notes = of_server(server), []
+        result = played([*settings, "play.participant.max_calls=45"], tmp_path / "parts", notes=notes)
+        assert (result.stopped, result.step, len(server.answered)) == ("limit", 2, 45)
+        assert any("play.participant.max_calls: the limit of 45 calls is reached" in note for note in notes)
+        assert read_corpus(tmp_path / "parts").messages
+        played([*settings, "play.participant.max_calls=80"], tmp_path / "parts", resume=True)
+        assert len(server.answered) == len(set(server.answered)) == 80
+        played(settings, tmp_path / "whole")
+    for file in ("rounds.jsonl", "answers.jsonl", "corpus.jsonl"):
+        assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("answer", "tries", "message"),
+    [
+        (lambda body: "I won't", 2, r"participant: \"I won't\" is not one of: a, b, c; asked 2 times"),
+        (lambda body: "\x1b]0;x\x07", 1, r"participant: '\\x1b\]0;x\\x07' is not one of"),
+    ],
+    ids=["nonsense", "escapes"],
+)  # fmt: skip
+def test_a_server_that_talks_nonsense_stops_the_run_in_a_line(answer, tries, message, tmp_path):
+    with ModelServer(answer=answer) as server, pytest.raises(ConfigError, match=message):
+        played(of_server(server, f"play.participant.tries={tries}"), tmp_path / "run")
+
+
+def test_a_server_that_changes_its_model_stops_the_run(tmp_path):
+    with ModelServer() as server:
+        settings = of_server(server, "play.participant.backend.concurrency=1")
+        played([*settings, "play.participant.max_calls=45"], tmp_path / "run")
+        server.model = "scripted-2"
+        with pytest.raises(ConfigError, match="the server's model was 'scripted-1' and is now 'scripted-2'"):
+            played(settings, tmp_path / "run", resume=True)
+
+
+def test_the_key_comes_from_the_environment_and_is_nowhere_in_the_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEST_KEY", KEY)
+    with ModelServer(key=KEY) as server:
+        played(of_server(server, "play.participant.backend.key_variable=TEST_KEY"), tmp_path / "run")
+        assert not any(KEY.encode() in file.read_bytes() for file in (tmp_path / "run").iterdir())
+        monkeypatch.setenv("TEST_KEY", "sk-another")
+        with pytest.raises(ConfigError, match="the server does not accept the key") as raised:
+            played(of_server(server, "play.participant.backend.key_variable=TEST_KEY"), tmp_path / "other")
+        assert "sk-" not in str(raised.value)
+        monkeypatch.delenv("TEST_KEY")
+        with pytest.raises(ConfigError, match=r"backend\.key_variable: TEST_KEY is not set"):
+            played(of_server(server, "play.participant.backend.key_variable=TEST_KEY"), tmp_path / "other")
+
+
+def test_a_server_that_is_away_is_told_in_a_line_and_nothing_is_lost(tmp_path):
+    with ModelServer() as server:
+        settings = of_server(server, "play.participant.backend.retries=1")
+        played([*settings, "play.participant.max_calls=45"], tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"can't be asked .* 2 times; nothing is lost: go on with --resume"):
+        played(settings, tmp_path / "run", resume=True)
+    assert len((tmp_path / "run" / "answers.jsonl").read_text().splitlines()) == 45
