@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS
+from ecsuite.agents.taught import LANGUAGES, NOTHING
 from ecsuite.parts.config import Count, Natural, Share, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, look_up
@@ -41,6 +42,8 @@ class AgentOptions:
 
     perception: Annotated[Part, PERCEPTIONS] = IDENTITY
     """The network that encodes an object; the world sets the default."""
+    taught: Annotated[Part, LANGUAGES] = NOTHING
+    """The language that it learns before it plays: a grammar or a corpus; nothing: none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

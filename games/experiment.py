@@ -11,6 +11,7 @@ from ecsuite.games.registry import PLAYS, TASKS, WORLDS
 from ecsuite.games.sections import (
     DEFAULTS,
     PARTS,
+    ROLES,
     Experiment,
     Tree,
     foreign_parts,
@@ -21,7 +22,7 @@ from ecsuite.games.sections import (
 from ecsuite.games.settings_layers import assignments_tree, paths_of, settings_tree
 from ecsuite.games.worlds import own_data
 from ecsuite.parts.config import read_yaml, shipped_configs
-from ecsuite.parts.registry import KIND, Layer, option_types, read_layers
+from ecsuite.parts.registry import KIND, Layer, option_types, read_layers, to_tree
 from ecsuite.parts.sources import named_source
 from ecsuite.runtime.errors import ConfigError
 
@@ -187,11 +188,17 @@ def _read(layers: Sequence[Layer]) -> Experiment:
     )
     # A file that a later layer names has its own checksum.
     later = {path for _, tree in layers[1:] for path in paths_of(tree)}
-    data = {key: digest for key, digest in experiment.data.items() if not {key, f"world.{key}"} & later}
+    data = {
+        key: digest
+        for key, digest in experiment.data.items()
+        if not {key, f"world.{key}", key.removesuffix(".language")} & later
+    }
     weights = {
         role: digest for role, digest in experiment.weights.items() if f"training.init_{role}" not in later
     }
     kinds = {*foreign_parts(experiment), *own_code.foreign_kinds(experiment.evaluation.metrics)}
+    for role in ROLES:
+        kinds |= own_code.foreign_kinds(to_tree(getattr(experiment, role).options.taught))
     code = {source: own_code.checksum(source) for source in sorted(map(own_code.source_of, kinds))}
     return replace(experiment, data=data, weights=weights, code=code)
 

@@ -83,6 +83,10 @@ WORLDS = Registry(
             "ecsuite.games.worlds.semantic_space:SpaceWorld",
             "meanings of a semantic space, as often as they are needed: colours, or a table of your own",
         ),
+        "events": (
+            "ecsuite.games.worlds.events:EventsWorld",
+            "who does what to whom: events of an agent, a patient and an action (Lian et al. 2023)",
+        ),
         "thing": (
             "ecsuite.games.worlds.things:ThingWorld",
             "sets of objects with attribute values that obey a rule (Carmeli et al. 2024)",

@@ -115,7 +115,7 @@ def only_process(
 
 
 def check_run_folder(
-    folder: Path, experiment: Experiment, *, steps_per_epoch: int, resume: bool
+    folder: Path, experiment: Experiment, *, steps_per_epoch: int, resume: bool, steps_before: int = 0
 ) -> FolderState:
     """Check whether the folder, which need not exist, can be used for this run or already holds it. Changes no file.
 
@@ -124,6 +124,7 @@ def check_run_folder(
         experiment: The run; the settings of when to stop may differ from those of the run in the folder.
         steps_per_epoch: Steps of an epoch of this run.
         resume: Whether to continue an unfinished run in the folder.
+        steps_before: Steps before the first epoch, at most.
 
     Raises:
         ConfigError: If the folder holds another run, or one with more steps, or an unfinished one and `resume` is
@@ -164,7 +165,7 @@ def check_run_folder(
     if training is not None and diverged_at is None:
         num_steps_done = training["step"]
     num_epochs = experiment.training.num_epochs
-    num_steps = steps_per_epoch * num_epochs
+    num_steps = steps_before + steps_per_epoch * num_epochs
     if num_steps_done > num_steps:
         raise ConfigError(
             f"the run in {folder} has {num_steps_done} steps ({num_steps_done / steps_per_epoch:.3g} epochs) already; "
@@ -174,7 +175,8 @@ def check_run_folder(
     if diverged_at is not None:
         return FolderState(diverged_at=diverged_at)
     if training is not None and training["stopped"] != "interrupt":
-        is_done = num_steps_done == num_steps or is_accuracy_reached(experiment, training)
+        more = steps_per_epoch * (num_epochs - existing.training.num_epochs)
+        is_done = num_steps_done == training["num_steps"] + more or is_accuracy_reached(experiment, training)
         is_done = is_done or is_patience_over(experiment, training)
         if is_done or (identity(existing) == identity(experiment) and not resume):
             return FolderState(finished=training)

@@ -1,7 +1,8 @@
 """What makes a run what it is: its settings, the horizon of its schedule and the content of its data files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,8 @@ def with_data(experiment: Experiment) -> Experiment:
         ConfigError: If a file can't be read, or differs from the one that the experiment's checksum is of.
     """
     data = {}
-    for key, place in _data_places(experiment):
-        data[key] = content_digest(place)
+    for key, place, digest in _data_places(experiment):
+        data[key] = digest()
         if experiment.data.get(key, data[key]) != data[key]:
             named = key if "." in key else f"world.{key}"
             raise ConfigError(
@@ -39,14 +40,15 @@ def with_data(experiment: Experiment) -> Experiment:
     return _with_listed_meetings(replace(experiment, data=data))
 
 
-def _data_places(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """The files that belong to the experiment: the option of the world, or `sender.perception.weights`, and the place.
+def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """The files that belong to the experiment: the setting, the place, and what makes a checksum of its content.
 
+    The setting is that of the world without `world`, or such as `sender.perception.weights`, `sender.taught.language`.
     Files that are not named, and weights that are not there, are refused with what is expected by what reads them.
     """
     for option in WORLDS.load(experiment.world.kind).data_files:
         if (file := getattr(experiment.world.options, option)) is not None:
-            yield option, file
+            yield option, file, partial(content_digest, file)
     for role in ROLES:
         perception = getattr(getattr(experiment, role).options, "perception", None)
         weights = getattr(getattr(perception, "options", None), "weights", None)
@@ -54,11 +56,17 @@ def _data_places(experiment: Experiment) -> Iterator[tuple[str, str]]:
             from ecsuite.agents.pretrained import weights_file  # imports torch
 
             if (place := weights_file(Path(weights))).is_file():
-                yield f"{role}.perception.weights", str(place)
+                yield f"{role}.perception.weights", str(place), partial(content_digest, str(place))
+        languages = getattr(getattr(experiment, role).options.taught.options, "languages", ())
+        if languages:
+            from ecsuite.games.players.taught_languages import content_of, is_grammar  # imports torch
+
+            if any(Path(each).exists() and not is_grammar(each) for each in languages):  # else refused later
+                yield f"{role}.taught.language", " and ".join(languages), partial(content_of, languages)
     for path, options in _parts_below(experiment.play, "play"):
         for option in getattr(type(options), "data_files", ()):
             if Path(file := getattr(options, option)).is_file():
-                yield f"{path}.{option}", file
+                yield f"{path}.{option}", file, partial(content_digest, file)
 
 
 def _parts_below(part: Part, path: str) -> Iterator[tuple[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import RECEIVERS, SENDERS
+from ecsuite.agents.taught import NOTHING
 from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
 from ecsuite.parts.config import Accuracy, Count, Positive, Seed
@@ -180,6 +181,9 @@ class Experiment:
                 del tree[key]
         if self.play == SIGNALLING:
             del tree["play"]
+        for role in ROLES:
+            if getattr(getattr(self, role).options, "taught", None) == NOTHING:
+                del tree[role]["taught"]
         for key in unread_sections(self.play.kind):
             tree.pop(key, None)
         for section, name in unread_options(self.play.kind):

@@ -95,7 +95,7 @@ class Progress:
 
     def show(self, state: TrainState) -> None:
         """Tell of a step."""
-        epoch = (state.step - 1) // self.play.steps_per_epoch
+        epoch = max(state.step - 1 - self.play.steps_before, 0) // self.play.steps_per_epoch
         label = progress_label(state.valid, state.language.values, epoch, self.settings.num_epochs)
         self.callbacks.progress(label, state.step, self.total)
         if state.step == self.first_step + 1:

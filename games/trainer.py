@@ -71,7 +71,6 @@ class Trainer:
     ) -> None:
         self.play, self.experiment, self.folder, self.device = play, experiment, folder, device
         self.callbacks, self.settings = callbacks, experiment.training
-        self.num_steps = play.steps_per_epoch * self.settings.num_epochs
         self.optimise: Optimise | None = None
         if isinstance(play, TrainedPlay):
             self.optimise = play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
@@ -86,6 +85,11 @@ class Trainer:
             self.best = Best(self.settings, names, language.lower_is_better)
         self.state = TrainState()
 
+    @property
+    def num_steps(self) -> int:
+        """Steps of all epochs, and those before them."""
+        return self.play.steps_before + self.play.steps_per_epoch * self.settings.num_epochs
+
     def run(self, *, resume: bool) -> Result:
         """Train to the end, or until something stops it.
 
@@ -98,7 +102,11 @@ class Trainer:
             DivergedError: If figures are not finite.
         """
         earlier = check_run_folder(
-            self.folder, self.experiment, steps_per_epoch=self.play.steps_per_epoch, resume=resume
+            self.folder,
+            self.experiment,
+            steps_per_epoch=self.play.steps_per_epoch,
+            steps_before=self.play.steps_before,
+            resume=resume,
         )
         saved = None
         if resume:
@@ -147,7 +155,7 @@ class Trainer:
             if self.best.is_over:
                 state.stopped = "patience"
         # The run may have been killed after it reached its accuracy and before it wrote its corpus.
-        if is_accuracy_reached(self.experiment, state.valid):
+        if state.step > self.play.steps_before and is_accuracy_reached(self.experiment, state.valid):
             state.stopped = "accuracy"
         for line in self.play.lines():
             self.callbacks.announce(line)
@@ -163,7 +171,8 @@ class Trainer:
         step = self.state.step
         try:
             if self.optimise is not None:
-                self.optimise.factor = self.schedule.factor(step)
+                played = step - self.play.steps_before
+                self.optimise.factor = self.schedule.factor(played) if played >= 0 else 1.0
             self.state.add(self.play.go_on(step))
         except LimitError as error:
             self.callbacks.note(str(error))
@@ -189,7 +198,7 @@ class Trainer:
         """Evaluate, log, and stop where the figures say so."""
         state = self.state
         is_regular = state.step % self.settings.evaluate_every == 0
-        if not is_regular and state.step != self.num_steps:
+        if not is_regular and state.step not in (self.num_steps, self.play.steps_before):
             return
         self._require_finite()
         state.valid, state.language = self._evaluation(), self.language_metrics(self.play)
@@ -198,6 +207,8 @@ class Trainer:
         self.tell(entry)
         if is_regular:
             state.sums = {}
+        if state.step <= self.play.steps_before:
+            return  # what agents are taught is not yet what they make of it
         if state.stopped is None and is_accuracy_reached(self.experiment, state.valid):
             state.stop("accuracy")
         if self.best is not None and is_regular:
@@ -291,7 +302,7 @@ class Trainer:
         means = self.play.means({name: float(total) for name, total in state.sums.items()}, number)
         entry = {
             "step": step,
-            "epoch": step / self.play.steps_per_epoch,
+            "epoch": self._epoch(step),
             "train": means,
             "valid": state.valid,
         }
@@ -303,9 +314,13 @@ class Trainer:
 
     def _ending(self, stopped: StopReason, step: int) -> dict[str, Any]:
         """What the metadata says of the end."""
-        epoch = step / self.play.steps_per_epoch
+        epoch = self._epoch(step)
         ending = {"stopped": stopped, "step": step, "num_steps": self.num_steps, "epoch": epoch}
         return {**ending, **self.state.valid}
+
+    def _epoch(self, step: int) -> float:
+        """Passes over the training examples after so many steps."""
+        return max(step - self.play.steps_before, 0) / self.play.steps_per_epoch
 
     def _save(self) -> None:
         """Write a checkpoint."""

@@ -119,14 +119,14 @@ def shuffle_by_value(
 
 def shuffle(messages: Symbols, meanings: Meanings, geometry: Geometry, rng: np.random.Generator) -> Symbols:
     """Reorder the words of each message by a random order of its own (SHUF, appendix H)."""
-    orders = np.tile(np.arange(geometry.num_attributes), (geometry.num_meanings, 1))
+    orders = np.tile(np.arange(geometry.num_attributes), (len(messages), 1))
     return _in_order(messages, geometry, rng.permuted(orders, axis=1, out=orders))
 
 
 def _in_order(messages: Symbols, geometry: Geometry, orders: NDArray[np.int64]) -> Symbols:
     """Reorder the words of each message; orders (num_meanings, num_attributes)."""
     words = messages.reshape(-1, geometry.word_length)
-    first = np.arange(geometry.num_meanings)[:, None] * geometry.num_attributes
+    first = np.arange(len(messages))[:, None] * geometry.num_attributes
     return words.take(orders + first, axis=0).reshape(messages.shape)
 
 

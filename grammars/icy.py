@@ -6,7 +6,7 @@ emergent communication", section 3.1 and appendix H.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -116,11 +116,7 @@ def language(name: str, geometry: Geometry, seed: int, *, words: Symbols | None 
         messages = concatenate(drawn, meanings)
     else:
         messages = draw_messages(geometry, stream(seed, "messages"))
-    times: dict[str, int] = {}
-    for step in chain[1:]:
-        times[step.name] = times.get(step.name, 0) + 1
-        rng = stream(seed, f"{step.name}{times[step.name]}")
-        messages = GRAMMARS.load(step.name)(messages, meanings, geometry, rng, **step.options)
+    messages = corrupted(messages, meanings, geometry, chain[1:], seed)
     parts = [_text(chain, all_options=True), str(geometry), f"seed:{seed}", f"v:{VERSION}"]
     if chain[0].name == "concat" and not has_distinct_words(geometry):
         parts.insert(2, "words:distinct-per-attribute")
@@ -134,6 +130,32 @@ def language(name: str, geometry: Geometry, seed: int, *, words: Symbols | None 
         meanings=meanings,
         signature="|".join(parts),
     )
+
+
+def corrupted(
+    messages: Symbols,
+    meanings: NDArray[np.int64],
+    geometry: Geometry,
+    chain: Sequence[ChainStep],
+    seed: int,
+    which: str = "",
+) -> Symbols:
+    """Messages after the corruptions of a chain, one after the other.
+
+    Args:
+        messages: Symbols from 0, (num_messages, message_length).
+        meanings: Attribute values, (num_messages, num_attributes).
+        geometry: Sizes of the language.
+        chain: The corruptions.
+        seed: Of what they draw.
+        which: Words for these messages, where others have random numbers of their own.
+    """
+    times: dict[str, int] = {}
+    for step in chain:
+        times[step.name] = times.get(step.name, 0) + 1
+        rng = stream(seed, f"{step.name}{times[step.name]}{which}")
+        messages = GRAMMARS.load(step.name)(messages, meanings, geometry, rng, **step.options)
+    return messages
 
 
 def parse(name: str) -> list[ChainStep]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.corpus import Corpus
+from ecsuite.grammars.clauses import ATTRIBUTES, NAME, clauses, is_clauses
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import ALIASES, language
 from ecsuite.grammars.own_grammars import own_corpus
@@ -41,8 +42,8 @@ def make_corpus(
     and `num_symbols` symbols. None stands for the default; arguments that a grammar does not use must be None.
 
     Args:
-        name: A grammar, with options after commas: `shufdet,decides=first`, `rot+perm`, `regular,runs=5`; or a function
-            or class of a user's file, `./mine.py:my_grammar`, `./mine.py:MyGrammar,flip=0.1`.
+        name: A grammar, with options after commas: `shufdet,decides=first`, `rot+perm`, `regular,runs=5`,
+            `clauses,sov=1,osv=1,marker=0.67`; or a function or class of a user's file, `./mine.py:my_grammar`, `./mine.py:MyGrammar,flip=0.1`.
         seed: Seed of all random draws; at least 0.
         num_attributes: Number of attributes of a meaning; 5 by default.
         num_values: Number of values of an attribute; 10 by default.
@@ -63,6 +64,13 @@ def make_corpus(
     if is_foreign(first):
         _refuse(name, "has one message for each meaning", {"num_symbols": num_symbols, "text": text})
         return own_corpus(name, Geometry(**given), seed)
+    if is_clauses(name):
+        sizes = {} if num_values is None else {"entities": num_values}
+        _refuse(NAME, "has words of one symbol", {"word_length": word_length, "vocab_size": vocab_size})
+        _refuse(NAME, "has one message for each event", {"num_symbols": num_symbols, "text": text})
+        if num_attributes not in (None, len(ATTRIBUTES)):
+            raise ConfigError(f"--num-attributes: {NAME} is about {', '.join(ATTRIBUTES)}: leave it out")
+        return clauses(name, seed, **sizes)
     if first.lower() in BASELINES:
         _refuse(first, "has no meanings", of_meanings)
         return _baseline(first.lower(), options, seed, vocab_size, num_symbols, text)

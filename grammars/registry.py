@@ -42,6 +42,14 @@ CORRUPTIONS = {
 }
 """Called as `function(messages, meanings, geometry, rng, **options)`; the options are in `corruptions.OPTIONS`."""
 
+SENTENCES = {
+    "clauses": (
+        "ecsuite.grammars.clauses:clauses",
+        "Who does what to whom, in word orders and with case markers of given shares (Lian et al. 2023).",
+    ),
+}
+"""With meanings of their own: called as `function(name, seed)`."""
+
 BASELINES = {
     "zipf_parentheses": (
         "ecsuite.grammars.baselines:zipf_parentheses",
@@ -78,5 +86,5 @@ BASELINES = {
 }
 """Without meanings: called as `function(num_symbols, rng, num_types=…)`; each has its own further options."""
 
-GRAMMARS = Registry(word="grammar", parts={**BASES, **CORRUPTIONS, **BASELINES})
+GRAMMARS = Registry(word="grammar", parts={**BASES, **CORRUPTIONS, **SENTENCES, **BASELINES})
 """All; `make_corpus` makes the corpus of any."""

@@ -64,6 +64,9 @@ LINES = {
     "metrics.efficiency:efficiency": (
         "efficiency: complexity and accuracy beside the information-bottleneck bound (asked for by name)"
     ),
+    "metrics.word_order_marking:word_order_marking": (
+        "word order and case marking: how agents and patients are told apart (asked for by name)"
+    ),
     "metrics.morphemes:csar": "morphemes by CSAR without an end, as its authors' program (asked for by name)",
     "metrics.language_similarity:language_similarity": (
         "how alike the speakers of a society name the same meanings (asked for by name)"
@@ -99,6 +102,10 @@ METRIC_OF = {
     "complexity": "efficiency",
     "semantic_accuracy": "efficiency",
     "optimal_distance": "efficiency",
+    **dict.fromkeys(
+        ("agent_first", "order_entropy", "case_marking", "marking_entropy", "role_uncertainty"),
+        "word_order_marking",
+    ),
     "ease_of_learning": "ease_of_learning",
     "ease_of_speaking": "ease_of_learning",
     "generalisation": "generalisation",

@@ -1,7 +1,7 @@
 """An agent: it speaks, listens, or does both. What it is, is a state of it: newly begun, loaded from a run, frozen."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Self
 
 import torch
@@ -219,35 +219,42 @@ class Listener(Side):
         return scores
 
 
+SHARED = {"perception": "perception", "symbols": "embedding of symbols"}
+"""What an agent may use both for speaking and listening."""
+
+
 class Agent(nn.Module):
     """An agent that speaks, listens, or does both.
 
     Args:
         speaker: What it speaks with.
         listener: What it listens with.
-        shares_perception: Whether it sees by one perception for both.
+        shares: What it uses for both, of perception and symbols: how it sees, and the embedding of symbols.
 
     Raises:
-        ConfigError: If it can't share its perception.
+        ConfigError: If it can't share that.
     """
 
     def __init__(
-        self, speaker: Speaker | None, listener: Listener | None, *, shares_perception: bool = False
+        self, speaker: Speaker | None, listener: Listener | None, *, shares: Collection[str] = ()
     ) -> None:
         super().__init__()
         self.speaker, self.listener = speaker, listener
-        if shares_perception:
+        for what in shares:
             assert speaker is not None and listener is not None
             if speaker.is_frozen or listener.is_frozen:
                 role = speaker.role if speaker.is_frozen else listener.role
                 raise ConfigError(
-                    f"society.shares: a perception for both learns in both: expected training.freeze_{role}=false"
+                    f"society.shares: a {SHARED[what]} for both learns in both: expected "
+                    f"training.freeze_{role}=false"
                 )
-            if listener.perception is None or _shapes(speaker.perception) != _shapes(listener.perception):
-                raise ConfigError(
-                    "society.shares: expected perceptions of sender and receiver with weights of the same shapes"
-                )
-            listener.perception = speaker.perception
+            if what == "symbols":
+                own, other = (getattr(side.network, "embed", None) for side in (speaker, listener))
+                _require_alike(own, other, "embeddings of symbols")
+                listener.network.embed = own  # type: ignore[assignment]
+            else:
+                _require_alike(speaker.perception, listener.perception, "perceptions")
+                listener.perception = speaker.perception
 
     def side(self, role: Role) -> Speaker | Listener:
         """What it speaks with, or listens with."""
@@ -263,6 +270,15 @@ class Agent(nn.Module):
 def _mean(vectors: Tensor) -> Tensor:
     """Mean over the objects of each round, (batch, size), of vectors (batch, number, size)."""
     return vectors[:, 0] if vectors.shape[1] == 1 else vectors.mean(1)
+
+
+def _require_alike(own: Any, other: Any, what: str) -> None:
+    """Refuse modules of sender and receiver that can't be one."""
+    modules = isinstance(own, nn.Module) and isinstance(other, nn.Module)
+    if not modules or _shapes(own) != _shapes(other):
+        raise ConfigError(
+            f"society.shares: expected {what} of sender and receiver with weights of the same shapes"
+        )
 
 
 def _shapes(module: nn.Module) -> dict[str, tuple[int, ...]]:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ecsuite.games.channels import Channel
 from ecsuite.games.noise import seeded
-from ecsuite.games.players.agent import Agent, Listener, Speaker
+from ecsuite.games.players.agent import SHARED, Agent, Listener, Speaker
 from ecsuite.games.players.meetings import Schedule
 from ecsuite.games.players.pair import Pair, make_pair
 from ecsuite.games.registry import MEETINGS
@@ -36,6 +36,7 @@ class Agents(nn.Module):
 
     first_steps: Tensor
     recent: Tensor
+    taught: Tensor
     written: Tensor
 
     def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> None:
@@ -124,9 +125,9 @@ class Agents(nn.Module):
                 *(Agent(speaker, None) for speaker in speakers),  # type: ignore[arg-type]
                 *(Agent(None, listener) for listener in listeners),  # type: ignore[arg-type]
             ]
-        shares = self.options.shares == "perception"
+        shares = [each for each in SHARED if self.options.shares in (each, "both")]
         return [
-            Agent(speaker, listener, shares_perception=shares)  # type: ignore[arg-type]
+            Agent(speaker, listener, shares=shares)  # type: ignore[arg-type]
             for speaker, listener in zip(speakers, listeners, strict=True)
         ]
 

@@ -303,13 +303,19 @@ class Schedule:
                 f"society.pairs_per_step: expected at most the {len(self.meetings)} pairs that meet, got {asked}"
             )
         self.pairs_per_step: int = asked or min(max(num_senders, num_receivers), len(self.meetings))
+        self.self_play_every: int | None = options.self_play_every
         self.weights = np.array([pair.weight for pair in self.meetings])
         self._partners: list[list[int]] = [[] for _ in range(num_senders)]
         for pair in self.meetings:
             self._partners[pair.sender].append(pair.receiver)
 
     def of_step(self, step: int) -> list[Meeting]:
-        """The pairs that play in a step: drawn by their weights, but so that all play before any plays again."""
+        """The pairs that play in a step: drawn by their weights, but so that all play before any plays again.
+
+        Where agents hear themselves in this step, each is a pair.
+        """
+        if self.self_play_every is not None and (step + 1) % self.self_play_every == 0:
+            return [Meeting(agent, agent) for agent in range(self.num_senders)]
         if self.pairs_per_step == len(self.meetings):
             return self.meetings
         rng = np.random.default_rng([self.seed, step, *b"pairs"])

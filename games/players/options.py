@@ -24,8 +24,12 @@ class SocietyOptions:
     agents: Count | None = None
     """Number of agents that each send and receive, and do not play with themselves; null: senders and receivers are
     different agents."""
-    shares: Literal["nothing", "perception"] = "nothing"
-    """What an agent that sends and receives uses for both: nothing, or its perception."""
+    shares: Literal["nothing", "perception", "symbols", "both"] = "nothing"
+    """What an agent that sends and receives uses for both: nothing, its perception, its embedding of symbols, or these
+    two."""
+    self_play_every: Count | None = None
+    """Every so many steps each agent that sends and receives hears itself, in place of others (Lian et al. 2024,
+    NeLLCom-X); null: never."""
     meets: Annotated[Part, MEETINGS] = EVERYONE
     """Which sender plays with which receiver."""
     pairs_per_step: Count | None = None
@@ -52,6 +56,8 @@ class SocietyOptions:
                 raise ConfigError("agents: expected either agents, or senders and receivers")
             if self.agents == 1:
                 raise ConfigError("agents: an agent does not play with itself, expected at least 2, got 1")
+        elif self.self_play_every is not None:
+            raise ConfigError("self_play_every: senders and receivers are different agents: set society.agents")
         elif self.shares != "nothing":
             raise ConfigError("shares: senders and receivers are different agents: set society.agents")
         for role in ("sender", "receiver"):

@@ -20,6 +20,7 @@ from ecsuite.games.players.learning import LEARNING, LEARNING_LOSS, Imitation, i
 from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.players.pair import Pair, PlayResult, StepResult
 from ecsuite.games.players.side_by_side import SideBySide
+from ecsuite.games.players.teaching import Teaching
 from ecsuite.games.players.voting import votes
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.views import SeenRounds
@@ -43,9 +44,14 @@ class Players(Agents):
         super().__init__(experiment, world, dtype)
         if self.options.voting and not (self.task.scores_candidates and self.task.has_choices):
             raise ConfigError(f"society.voting: task {experiment.task.kind} has no candidates to vote for")
+        self.teaching = Teaching(self, experiment)
         self.imitation = Imitation(self, experiment)
         self.generations = Generations(self, experiment)
-        self.learns = self.generations.options.transmit or self.imitation.every is not None
+        self.learns = (
+            self.generations.options.transmit
+            or self.imitation.every is not None
+            or bool(self.teaching.languages)
+        )
         self.side_by_side = SideBySide(parts_are_own=bool(experiment.code))
         self.recorded, self.records = Recorded(), not experiment.code  # own code may decide by values
         self.train()
@@ -106,6 +112,10 @@ class Players(Agents):
             for meeting, roles in zip(meetings, unchanged, strict=True)
         )
         return self._learnt(form, play_together, self._rounds(pairs, number), differentiate)
+
+    def taught_at(self, step: int, differentiate: Differentiate) -> StepResult:
+        """Learn the languages that agents are taught before they play; see `train_on`."""
+        return differentiated(self.teaching.learn(step), differentiate)
 
     def _learning(self, number: int, step: int, epoch: int) -> StepResult | None:
         """Learn messages, if that is what a step is for."""

@@ -72,7 +72,8 @@ class SideBySide:
         if len(pairs) > 1 and len(groups) == len(pairs) and self.reason is None:
             self.reason = "their batches have different numbers of objects or candidates"
         for group in groups.values():
-            if len(group) == 1 or _share_states(group[0]) or not self._together(group, epoch):
+            is_alone = len(group) == 1 or any(map(_hears_itself, group)) or _share_states(group[0])
+            if is_alone or not self._together(group, epoch):
                 for playing in group:
                     _alone(playing, epoch)
         _keep(played)
@@ -127,6 +128,13 @@ class _Playing:
         }
 
 
+def _hears_itself(playing: _Playing) -> bool:
+    """Whether the two of a pair are one agent that speaks and listens with a module in common."""
+    speaker, listener = playing.pair.speaker, playing.pair.listener
+    own, other = (getattr(side.network, "embed", None) for side in (speaker, listener))
+    return speaker.perception is listener.perception or (own is not None and own is other)
+
+
 def _share_states(playing: _Playing) -> bool:
     """Whether the messages of a pair share states if it plays alone."""
     if not playing.pair.channel.has_policy_gradient:  # messages of training are weights
@@ -175,7 +183,10 @@ def _alone(pair: _Playing, epoch: int) -> None:
     """Play one pair, with copies of its buffers: those of an agent are the same for all of its pairs."""
     copies = {name: buffer.clone() for name, buffer in pair.buffers.items()}
     arguments = (pair.rounds, pair.noise, epoch)
-    objective, measures, pair.kept = functional_call(pair.module, {**pair.weights(), **copies}, arguments)
+    # A module that both use is one module, under the first of its names; put there twice, it would not be put back.
+    objective, measures, pair.kept = functional_call(
+        pair.module, {**pair.weights(), **copies}, arguments, tie_weights=not _hears_itself(pair)
+    )
     pair.result = StepResult(objective=objective, measures=measures)
 
 

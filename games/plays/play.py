@@ -80,6 +80,11 @@ class Play(ABC):
         return -(-self.batches_per_epoch // self.experiment.training.accumulate)
 
     @property
+    def steps_before(self) -> int:
+        """Steps before the first epoch, such as those in which agents are taught; at most, until these are over."""
+        return 0
+
+    @property
     def figures(self) -> Sequence[str]:
         """The names of the figures of an evaluation."""
         return ("accuracy",)

@@ -58,6 +58,11 @@ class Signalling(TrainedPlay):
         return self.world.num_train
 
     @property
+    def steps_before(self) -> int:
+        """Steps in which agents are taught."""
+        return self.players.teaching.num_steps
+
+    @property
     def figures(self) -> Sequence[str]:
         """Loss, the measures of the task, and length."""
         return ("loss", *self.chance(), "length")
@@ -79,7 +84,17 @@ class Signalling(TrainedPlay):
             require_pyarrow()
 
     def update(self, step: int, optimise: Optimise) -> Measures:
-        """Play the batches of a step, one with each pair that meets, and learn from them."""
+        """Play the batches of a step, one with each pair that meets, and learn from them; before, agents are taught."""
+        if step < self.steps_before:
+            optimise.begin()
+            taught = self.players.taught_at(step, optimise.gradients)
+            assert taught.gradients is not None
+            optimise.add(taught.objective, taught.gradients)
+            self.players.scale_gradients(step)
+            optimise.step()
+            self.players.teaching.end_step(step + 1, optimise.optimizer)
+            return taught.measures
+        step -= self.steps_before
         epoch, within = divmod(step, self.steps_per_epoch)
         accumulate = self.experiment.training.accumulate
         first = within * accumulate
@@ -108,7 +123,8 @@ class Signalling(TrainedPlay):
 
     def evaluate(self) -> dict[str, float]:
         """Loss (nats), accuracy, length, and the task's own measures, on validation rounds."""
-        return evaluate(self.players, self.world, self.experiment)
+        figures = evaluate(self.players, self.world, self.experiment)
+        return figures | self.players.teaching.accuracies()
 
     def other_evaluations(self) -> dict[str, dict[str, float]]:
         """The same on held-out objects, objects of noise and so on."""
@@ -121,7 +137,8 @@ class Signalling(TrainedPlay):
     def keep(self, folder: Path) -> dict[str, Any]:
         """Write the rounds of the last evaluation where `evaluation.keep` asks for them."""
         evaluations = {"valid": (self.world, "valid"), **evaluations_of(self.world, self.experiment)}
-        return keep_interactions(self.players, evaluations, self.experiment, folder)
+        kept = keep_interactions(self.players, evaluations, self.experiment, folder)
+        return kept | self.players.teaching.described()
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
         """What each sender says of every meaning, or of as many as are asked for."""

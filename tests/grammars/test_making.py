@@ -54,7 +54,7 @@ def test_the_signature_of_a_text_changes_with_the_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", GRAMMARS.parts)
 def test_written_corpora_can_be_read(name: str, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("a b c b")
-    settings: dict[str, Any] = {"num_attributes": 2}
+    settings: dict[str, Any] = {"num_attributes": 3, "num_values": 4}
     if name in BASELINES:
         settings = {"num_symbols": 1000}
     if name == "text_parentheses":
@@ -91,6 +91,14 @@ def test_each_grammar_has_a_one_line_description(name: str) -> None:
         ("dyck", {"num_symbols": 0}, "--num-symbols: expected 1 to 1,073,741,824, got 0"),
         ("dyck", {"vocab_size": 0}, "--vocab-size: expected 1 to 67,108,864, got 0"),
         ("dyck", {"vocab_size": 1}, "brackets: expected at least 2 symbols, got 1: raise --vocab-size"),
+        ("clauses,marker=2", {}, "marker: expected 0 to 1, got 2"),
+        ("clauses,sov=-1", {}, "clauses: expected weights of orders of at least 0, got "),
+        ("clauses,entities=1", {}, "clauses: entities: expected 2 to 1,000, got 1"),
+        ("clauses,actions=1.5", {}, "clauses: actions: expected a whole number, got 1.5"),
+        ("clauses,marker", {}, "clauses: expected an option such as marker=0.5, got 'marker'"),
+        ("clauses,sow=1", {}, "unknown option of clauses 'sow'; did you mean "),
+        ("clauses", {"num_attributes": 2}, "--num-attributes: clauses is about agent, patient, action: leave it out"),
+        ("clauses", {"vocab_size": 9}, "clauses has words of one symbol: leave out --vocab-size"),
         ("dyck", {"seed": -1}, "--seed: expected at least 0, got -1"),
         ("concat", {"seed": -1}, "--seed: expected at least 0, got -1"),
         ("concat", {"num_values": 300}, "300^5 meanings in messages of 20 symbols do not fit in memory"),

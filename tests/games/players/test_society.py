@@ -394,3 +394,24 @@ def test_one_by_one_is_a_pair(small):
     assert players.state_dict().keys() == make_players(small(), make_world(small())).state_dict().keys()
     assert "society" not in small().to_tree()
     assert isinstance(record_corpus(make_players(small(), make_world(small())), small()), Corpus)
+
+
+def test_agents_that_hear_themselves_learn_as_one_alone_would() -> None:
+    perceptions = (f"{role}.perception=mlp,size=8" for role in ("sender", "receiver"))
+    experiment = load_experiment(
+        "disc_tiny", ["society.agents=2", "society.shares=both", "society.self_play_every=2", *perceptions]
+    )
+    players = make_players(experiment, make_world(experiment))
+    assert [meeting.sender == meeting.receiver for meeting in players.schedule.of_step(1)] == [True, True]
+    assert not any(meeting.sender == meeting.receiver for meeting in players.schedule.of_step(2))
+    assert all(each.listener.network.embed is each.speaker.network.embed for each in players.agents)
+    weights = list(players.parameters())
+    together = players.train_on(0, 1, 0, lambda objective: torch.autograd.grad(objective, weights))
+    alone = [
+        players.pair(agent, agent).play(players.batch(0, agent), "train", players.noise(0, agent)).objective
+        for agent in range(2)
+    ]
+    expected = torch.autograd.grad(alone[0] + alone[1], weights)
+    assert together.gradients is not None
+    for one, other in zip(together.gradients, expected, strict=True):
+        assert one is not None and torch.equal(one, other)

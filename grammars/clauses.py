@@ -1,0 +1,227 @@
+"""Transitive clauses: who does what to whom, said in word orders and with case markers of given shares.
+
+The languages are those with which word order and case marking are traded for each other in experiments with people
+(Fedzechkina et al. 2017) and with neural agents (Lian et al. 2023, arXiv 2301.13083, NeLLCom), where the verb is last
+and a marker follows the patient. A noun is the same word for agents and patients.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from itertools import product
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.grammars.geometry import Geometry
+from ecsuite.grammars.icy import ChainStep, corrupted, parse
+from ecsuite.grammars.nesting import check_probability
+from ecsuite.grammars.words import stream
+from ecsuite.runtime.errors import ConfigError, look_up, shown
+
+NAME = "clauses"
+ORDERS = ("sov", "osv", "svo", "ovs", "vso", "vos")
+"""Orders of subject (the agent), object (the patient) and verb (the action)."""
+ATTRIBUTES = ("agent", "patient", "action")
+"""What a clause is about."""
+WEIGHT = "weight"
+"""The column of the variants of a language that says how often each is used."""
+VERSION = 1
+"""Increased whenever the same name and seed would give another corpus than before."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """Options of the grammar: the weights of orders, the probabilities of markers, and sizes."""
+
+    sov: float = 0.0
+    osv: float = 0.0
+    svo: float = 0.0
+    ovs: float = 0.0
+    vso: float = 0.0
+    vos: float = 0.0
+    marker: float = 0.0
+    """Probability that the marker of patients follows the patient."""
+    agent_marker: float = 0.0
+    """Probability that the marker of agents follows the agent."""
+    entities: int = 10
+    """Number of agents, which are patients, too; nobody does anything to itself."""
+    actions: int = 8
+    """Number of actions."""
+    chain: tuple[ChainStep, ...] = field(default=())
+    """Corruptions of the messages."""
+
+    def __post_init__(self) -> None:
+        """Check probabilities and sizes; `ConfigError` if one is out of bounds."""
+        for name in ("marker", "agent_marker"):
+            check_probability(name, getattr(self, name))
+        for name, least in (("entities", 2), ("actions", 1)):
+            if not least <= getattr(self, name) <= 1000:
+                raise ConfigError(f"{NAME}: {name}: expected {least} to 1,000, got {getattr(self, name)}")
+        weights = [getattr(self, order) for order in ORDERS]
+        if not all(0 <= weight < np.inf for weight in weights):
+            raise ConfigError(f"{NAME}: expected weights of orders of at least 0, got {min(weights)}")
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each order, (6,); of no weights, all clauses have the first order."""
+        weights = np.array([getattr(self, order) for order in ORDERS])
+        return weights / weights.sum() if weights.any() else np.eye(len(ORDERS))[0]
+
+    def __str__(self) -> str:
+        """The form used in signatures."""
+        chain = "".join(
+            f"+{step.name}{''.join(f',{key}:{value}' for key, value in step.options.items())}"
+            for step in self.chain
+        )
+        given = (f"{each.name}:{getattr(self, each.name):g}" for each in fields(self) if each.name != "chain")
+        return ",".join(given) + chain
+
+
+def is_clauses(name: str) -> bool:
+    """Whether a name is that of this grammar, with options and corruptions or without."""
+    return name.replace("+", ",").partition(",")[0].strip().lower() == NAME
+
+
+def read_options(name: str, **sizes: int) -> Options:
+    """The options in a name, such as `clauses,sov=1,osv=1,marker=0.67+rot`.
+
+    Args:
+        name: The grammar, its options after commas, and corruptions after plus signs.
+        **sizes: `entities` and `actions`, where the name does not give them.
+
+    Raises:
+        ConfigError: If an option is unknown or not valid.
+    """
+    own, _, rest = name.partition("+")
+    chain = tuple(step for step in parse(rest) if step.name != "concat") if rest else ()
+    given: dict[str, str | int] = dict(sizes)
+    known = {each.name: None for each in fields(Options) if each.name != "chain"}
+    for assignment in own.split(",")[1:]:
+        key, equals, value = (text.strip() for text in assignment.partition("="))
+        if not equals:
+            raise ConfigError(f"{NAME}: expected an option such as marker=0.5, got {shown(assignment)}")
+        look_up(f"option of {NAME}", key, known)
+        given[key] = value
+    try:
+        numbers = msgspec.convert(given, dict[str, float], strict=False)
+    except msgspec.ValidationError:
+        raise ConfigError(f"{NAME}: expected numbers after =, got {shown(name)}") from None
+    for key in ("entities", "actions"):
+        if key in numbers and numbers[key] != int(numbers[key]):
+            raise ConfigError(f"{NAME}: {key}: expected a whole number, got {numbers[key]}")
+    return Options(
+        **{key: int(value) if key in ("entities", "actions") else value for key, value in numbers.items()},  # type: ignore[arg-type]
+        chain=chain,
+    )
+
+
+def clauses(name: str, seed: int, **sizes: int) -> Corpus:
+    """Who does what to whom, in word orders and with case markers of given shares (Lian et al. 2023).
+
+    Each event is said in one clause; the shares of orders and of markers are exact, but for rounding.
+
+    Args:
+        name: See `read_options`.
+        seed: Seed of who gets which order and marker.
+        **sizes: See `read_options`.
+    """
+    options = read_options(name, **sizes)
+    events = all_events(options.entities, options.actions)
+    places = [(stream(seed, each).permutation(len(events)) + 0.5) / len(events) for each in ("order", "marker", "agent")]
+    order = np.searchsorted(np.cumsum(options.shares), places[0], side="right").clip(max=len(ORDERS) - 1)
+    marked, agent_marked = places[1] < options.marker, places[2] < options.agent_marker
+    return _corpus(name, options, seed, events, _said(options, events, order, marked, agent_marked), {})
+
+
+def clause_variants(name: str, seed: int, **sizes: int) -> Corpus:
+    """Each event in all clauses that the grammar has for it, with the column `weight`; see `clauses`."""
+    options = read_options(name, **sizes)
+    events, messages, weights = all_events(options.entities, options.actions), [], []
+    for order, marked, agent_marked in product(range(len(ORDERS)), (False, True), (False, True)):
+        weight = options.shares[order] * (options.marker if marked else 1 - options.marker)
+        weight *= options.agent_marker if agent_marked else 1 - options.agent_marker
+        if weight > 0:
+            every = np.ones(len(events), dtype=bool)
+            messages.append(_said(options, events, order * every, marked & every, agent_marked & every))
+            weights.append(np.full(len(events), weight))
+    rows = np.concatenate(messages)
+    return _corpus(
+        name, options, seed, np.tile(events, (len(messages), 1)), rows, {WEIGHT: np.concatenate(weights)}
+    )
+
+
+def all_events(entities: int, actions: int) -> NDArray[np.int64]:
+    """Agent, patient and action of all events in order, (num_events, 3); nobody does anything to itself."""
+    events = np.stack(np.unravel_index(np.arange(entities**2 * actions), (entities, entities, actions)), axis=1)
+    return events[events[:, 0] != events[:, 1]]
+
+
+def _said(
+    options: Options,
+    events: NDArray[np.int64],
+    order: NDArray[np.int64],
+    marked: NDArray[np.bool_],
+    agent_marked: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Clauses as content symbols from 0, (num_events, 5), and -1 after their ends and where no marker is."""
+    verbs, marker = events[:, 2] + options.entities, options.entities + options.actions
+    phrases = {
+        "s": np.stack([events[:, 0], np.where(agent_marked, marker + 1, -1)], axis=1),
+        "o": np.stack([events[:, 1], np.where(marked, marker, -1)], axis=1),
+        "v": verbs[:, None],
+    }
+    every = np.stack([np.concatenate([phrases[role] for role in each], axis=1) for each in ORDERS])
+    said = every[order, np.arange(len(events))]
+    first = np.argsort(said < 0, axis=1, kind="stable")  # words move up where no marker is
+    return np.take_along_axis(said, first, axis=1)
+
+
+def _corpus(
+    name: str,
+    options: Options,
+    seed: int,
+    events: NDArray[np.int64],
+    said: NDArray[np.int64],
+    columns: Mapping[str, NDArray[np.float64]],
+) -> Corpus:
+    """The corpus of clauses, with symbols from 1."""
+    num_markers = 2 if options.agent_marker else 1 if options.marker else 0
+    vocab_size = options.entities + options.actions + num_markers
+    lengths = (said >= 0).sum(1)
+    for length in np.unique(lengths).tolist() if options.chain else ():
+        rows = lengths == length
+        sizes = Geometry(
+            num_attributes=length, num_values=options.actions, word_length=1, vocab_size=vocab_size
+        )
+        said[rows, :length] = corrupted(
+            said[rows, :length], events[rows], sizes, options.chain, seed, f" of {length}"
+        )
+    names = [
+        f"{attribute}={value}"
+        for attribute, number in zip(ATTRIBUTES, _sizes(options), strict=True)
+        for value in range(number)
+    ]
+    first = np.cumsum([0, *_sizes(options)[:-1]])
+    return Corpus(
+        messages=Ragged.from_lengths((said[said >= 0] + 1).astype(np.int32), lengths),
+        meanings=events,
+        attribute_names=ATTRIBUTES,
+        concepts=Ragged.from_lengths(
+            (events + first).astype(np.int32).ravel(), np.full(len(events), len(ATTRIBUTES))
+        ),
+        concept_names=tuple(names),
+        columns=columns,
+        metadata={
+            "grammar": name,
+            "signature": "|".join([NAME, str(options), f"seed:{seed}", f"v:{VERSION}"]),
+            "seed": seed,
+            "vocab_size": vocab_size,
+        },
+    )
+
+
+def _sizes(options: Options) -> tuple[int, int, int]:
+    return options.entities, options.entities, options.actions
+

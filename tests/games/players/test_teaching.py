@@ -1,0 +1,147 @@
+"""Agents that are taught a language before they play."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecsuite.formats import read_corpus, write_corpus
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.sections import Experiment
+from ecsuite.games.training import train
+from ecsuite.games.training_result import Result
+from ecsuite.grammars.clauses import clauses
+from ecsuite.grammars.making import make_corpus
+from ecsuite.runtime.errors import ConfigError
+
+LANGUAGE = "clauses,sov=1,osv=1,marker=0.5"
+EVENTS = (
+    "world={kind: events, entities: 3, actions: 2}", "task.num_distractors=2", "channel.vocab_size=6",
+    "channel.max_len=4", "sender.hidden_size=8", "receiver.hidden_size=8", "training.num_examples=12",
+    "training.batch_size=6", "training.num_epochs=1", "training.evaluate_every=3", "training.checkpoint_every=1",
+    "training.precision=fp32", "evaluation.num_valid=12",
+)  # fmt: skip
+
+
+def game(*settings: str) -> Experiment:
+    return load_experiment("disc_tiny", [*EVENTS, *settings])
+
+
+def trained(folder: Path, *settings: str, stop: int | None = None, resume: bool = False) -> Result:
+    """Train; `stop`: as if the scheduler asked for it after so many steps."""
+    steps = iter(range(1, 1000))
+    return train(
+        game(*settings),
+        folder,
+        resume=resume,
+        device="cpu",
+        progress=lambda *_: None,
+        note=lambda _: None,
+        should_stop=lambda: "preempted" if next(steps) == stop else None,
+    )
+
+
+def metadata(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "metadata.json").read_bytes()))
+
+
+TAUGHT = (f"sender.taught={LANGUAGE}", "sender.taught.epochs=3", f"receiver.taught={LANGUAGE}", "receiver.taught.epochs=2")
+
+
+def test_what_was_taught_is_logged_and_stands_in_the_record(tmp_path: Path) -> None:
+    result = trained(tmp_path / "a", *TAUGHT, "receiver.taught.share=0.5")
+    assert (result.step, result.num_steps) == (8, 8)
+    taught = metadata(tmp_path / "a")["taught"]
+    assert taught["sender"]["steps"] == 6 and taught["receiver"]["steps"] == 4
+    assert (taught["receiver"]["meanings"], taught["receiver"]["of"]) == (6, 12)
+    assert 0 <= taught["receiver"]["accuracy_of_others"] <= 1 and taught["sender"]["accuracy_of_others"] is None
+    lines = [json.loads(line) for line in (tmp_path / "a/log.jsonl").read_text().splitlines()]
+    assert [(each["step"], each["epoch"]) for each in lines] == [(3, 0), (6, 0), (8, 1)]
+    assert all({"taught_sender", "taught_receiver"} <= each["valid"].keys() for each in lines)
+    assert lines[0]["train"]["learning"] == 1 and "loss" not in lines[0]["train"]
+
+
+@pytest.mark.parametrize(
+    "society",
+    [
+        (),
+        ("society.agents=2", "society.shares=perception", "sender.perception=mlp,size=4", "receiver.perception=mlp,size=4"),
+    ],
+)
+def test_killed_while_taught_ends_the_same(
+    society: tuple[str, ...], tmp_path: Path
+) -> None:
+    trained(tmp_path / "whole", *TAUGHT, *society)
+    for stop in (2, 6):
+        trained(tmp_path / f"{stop}", *TAUGHT, *society, stop=stop)
+        trained(tmp_path / f"{stop}", *TAUGHT, *society, resume=True)
+        for file in ("corpus.jsonl", "metadata.json", "checkpoint-000000008.safetensors"):
+            assert (tmp_path / f"{stop}" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_teaching_ends_at_an_accuracy(tmp_path: Path) -> None:
+    settings = ("sender.taught=clauses", "sender.taught.epochs=200", "sender.taught.until_accuracy=1.0")
+    result = trained(tmp_path / "a", *settings, "optimizer.lr=0.05", "sender.hidden_size=32")
+    taught = metadata(tmp_path / "a")["taught"]["sender"]
+    assert taught["accuracy"] == 1 and taught["steps"] < 400
+    assert result.step == result.num_steps == taught["steps"] + 2
+    assert trained(tmp_path / "a", *settings, "optimizer.lr=0.05", "sender.hidden_size=32").was_done
+
+
+def test_a_corpus_is_taught_as_the_grammar_that_made_it(tmp_path: Path) -> None:
+    write_corpus(clauses("clauses", 0, entities=3, actions=2), tmp_path / "language")
+    for name in ("clauses", str(tmp_path / "language")):
+        folder = tmp_path / ("by_grammar" if name == "clauses" else "by_corpus")
+        trained(folder, f"sender.taught={{language: '{name}', epochs: 2}}")
+    corpora = [read_corpus(tmp_path / folder).messages for folder in ("by_grammar", "by_corpus")]
+    assert corpora[0].values.tolist() == corpora[1].values.tolist()
+    assert "sender.taught.language" in (tmp_path / "by_corpus/config.yaml").read_text()
+
+
+def test_variants_are_drawn_by_their_shares(tmp_path: Path) -> None:
+    from ecsuite.games.players.taught_languages import TaughtLanguage
+    from ecsuite.games.world_making import make_world
+    from ecsuite.games.players.players import make_players
+
+    mixed = game("sender.taught={language: ['clauses', 'clauses,osv=1'], shares: [1, 3], redraw: true}")
+    world = make_world(mixed)
+    language = make_players(mixed, world).teaching.languages["sender"]
+    assert isinstance(language, TaughtLanguage)
+    every = np.arange(12)
+    events = [np.frombuffer(key) for key in language.numbers]
+    first = np.stack([language.ids(every, epoch)[0].numpy() for epoch in range(200)])
+    is_agent = first == np.array([event[0] + 1 for event in events])
+    assert is_agent.mean() == pytest.approx(0.25, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["sender.taught=clauses,sov=1,marker=1", "channel.vocab_size=5"], "sender.taught: the channel has no symbol 6"),
+        (["sender.taught=clauses", "channel.max_len=2"], "sender.taught: a message has 3 symbols, and those of the"),
+        (["sender.taught={language: clauses, share: 0}"], "sender.taught.share: expected float > 0.0, got 0"),
+        (["receiver.taught={language: clauses, until_accuracy: 1.5}"], "receiver.taught.until_accuracy: expected"),
+        (["sender.taught=claws"], "sender.taught: no grammar and no corpus 'claws'; grammars: ecsuite list grammars"),
+        (["sender.taught=dyck"], "sender.taught: dyck has no meanings: expected a language"),
+        (["sender.taught={language: [clauses, concat], shares: [1]}"], "sender.taught.shares: expected 2 numbers"),
+        (["sender.taught={language: []}"], "sender.taught.language: expected a grammar or a corpus"),
+        (["world=attributes"], "sender.taught: four: no message for the meaning 0, 3 of the world"),
+        (["sender.taught=clauses", "training.freeze_sender=true"], "sender.taught: the senders are frozen"),
+        (["sender.taught=lacking"], "sender.taught: lacking: no message for the meaning 2, 1, 1 of the world"),
+    ],
+)  # fmt: skip
+def test_languages_that_do_not_fit_are_refused(
+    settings: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    corpus = clauses("clauses", 0, entities=3, actions=2)
+    write_corpus(corpus.take(np.arange(11)), tmp_path / "lacking")
+    if "world=attributes" in settings:
+        settings = ["sender.taught=four", "world={kind: attributes, num_attributes: 2, num_values: 4}"]
+        write_corpus(make_corpus("concat", num_attributes=2, num_values=3, word_length=1, vocab_size=6), tmp_path / "four")
+    with pytest.raises(ConfigError) as error:
+        trained(tmp_path / "run", *settings)
+    assert str(error.value).replace("--set: ", "").startswith(message)
+    assert not (tmp_path / "run").exists()
