@@ -25,8 +25,8 @@ class Language:
         """Options of what is taught."""
 
         language: str | tuple[str, ...] = ()
-        """A grammar, with options after commas, or a corpus with meanings; several are variants: each meaning is said in
-        one of them."""
+        """A grammar, with options after commas, or a corpus with meanings; several are variants: each meaning is said
+        in one of them."""
         shares: tuple[Weight, ...] = ()
         """How often each variant is used, in proportion to the others; []: all equally often."""
         redraw: bool = False
@@ -47,7 +47,9 @@ class Language:
         def __post_init__(self) -> None:
             """Check that there is a language, and a share for each variant; `ConfigError` if not."""
             if not self.languages or not all(self.languages):
-                raise ConfigError("language: expected a grammar or a corpus, such as concat or runs/a, got none")
+                raise ConfigError(
+                    "language: expected a grammar or a corpus, such as concat or runs/a, got none"
+                )
             if self.shares and (len(self.shares) != len(self.languages) or not sum(self.shares)):
                 raise ConfigError(
                     f"shares: expected {len(self.languages)} numbers, one for each language and not all 0, "
@@ -76,7 +78,7 @@ class Languages(Registry):
 
 
 LANGUAGES = Languages(
-    word="language",
+    word="taught",
     parts={
         "nothing": ("ecsuite.agents.taught:Nothing", "the agent begins without a language"),
         "language": ("ecsuite.agents.taught:Language", "a grammar, a corpus, or a mixture of them"),

@@ -24,7 +24,9 @@ def assignments_tree(assignments: Iterable[str]) -> Tree:
             continue
         is_part = key in PARTS or key.rpartition(".")[2] in (KIND, "perception", "taught")
         # A name may be followed by options, whose commas are not YAML's.
-        settings.append((key, text if is_part and text[:1] not in "{[" else parse_value(text, f"--set {key}")))
+        settings.append(
+            (key, text if is_part and text[:1] not in "{[" else parse_value(text, f"--set {key}"))
+        )
     return settings_tree(settings)
 
 

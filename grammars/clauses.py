@@ -66,8 +66,10 @@ class Options:
     @property
     def shares(self) -> NDArray[np.float64]:
         """The share of each order, (6,); of no weights, all clauses have the first order."""
-        weights = np.array([getattr(self, order) for order in ORDERS])
-        return weights / weights.sum() if weights.any() else np.eye(len(ORDERS))[0]
+        weights = np.array([float(getattr(self, order)) for order in ORDERS])
+        weights[0] += not weights.any()
+        shares: NDArray[np.float64] = weights / weights.sum()
+        return shares
 
     def __str__(self) -> str:
         """The form used in signatures."""
@@ -129,7 +131,10 @@ def clauses(name: str, seed: int, **sizes: int) -> Corpus:
     """
     options = read_options(name, **sizes)
     events = all_events(options.entities, options.actions)
-    places = [(stream(seed, each).permutation(len(events)) + 0.5) / len(events) for each in ("order", "marker", "agent")]
+    places = [
+        (stream(seed, each).permutation(len(events)) + 0.5) / len(events)
+        for each in ("order", "marker", "agent")
+    ]
     order = np.searchsorted(np.cumsum(options.shares), places[0], side="right").clip(max=len(ORDERS) - 1)
     marked, agent_marked = places[1] < options.marker, places[2] < options.agent_marker
     return _corpus(name, options, seed, events, _said(options, events, order, marked, agent_marked), {})
@@ -154,7 +159,9 @@ def clause_variants(name: str, seed: int, **sizes: int) -> Corpus:
 
 def all_events(entities: int, actions: int) -> NDArray[np.int64]:
     """Agent, patient and action of all events in order, (num_events, 3); nobody does anything to itself."""
-    events = np.stack(np.unravel_index(np.arange(entities**2 * actions), (entities, entities, actions)), axis=1)
+    events = np.stack(
+        np.unravel_index(np.arange(entities**2 * actions), (entities, entities, actions)), axis=1
+    )
     return events[events[:, 0] != events[:, 1]]
 
 
@@ -175,7 +182,8 @@ def _said(
     every = np.stack([np.concatenate([phrases[role] for role in each], axis=1) for each in ORDERS])
     said = every[order, np.arange(len(events))]
     first = np.argsort(said < 0, axis=1, kind="stable")  # words move up where no marker is
-    return np.take_along_axis(said, first, axis=1)
+    moved: NDArray[np.int64] = np.take_along_axis(said, first, axis=1)
+    return moved
 
 
 def _corpus(
@@ -224,4 +232,3 @@ def _corpus(
 
 def _sizes(options: Options) -> tuple[int, int, int]:
     return options.entities, options.entities, options.actions
-

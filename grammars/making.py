@@ -43,7 +43,8 @@ def make_corpus(
 
     Args:
         name: A grammar, with options after commas: `shufdet,decides=first`, `rot+perm`, `regular,runs=5`,
-            `clauses,sov=1,osv=1,marker=0.67`; or a function or class of a user's file, `./mine.py:my_grammar`, `./mine.py:MyGrammar,flip=0.1`.
+            `clauses,sov=1,osv=1,marker=0.67`; or a function or class of a user's file, `./mine.py:my_grammar`,
+            `./mine.py:MyGrammar,flip=0.1`.
         seed: Seed of all random draws; at least 0.
         num_attributes: Number of attributes of a meaning; 5 by default.
         num_values: Number of values of an attribute; 10 by default.

@@ -95,17 +95,17 @@ def word_order_marking(
     """Word order, case marking and their entropies, as Lian et al. 2023 (arXiv 2301.13083) follow them over training.
 
     Words are found first: each value has the symbol that occurs most with it, more than without it, one to one (of
-    entities, which may be agents or patients, one word for both). A message is readable if it has the words of its agent
-    and of its patient; only these count. `agent_first` is the share with the agent's word first, `order_entropy` the
-    entropy in bits of the order of agent, patient and action. A marker is a symbol that is no value's word and stands
-    directly after a noun (before it, in languages that have more of these), of the role by which it stands more often:
-    `case_marking` is the share of messages with a marker at its role, less those with one at the other role, and
-    `marking_entropy` the entropy in bits of whether it is there. `role_uncertainty` is H(first noun is the agent | place
-    of the action, markers): what order and marking together leave open.
+    entities, which may be agents or patients, one word for both). A message is readable if it has the words of its
+    agent and of its patient; only these count. `agent_first` is the share with the agent's word first, `order_entropy`
+    the entropy in bits of the order of agent, patient and action. A marker is a symbol that is no value's word and
+    stands directly after a noun (before it, in languages that have more of these), of the role by which it stands more
+    often: `case_marking` is the share of messages with a marker at its role, less those with one at the other role, and
+    `marking_entropy` the entropy in bits of whether it is there. `role_uncertainty` is H(first noun is the agent |
+    place of the action, markers): what order and marking together leave open.
 
     Known values: of grammar `clauses,sov=1,osv=1,marker=p`, 0.5, 1, p, H(p), 1 - p. Plug-in estimates. Interval and
-    chance: see `resampling.resample`; words are found anew in each draw. Messages about an entity that does something to
-    itself are left out. Undefined without two attributes, and where no message is readable.
+    chance: see `resampling.resample`; words are found anew in each draw. Messages about an entity that does something
+    to itself are left out. Undefined without two attributes, and where no message is readable.
     """
     settings: dict[str, Any] = {role: getattr(own, role) for role in ROLES if getattr(own, role) != role}
     scores = [unscored(traits, **settings, eos="strip") for traits in SCORES]

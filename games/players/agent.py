@@ -22,6 +22,7 @@ from ecsuite.games.sections import Experiment, Role
 from ecsuite.games.tasks import Task
 from ecsuite.games.views import View, score_candidates, shown_objects
 from ecsuite.games.worlds.world import Batch, World
+from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -42,6 +43,8 @@ class Side(nn.Module, ABC):
         super().__init__()
         self.role, self.world, self.dtype = role, world, dtype
         self.device = torch.empty(0).device  # a scripted one has no tensors that say so
+        self.taught: Part = getattr(experiment, role).options.taught
+        """The language that it learns before it plays."""
         options = getattr(experiment, role).options.perception.options
         self.perturbation = Perturbation(role, options, world.object_shape)
         self.dropout = options.dropout
@@ -251,7 +254,7 @@ class Agent(nn.Module):
             if what == "symbols":
                 own, other = (getattr(side.network, "embed", None) for side in (speaker, listener))
                 _require_alike(own, other, "embeddings of symbols")
-                listener.network.embed = own  # type: ignore[assignment]
+                listener.network.embed = own
             else:
                 _require_alike(speaker.perception, listener.perception, "perceptions")
                 listener.perception = speaker.perception

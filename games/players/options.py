@@ -57,7 +57,9 @@ class SocietyOptions:
             if self.agents == 1:
                 raise ConfigError("agents: an agent does not play with itself, expected at least 2, got 1")
         elif self.self_play_every is not None:
-            raise ConfigError("self_play_every: senders and receivers are different agents: set society.agents")
+            raise ConfigError(
+                "self_play_every: senders and receivers are different agents: set society.agents"
+            )
         elif self.shares != "nothing":
             raise ConfigError("shares: senders and receivers are different agents: set society.agents")
         for role in ("sender", "receiver"):

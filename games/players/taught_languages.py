@@ -64,9 +64,7 @@ class TaughtLanguage:
         self._require_meanings(world)
         self._drawn: tuple[int, NDArray[np.int64]] | None = None
 
-    def rounds(
-        self, world: World, batch: Batch, *, is_taught: bool
-    ) -> tuple[Batch, NDArray[np.int64]]:
+    def rounds(self, world: World, batch: Batch, *, is_taught: bool) -> tuple[Batch, NDArray[np.int64]]:
         """The rounds of a batch about meanings that are taught, or about others, and the numbers of their meanings.
 
         Raises:
@@ -156,20 +154,26 @@ def content_of(languages: Sequence[str]) -> str:
     return found.hexdigest()
 
 
-def _corpus(
-    place: str, name: str, options: Language.Options, world: World, channel: Channel
-) -> Corpus:
+def _corpus(place: str, name: str, options: Language.Options, world: World, channel: Channel) -> Corpus:
     """The corpus of a language, with meanings as the world has them."""
     try:
         corpus = _made(name, options, world, channel) if is_grammar(name) else _read(name)
     except (ConfigError, CorpusError) as error:
         raise ConfigError(f"{place}: {error}") from None
     if corpus.meanings is None or not len(corpus.messages):
-        raise ConfigError(f"{place}: {name} has no {'meanings' if len(corpus.messages) else 'messages'}: expected both")
+        raise ConfigError(
+            f"{place}: {name} has no {'meanings' if len(corpus.messages) else 'messages'}: expected both"
+        )
     width = world.describe(world.batch("train", 0)).meanings.shape[1]
-    found = corpus.meanings.reshape(len(corpus.messages), -1).shape[1] if corpus.meanings.dtype.kind in "iuf" else 0
+    found = (
+        corpus.meanings.reshape(len(corpus.messages), -1).shape[1]
+        if corpus.meanings.dtype.kind in "iuf"
+        else 0
+    )
     if found != width:
-        raise ConfigError(f"{place}: {name} has meanings of {found} numbers, and those of the world have {width}")
+        raise ConfigError(
+            f"{place}: {name} has meanings of {found} numbers, and those of the world have {width}"
+        )
     return corpus
 
 
@@ -189,7 +193,9 @@ def _made(name: str, options: Language.Options, world: World, channel: Channel) 
         raise ConfigError(f"{name}: the objects of the world have no attribute values, expected a corpus")
     if is_clauses(name):
         if len(sizes) != 3 or sizes[0] != sizes[1]:
-            raise ConfigError(f"{name}: expected a world of agents, patients and actions, such as world events")
+            raise ConfigError(
+                f"{name}: expected a world of agents, patients and actions, such as world events"
+            )
         return clause_variants(name, options.seed, entities=sizes[0], actions=sizes[2])
     if len(set(sizes)) > 1:
         raise ConfigError(f"{name}: expected attributes with as many values each, got {list(sizes)}")
@@ -208,7 +214,11 @@ def _made(name: str, options: Language.Options, world: World, channel: Channel) 
             vocab_size=channel.vocab_size,
         )
     except ConfigError as error:
-        said = str(error).replace("--word-length", "channel.max_len").replace("--vocab-size", "channel.vocab_size")
+        said = (
+            str(error)
+            .replace("--word-length", "channel.max_len")
+            .replace("--vocab-size", "channel.vocab_size")
+        )
         raise ConfigError(said) from None
 
 

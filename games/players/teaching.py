@@ -1,8 +1,8 @@
 """Agents are taught a language before they play: senders to say it, receivers to understand it.
 
-A step of teaching is one of learning, as in generations (`ecsuite.games.players.learning`), of messages of a language
-that is there: a grammar or a corpus. Everything follows from the number of the step and from what is in buffers, so that
-a run goes on from any of its checkpoints.
+A step of teaching is one of learning, as in generations (`ecsuite.games.players.learning`), of messages of a grammar or
+a corpus. Everything follows from the number of the step and from what is in buffers, so that a run goes on from any of
+its checkpoints.
 """
 
 from typing import Any, cast
@@ -40,7 +40,7 @@ class Teaching:
 
     Args:
         players: Whose agents learn; what came of it is one of their buffers, `taught`.
-        experiment: Has the sections `sender` and `receiver`.
+        experiment: Says which agents are frozen, and the seed.
 
     Raises:
         ConfigError: If a language has no message for a meaning, or messages that the channel does not have, or agents
@@ -53,13 +53,13 @@ class Teaching:
         self.languages: dict[Role, TaughtLanguage] = {}
         self.options: dict[Role, Language.Options] = {}
         for role in ROLES:
-            part = getattr(experiment, role).options.taught
+            part = players.sides(role)[0].taught
             if part == NOTHING:
                 continue
             if experiment.training.is_frozen(role):
                 raise ConfigError(
-                    f"{role}.taught: the {role}s are frozen (training.freeze_{role}): teach them in a run of its own, and "
-                    f"name that in training.init_{role}"
+                    f"{role}.taught: the {role}s are frozen (training.freeze_{role}): teach them in a run of its "
+                    f"own, and name that in training.init_{role}"
                 )
             require_symbols(players.channel, f"{role}.taught", experiment.channel.kind)
             self.options[role] = options = part.options
@@ -141,7 +141,11 @@ class Teaching:
         counts = torch.zeros(len(players.sides(role)), 5, dtype=torch.long)
         players.eval()
         for split, is_taught, right in (("train", True, RIGHT), ("valid", False, NEW_RIGHT)):
-            size = players.world.sizes.batch_size if split == "train" else players.world.sizes.evaluation_batch_size
+            size = (
+                players.world.sizes.batch_size
+                if split == "train"
+                else players.world.sizes.evaluation_batch_size
+            )
             for number in range(-(-self.num_rounds // size)):
                 batch = players.world.batch(split, number).cut(self.num_rounds - number * size)
                 batch, meanings = language.rounds(players.world, batch, is_taught=is_taught)

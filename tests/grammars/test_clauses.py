@@ -24,7 +24,9 @@ def test_orders_and_markers_have_their_shares() -> None:
 def test_words_are_the_same_in_all_languages() -> None:
     free, fixed = clauses("clauses,sov=1,osv=1", 3), clauses("clauses", 0)
     assert len(fixed.messages) == 720
-    sets = [sorted(map(sorted, (each.messages[row].tolist() for row in range(720)))) for each in (free, fixed)]
+    sets = [
+        sorted(map(sorted, (each.messages[row].tolist() for row in range(720)))) for each in (free, fixed)
+    ]
     assert sets[0] == sets[1]
 
 

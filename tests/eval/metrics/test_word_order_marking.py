@@ -11,8 +11,10 @@ from ecsuite.eval.metrics.word_order_marking import WordOrderOptions, word_order
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.grammars.clauses import clauses
 
+NAMED = WordOrderOptions()
 
-def read(corpus: Corpus, own: WordOrderOptions = WordOrderOptions()) -> dict[str, float | None]:
+
+def read(corpus: Corpus, own: WordOrderOptions = NAMED) -> dict[str, float | None]:
     with few_draws():
         return {score.name: score.value for score in word_order_marking(corpus, Options(), own)}
 
@@ -58,9 +60,9 @@ def test_attributes_are_named_or_numbered() -> None:
     assert set(read(other).values()) == {None}
     named = WordOrderOptions(agent="who", patient="whom", action="did")
     assert read(other, named)["agent_first"] == pytest.approx(0.75)
-    assert read(replace(other, attribute_names=()), WordOrderOptions(agent="2", patient="1", action="0")) == read(
-        other, named
-    )
+    assert read(
+        replace(other, attribute_names=()), WordOrderOptions(agent="2", patient="1", action="0")
+    ) == read(other, named)
 
 
 def test_chance_and_intervals_are_about_right() -> None:

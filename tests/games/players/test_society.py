@@ -7,6 +7,7 @@ import torch
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
 from ecsuite.games.corpus_generation import record_corpus
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.optimizers import Optimise
 from ecsuite.games.players.agent import Listener
 from ecsuite.games.players.pair import Pair, make_pair
@@ -383,8 +384,6 @@ def test_agents_that_share_a_perception_have_one(small):
 
 @pytest.mark.slow
 def test_four_by_four_agents_understand_each_other(tmp_path, run):
-    from ecsuite.games.experiment import load_experiment
-
     experiment = load_experiment("disc_tiny", ["society.senders=4", "society.receivers=4"])
     assert run(experiment, tmp_path / "run").measures["lowest_accuracy"] >= 0.9
 
