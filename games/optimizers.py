@@ -220,7 +220,7 @@ class Optimise:
             group["lr"] = rate * self.factor
         places = [place for place, parameter in enumerate(self.parameters) if parameter.grad is not None]
         gradients = [gradient for parameter in self.parameters if (gradient := parameter.grad) is not None]
-        if type(self.optimizer) in RECORDED:
+        if type(self.optimizer) in RECORDED and self._has_begun(places):
             states = (self.optimizer.state.get(parameter, {}) for parameter in self.parameters)
             form = (
                 *(group["lr"] for group in self.optimizer.param_groups),
@@ -230,6 +230,12 @@ class Optimise:
             self.recorded(form, partial(self._step, places), gradients)
         else:
             self._step(places, *gradients)
+
+    def _has_begun(self, places: Sequence[int]) -> bool:
+        """Whether a step makes no state of a weight, which no recording would: the first one of an agent does."""
+        if not any(group.get("momentum", True) for group in self.optimizer.param_groups):
+            return True
+        return all(self.optimizer.state.get(self.parameters[place]) for place in places)
 
     def _step(self, places: Sequence[int], *gradients: Tensor) -> None:
         """Change the weights at some places by their gradients."""

@@ -83,13 +83,14 @@ SMALL = (
 REINFORCE = ("channel.kind=reinforce", "optimizer.clip_norm=1", "training.accumulate=2")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("game", "settings"),
     [
         ("disc_tiny", ("training.num_examples=60", "optimizer.sender_lr=0.01", "schedule.kind=linear")),
         ("disc_tiny", ("channel.length=fixed", *REINFORCE)),
         ("disc_tiny", ("society.receivers=3", "generations.every=5", "society.receiver_speeds=[0.5]")),
+        ("disc_tiny", ("generations.every=3",)),
         (
             "disc_tiny",
             ("channel.kind=soft", "channel.trainable_temperature=true", "channel.temperature_decay=1"),
@@ -98,7 +99,7 @@ REINFORCE = ("channel.kind=reinforce", "optimizer.clip_norm=1", "training.accumu
         ("shape_gs", ("world.images_per_batch=12", "task.num_targets=2", "task.num_distractors=2")),
         ("digits", ("sender.perception.dropout=0.2", "channel.straight_through=true", "sender.cell=lstm")),
     ],
-    ids=["schedule", "reinforce", "society", "temperature", "noise", "images", "dropout"],
+    ids=["schedule", "reinforce", "society", "generations", "temperature", "noise", "images", "dropout"],
 )
 def test_a_recorded_training_ends_with_the_same_bytes(tmp_path, monkeypatch, game, settings):
     experiment = load_experiment(game, [*SMALL, *settings])
