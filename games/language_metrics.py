@@ -1,12 +1,14 @@
 """Metrics of the language while it is learnt: those of `evaluation.metrics`, at every evaluation.
 
-They are of the most likely messages for at most `evaluation.metrics_corpus_size` meanings of the corpus, and have no
-chance level and no interval, whose draws would take most of the time. Training does not depend on them.
+They are of the most likely messages, or of the senders' own probabilities, for at most
+`evaluation.metrics_corpus_size` meanings of the corpus, and have no chance level and no interval, whose draws would
+take most of the time. Training does not depend on them.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 from ecsuite.games.plays.play import Play
@@ -66,6 +68,7 @@ class LanguageMetrics:
                 raise ConfigError(f"evaluation.metrics: {error}") from None
         size = min(experiment.evaluation.corpus_size, experiment.evaluation.metrics_corpus_size)
         self.evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
+        self.experiment = replace(experiment, evaluation=self.evaluation)
 
     def __call__(self, play: Play) -> LanguageScores:
         """Score the messages of the agents of a play.
@@ -76,7 +79,10 @@ class LanguageMetrics:
         if not self.metrics:
             return LanguageScores()
         corpus = play.corpus(self.evaluation)
-        options, traits_of = import_module(f"{PLACE}.score").Options(), import_module(PLACE).traits_of
+        options, traits_of = (
+            import_module(f"{PLACE}.score").Options(run=self._asked(play)),
+            import_module(PLACE).traits_of,
+        )
         with import_module(RESAMPLING).few_draws():
             scores = [score for metric in self.metrics.values() for score in metric(corpus, options)]
         return LanguageScores(
@@ -85,4 +91,16 @@ class LanguageMetrics:
             lower_is_better=tuple(
                 f"metrics.{score.name}" for score in scores if traits_of(score).direction == "lower"
             ),
+        )
+
+    def _asked(self, play: Play) -> Any:
+        """What metrics ask that ask the agents of a run; None: there are no senders."""
+        players = getattr(play, "players", None)
+        is_asked = players is not None and any(
+            each.asks_agents for metric in self.metrics.values() for each in metric.traits
+        )
+        return (
+            SimpleNamespace(players=players, experiment=self.experiment, has_agents=True)
+            if is_asked
+            else None
         )

@@ -83,7 +83,7 @@ def said_by(players: Players, experiment: Experiment) -> Said:
                 weights.append(probabilities)
                 speakers.append(np.full(len(rows), speaker))
     if channel.is_of_values:
-        messages, _ = channel.as_symbols(torch.from_numpy(np.concatenate(symbols)))
+        messages, _ = channel.as_symbols(torch.from_numpy(np.concatenate(symbols)).to(players.device))
     else:
         width = max(each.shape[1] for each in symbols)
         table = np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in symbols])

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +64,8 @@ class Curve:
     """Whether its points are not connected."""
     has_marks: bool = True
     """Whether its points are marked, where they are few."""
+    has_arrows: bool = False
+    """Whether thin arrows lead from each point to the next."""
 
 
 @look()
@@ -203,6 +206,19 @@ def _look(place: int, style: int) -> dict[str, Any]:
 def _draw(axes: Any, line: Curve, look_of: dict[str, Any]) -> None:
     """Draw a line and its band; of a single point, a whisker."""
     x, y = finite(line.x), finite(line.y)
+    if line.has_arrows:
+        arrow = {
+            "arrowstyle": "->",
+            "color": look_of["color"],
+            "linewidth": 0.7,
+            "alpha": 0.7,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
+        axes.plot(x, y, linestyle="")  # sets the limits
+        for start, end in pairwise(zip(x.tolist(), y.tolist(), strict=True)):
+            axes.annotate("", end, start, arrowprops=arrow)
+        return
     points: dict[str, Any] = {"linestyle": ""} if line.is_points else {}
     points |= {} if line.has_marks else {"marker": ""}
     axes.plot(x, y, **look_of | points, markevery=1 if line.is_points else max(1, len(x) // FEW_POINTS))

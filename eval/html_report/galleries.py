@@ -14,6 +14,7 @@ from ecsuite.eval.html_report.comparing import Differences, ScoreAbout
 from ecsuite.eval.html_report.systems import Systems
 from ecsuite.eval.records.logs import read_evaluations
 from ecsuite.eval.records.source import Source
+from ecsuite.eval.reports.efficiency_plane import draw_plane, planes
 from ecsuite.eval.statistics.correlation import spearman
 from ecsuite.eval.sweeps import pictures
 from ecsuite.eval.sweeps.means import Means
@@ -126,6 +127,26 @@ def system_galleries(systems: Systems) -> list[Gallery]:
     )
     gallery = Gallery(
         id="of-systems", title="Systems", choice="Score", caption=caption, figures=tuple(figures)
+    )
+    return [gallery] if figures else []
+
+
+def plane_galleries(sources: Sequence[Source]) -> list[Gallery]:
+    """The efficiency plane of each space of meanings of which scores are, where its bound is kept here.
+
+    Raises:
+        ConfigError: If matplotlib is not installed.
+    """
+    figures = []
+    for name, of_space in planes(sources).items():
+        with suppress(ConfigError):  # its bound is not kept
+            told = f"Beside the bound: {len(of_space)} of all sources."
+            figures.append(Shown(name=name, svg=as_svg(draw_plane(of_space), f"Plane: {name}", told)))
+    caption = (
+        "Bits that words tell of meanings, and of referents: the line is the best that any language could do."
+    )
+    gallery = Gallery(
+        id="plane", title="Efficiency", choice="Space", caption=caption, figures=tuple(figures[:MOST])
     )
     return [gallery] if figures else []
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ecsuite.eval.html_report.comparing import about_scores, differences
 from ecsuite.eval.html_report.corpora import corpora_data, object_data
-from ecsuite.eval.html_report.galleries import galleries, system_galleries
+from ecsuite.eval.html_report.galleries import galleries, plane_galleries, system_galleries
 from ecsuite.eval.html_report.inventories import inventories
 from ecsuite.eval.html_report.overview import overview
 from ecsuite.eval.html_report.systems import systems
@@ -116,6 +116,7 @@ def write_report(
             galleries=[
                 *(galleries(table, runs, about, compared) if table else []),
                 *(system_galleries(rows) if rows else []),
+                *plane_galleries(sources),
             ],
             has_scores=any(run.scores for run in runs),
             differences=compared,

@@ -14,7 +14,7 @@ from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, flat, row_labels
 from ecsuite.eval.statistics.distributions import student_quantile
-from ecsuite.eval.statistics.resampling import MIN_ROWS, half_sample, jackknife_interval
+from ecsuite.eval.statistics.resampling import MIN_ROWS, half_sample, jackknife_interval, num_draws
 from ecsuite.spaces.kinds import SpaceOptions
 from ecsuite.spaces.space import Space
 
@@ -240,6 +240,9 @@ def _intervals(
     def of_rows(rows: Ints) -> list[float]:
         return _figures(fit(space, bound, shares(language.counts(rows))))
 
+    num_samples = num_draws(NUM_SUBSAMPLES, 1)
+    if num_samples == 1:  # only the scores are asked for
+        return [None] * len(SCORES)
     if len(kinds) >= FEW_SPEAKERS:
         parts = np.array([of_rows(np.flatnonzero(speakers != each)) for each in kinds])
         centred = parts - parts.mean(0)
@@ -252,7 +255,7 @@ def _intervals(
     if number < MIN_ROWS or language.is_exact:
         return [None] * len(SCORES)
     rng = np.random.default_rng([seed, number])
-    parts = np.array([of_rows(half_sample(number, rng)) for _ in range(NUM_SUBSAMPLES)])
+    parts = np.array([of_rows(half_sample(number, rng)) for _ in range(num_samples)])
     return [
         jackknife_interval(value, parts[:, place], number, limit)
         for place, (limit, value) in enumerate(zip(limits, values, strict=True))
@@ -262,7 +265,8 @@ def _intervals(
 def _chance(space: Space, bound: Bound, encoder: Floats, seed: int) -> Floats:
     """Figures of the language with its words on other meanings, (num_draws, num_figures)."""
     rng = np.random.default_rng(seed)
-    orders = space.turns or [rng.permutation(len(space)) for _ in range(NUM_PERMUTATIONS)]
+    number = num_draws(NUM_PERMUTATIONS, 1)
+    orders = space.turns[:number] or [rng.permutation(len(space)) for _ in range(number)]
     return np.array([_figures(fit(space, bound, encoder[order])) for order in orders])
 
 

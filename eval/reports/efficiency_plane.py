@@ -1,13 +1,17 @@
 """The efficiency plane: languages by complexity and accuracy, beside the bound that their meanings set."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ecsuite.eval.efficiency.kept_bounds import kept_bound
 from ecsuite.eval.figures.curves import Curve, curves
+from ecsuite.eval.records.logs import read_log
 from ecsuite.eval.records.source import Record, Source
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, DamagedError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,6 +21,10 @@ if TYPE_CHECKING:
 COMPLEXITY, ACCURACY = "complexity", "semantic_accuracy"
 """The scores of both axes, of metric efficiency."""
 BOUND = "bound"
+LANGUAGE = "metrics"
+"""The section of a log with scores of the language."""
+MOST_ARROWS = 12
+"""Of one run."""
 MARGIN = 1.15
 """The bound is drawn up to so many times the complexity of the most complex language."""
 
@@ -24,7 +32,9 @@ MARGIN = 1.15
 def draw_plane(sources: Sequence[Source]) -> "Figure":
     """Draw languages as points, with their intervals of accuracy, and the bound of their space as a line.
 
-    Runs of one game, corpora of one system or folder, grammars and languages of people are told apart by colour.
+    Runs of one game, corpora of one system or folder, grammars and languages of people are told apart by colour. A run
+    whose log has both scores (`evaluation.metrics`) has arrows from evaluation to evaluation, or from the end of each
+    generation to that of the next one.
 
     Args:
         sources: With scores of metric efficiency.
@@ -63,13 +73,32 @@ def draw_plane(sources: Sequence[Source]) -> "Figure":
                 is_points=True,
             )
         )
+    arrows = [path for source, across, upward in points if (path := _path(source, across, upward))]
+    lines += arrows
     space = _setting(points[0][1], "space")
+    told = ["arrows: training, or generations where a run has them"] if arrows else []
     return curves(
         lines,
         x="complexity I(M; W), bits",
         y="accuracy I(W; U), bits",
-        notes=[f"space {space}, need {_setting(points[0][1], 'need')}; whiskers: 95 % intervals of accuracy"],
+        notes=[
+            f"space {space}, need {_setting(points[0][1], 'need')}; whiskers: 95 % intervals of accuracy",
+            *told,
+        ],
     )
+
+
+def planes(sources: Sequence[Source]) -> dict[str, list[Source]]:
+    """The sources with a place on a plane, by their space of meanings and its need."""
+    found: dict[str, list[Source]] = {}
+    for source in sources:
+        try:
+            across, _ = _records(source)
+        except ConfigError:
+            continue
+        name = f"{_setting(across, 'space')}, need {_setting(across, 'need')}, {_setting(across, 'digest')}"
+        found.setdefault(name, []).append(source)
+    return found
 
 
 def _records(source: Source) -> tuple[Record, Record]:
@@ -87,6 +116,31 @@ def _records(source: Source) -> tuple[Record, Record]:
             )
         found.append(of_score[-1])
     return found[0], found[1]
+
+
+def _path(source: Source, across: Record, upward: Record) -> Curve | None:
+    """The way of a run over the plane; None if its log has fewer than two places of it."""
+    try:
+        log = [read_log(source.folder, record.name) for record in (across, upward)] if source.folder else []
+    except (ConfigError, DamagedError):
+        return None
+    if not log:
+        return None
+    every = source.config.get("generations.every")
+    places = [
+        (x, y)
+        for step, x, y in zip(log[0]["step"], log[0][LANGUAGE], log[1][LANGUAGE], strict=True)
+        if math.isfinite(x + y) and (not every or step % every == 0)
+    ]
+    if len(places) < 2:
+        return None
+    chosen = np.unique(np.linspace(0, len(places) - 1, min(len(places), MOST_ARROWS + 1)).round().astype(int))
+    return Curve(
+        name=_kind(source),
+        x=[places[each][0] for each in chosen],
+        y=[places[each][1] for each in chosen],
+        has_arrows=True,
+    )
 
 
 def _setting(record: Record, key: str) -> str:

@@ -1,10 +1,13 @@
 """The efficiency plane of records: languages by kind, beside the bound of their space; others are refused."""
 
+import json
+
 import numpy as np
 import pytest
 
 from ecsuite.eval.efficiency import bound as bounds
 from ecsuite.eval.efficiency.kept_bounds import bound_of
+from ecsuite.eval.html_report.galleries import plane_galleries
 from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.reports.efficiency_plane import draw_plane
 from ecsuite.runtime.errors import ConfigError
@@ -37,6 +40,44 @@ def test_languages_are_points_beside_the_bound(tmp_path):
     assert max(bound.get_xdata()) <= 1.15
     assert agents.get_xdata().tolist() == [0.5, 1.0] and agents.get_ydata().tolist() == [0.4, 0.9]
     assert corpus.get_xdata().tolist() == [0.2]
+
+
+def log(folder, steps, every=None):
+    """The log and the config of a run whose language is told from step to step."""
+    folder.mkdir()
+    places = [
+        {
+            "step": step,
+            "valid": {},
+            "metrics": {"complexity,space=toy": x, "semantic_accuracy,space=toy": x / 2},
+        }
+        for step, x in steps.items()
+    ]
+    (folder / "log.jsonl").write_text("".join(json.dumps(each) + "\n" for each in places))
+    (folder / "config.yaml").write_text(f"name: mine\ngenerations: {{every: {json.dumps(every)}}}\n")
+    return {"file": folder / "scores.json", "folder": folder, "game": "mine"}
+
+
+def test_a_run_has_arrows_of_training_or_of_generations(tmp_path):
+    bound_of(TOY)
+    trained = source("a", 1.0, 0.5, **log(tmp_path / "a", {1: 0.2, 2: 0.6, 3: 1.0}))
+    born = source("b", 1.0, 0.5, **log(tmp_path / "b", {1: 0.9, 2: 0.2, 3: 0.8, 4: 0.4, 6: 0.5}, every=2))
+    [axes] = draw_plane([trained]).axes
+    assert [note.xy for note in axes.texts if note.arrow_patch] == [(0.6, 0.3), (1.0, 0.5)]
+    [axes] = draw_plane([born]).axes
+    assert [note.xy[0] for note in axes.texts if note.arrow_patch] == [0.4, 0.5]
+    once = source("c", 1.0, 0.5, **log(tmp_path / "c", {1: 0.2}))
+    [axes] = draw_plane([once]).axes
+    assert not [note for note in axes.texts if note.arrow_patch]
+
+
+def test_the_report_has_a_plane_of_each_space_whose_bound_is_kept(tmp_path):
+    bound_of(TOY)
+    here, other = source("a", 1.0, 0.9, file=tmp_path), source("b", 1.0, 0.9, "ff", file=tmp_path)
+    [gallery] = plane_galleries([here, other, Source(name="c", file=tmp_path)])
+    [figure] = gallery.figures
+    assert figure.name == f"toy, need space, {TOY.digest}" and "1 of all sources" in figure.svg
+    assert plane_galleries([other]) == []
 
 
 def test_what_is_on_no_plane(tmp_path):
