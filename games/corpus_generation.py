@@ -1,6 +1,7 @@
 """Generate a corpus with a trained sender: one message per distinct meaning, or per round about sets."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -31,7 +32,9 @@ def record_corpus(players: Players, experiment: Experiment) -> Corpus:
             purpose = "corpus" if speaker == 0 else f"corpus of {speaker}"
             noise = noise_generator(seed, purpose, index, players.device)
             outputs.append(own.generate_message(batch, mode, noise))
-            descriptions.append(players.world.describe(batch))
+            described = players.world.describe(batch)
+            more = players.contact.columns(speaker, described)
+            descriptions.append(replace(described, columns={**described.columns, **more}))
             speakers.append(np.full(len(batch), speaker))
     channel = players.channel
     if channel.is_of_values:

@@ -5,8 +5,9 @@ begun, the other one is no longer needed.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 from torch import Tensor
@@ -14,14 +15,15 @@ from torch import Tensor
 from ecsuite.files.tensor_files import digest_of
 from ecsuite.games.best_checkpoint import weights_of_corpus
 from ecsuite.games.checkpoints import newest_step
+from ecsuite.games.players.options import SocietyOptions
 from ecsuite.games.players.players import Players
 from ecsuite.games.players.side_by_side import SIDES
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
-Agents = Sequence[Mapping[str, Tensor]]
-"""The weights of each agent of a role, by name."""
+Agents = Sequence[Mapping[str, Tensor] | None]
+"""The weights of each agent of a role, by name; None: its own."""
 
 
 def with_initial_weights(
@@ -41,16 +43,25 @@ def with_initial_weights(
     sums: dict[str, str] = {}
     weights: dict[Role, Agents] = {}
     for role in ROLES:
-        source = experiment.training.init_of(role)
+        source, key = experiment.training.init_of(role), f"training.init_{role}"
+        if experiment.society.members:
+            if source is not None:
+                raise ConfigError(f"{key}: society.members says what agents begin with, expected null")
+            source, key = ", ".join(experiment.society.members), "society.members"
+            if not any(member.run for member in experiment.society.members_of(role) if member.is_of(role)):
+                continue
         if source is None:
             continue
-        place = f"training.init_{role}: {source}"
+        place = f"{key}: {source}"
         try:
-            weights[role] = agent_weights(Path(source), role, note)
+            if experiment.society.members:
+                weights[role] = member_weights(experiment.society, role, note)
+            else:
+                weights[role] = agent_weights(Path(source), role, note)
         except (ConfigError, DamagedError) as error:
             known = None if folder is None else _begun(folder).get(role)
             if known is None:
-                raise type(error)(f"training.init_{role}: {error}") from None
+                raise type(error)(f"{key}: {error}") from None
             sums[role] = known
             continue
         sums[role] = _digest(weights[role])
@@ -60,6 +71,20 @@ def with_initial_weights(
                 f"{experiment.weights[role]}): name the run again with --init-from, or restore it"
             )
     return replace(experiment, weights=sums), weights
+
+
+def member_weights(society: SocietyOptions, role: Role, note: Callable[[str], None]) -> Agents:
+    """The weights of each member that is an agent of a role; those of a run take its agents in turn."""
+    runs: dict[str, Iterator[Mapping[str, Tensor] | None]] = {}
+    found: list[Mapping[str, Tensor] | None] = []
+    for member in society.members_of(role):
+        if member.run is None or not member.is_of(role):
+            found.append(None)
+            continue
+        if member.run not in runs:
+            runs[member.run] = cycle(agent_weights(Path(member.run), role, note))
+        found.append(next(runs[member.run]))
+    return found
 
 
 def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Agents:
@@ -89,7 +114,7 @@ def set_agent_weights(players: Players, role: Role, agents: Agents, source: str)
         role: Which of them.
         agents: All weights of each agent of the other run. Of a channel, only what is learnt here, such as a
             temperature, and nothing of a loss: its baselines are of another game.
-        source: Where they are from, for messages.
+        source: Where they are from, for messages; empty: named members.
 
     Raises:
         ConfigError: If a weight has another shape, or is only there or only here; the message names one.
@@ -98,12 +123,15 @@ def set_agent_weights(players: Players, role: Role, agents: Agents, source: str)
         learnt = {name for name, _ in side.named_parameters()}
         own = {name: tensor for name, tensor in side.state_dict().items() if _is_kept(name, learnt)}
         other = agents[index % len(agents)]
+        if other is None:
+            continue
         given = {name: tensor for name, tensor in other.items() if name in own or _is_kept(name, learnt)}
         for name in sorted({*own, *given}):
             here, there = (tuple(each[name].shape) if name in each else None for each in (own, given))
             if here != there:
+                where = source or players.options.members_of(role)[index].source
                 raise ConfigError(
-                    f"the {role} of {source} does not fit: {name} is {_shown(there)} there and {_shown(here)} here"
+                    f"the {role} of {where} does not fit: {name} is {_shown(there)} there and {_shown(here)} here"
                 )
         side.load_state_dict(given, strict=False)
 
@@ -119,7 +147,7 @@ def _digest(agents: Agents) -> str:
     named = {
         f"{number}.{name}": tensor
         for number, weights in enumerate(agents)
-        for name, tensor in weights.items()
+        for name, tensor in (weights or {}).items()
     }
     return digest_of(named)
 

@@ -265,9 +265,14 @@ MEETINGS = Registry(
             "ecsuite.games.players.meetings:FromFile",
             "the pairs of a CSV file: sender, receiver, weight",
         ),
+        "phases": (
+            "ecsuite.games.players.phases:Phases",
+            "one kind of meetings after the other, by epochs: apart, over bridges, together",
+        ),
     },
     base="builtins:object",
     needs=("pairs",),
+    of_lists="phases",
 )
 
 LOGGERS = Registry(

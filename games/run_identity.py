@@ -8,6 +8,7 @@ from typing import Any
 
 from ecsuite.games.code_files import with_checksums
 from ecsuite.games.players.meetings import FromFile
+from ecsuite.games.players.members import without_places
 from ecsuite.games.registry import SCHEDULES, WORLDS
 from ecsuite.games.sections import ROLES, Experiment, Tree
 from ecsuite.games.worlds.own_data import content_digest
@@ -106,6 +107,8 @@ def identity(experiment: Experiment) -> Tree:
         del _place(tree, path or "world")[option]
     for role in experiment.weights:
         del tree["training"][f"init_{role}"]
+    if members := experiment.society.members:
+        tree["society"]["members"] = without_places(members)
     return with_checksums(tree, experiment.code)
 
 

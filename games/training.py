@@ -67,7 +67,7 @@ def train(
         experiment, initial = with_initial_weights(experiment, folder, note)
         play: Play = PLAYS.make(experiment.play, experiment=experiment, device=place)
         for role, agents in initial.items():
-            play.take_agents(role, agents, str(experiment.training.init_of(role)))
+            play.take_agents(role, agents, experiment.training.init_of(role) or "")
         play.check(folder, note)
         if own_code.is_foreign(experiment.play.kind):
             try_play(experiment, place)

@@ -60,6 +60,10 @@ def source_of(kind: str) -> str:
     return kind.partition(":")[0]
 
 
+NO_CODE = ("members",)
+"""Keys of configs whose texts with a colon are no code: `runs/a:sender`."""
+
+
 def foreign_kinds(tree: Any) -> set[str]:
     """The names of foreign parts in a config or a section of it, and among options after commas."""
     if isinstance(tree, str):
@@ -68,7 +72,9 @@ def foreign_kinds(tree: Any) -> set[str]:
             value.strip() for key, _, value in (each.partition("=") for each in options) if key.isidentifier()
         ]
         return {each for each in (name, *values) if is_foreign(each)}
-    inner = tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, list | tuple) else ()
+    if isinstance(tree, Mapping):
+        tree = [value for key, value in tree.items() if key not in NO_CODE]
+    inner = tree if isinstance(tree, list | tuple) else ()
     return set[str]().union(*map(foreign_kinds, inner))
 
 

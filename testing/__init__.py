@@ -31,6 +31,7 @@ KINDS = {
     "loss": "ecsuite.testing.games",
     "optimizer": "ecsuite.testing.games",
     "schedule": "ecsuite.testing.games",
+    "meeting": "ecsuite.testing.meetings",
     "logger": "ecsuite.testing.loggers",
     "metric": "ecsuite.testing.metrics",
     "grammar": "ecsuite.testing.grammars",
@@ -50,6 +51,7 @@ SIGNS = {
     "perception": "object_shape",
     "receiver": "vocab_size",
     "logger": "log",
+    "meeting": "pairs",
 }
 """The attribute, or argument of the constructor, that only parts of a kind have."""
 

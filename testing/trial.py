@@ -44,11 +44,11 @@ SOCIETIES = (
         "society.senders=3", "society.receivers=2", "generations.every=3", "generations.transmit=true",
         "generations.size=8", "generations.sender_steps=1", "generations.receiver_steps=1",
     ),
-    ("society.senders=3", "society.receivers=2"),
+    ("society.senders=3", "society.receivers=2", "society.meets=[groups until 1,all]"),
     SHARED,
 )  # fmt: skip
-"""Societies in which a part is tried: generations that learn, or only several agents; and parts that agents share."""
-SECTIONS = {"perception": "sender.perception", "noise": "channel.noise"}
+"""Societies in which a part is tried: generations that learn; communities that meet; and parts that agents share."""
+SECTIONS = {"perception": "sender.perception", "noise": "channel.noise", "meeting": "society.meets"}
 """The section of a kind of part whose name is not that of the kind."""
 
 

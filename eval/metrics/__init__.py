@@ -71,6 +71,9 @@ LINES = {
     "metrics.language_similarity:language_similarity": (
         "how alike the speakers of a society name the same meanings (asked for by name)"
     ),
+    "metrics.contact:contact": (
+        "how alike communities speak that meet, and whose words survive (asked for by name)"
+    ),
     "xferbench.metric:xferbench": "transfer of a language model pretrained on the corpus to other languages",
 }
 """A line for people by the place of the function, whose name is that of the metric; the fastest first."""
@@ -123,6 +126,10 @@ METRIC_OF = {
     "language_similarity": "language_similarity",
     "language_ami": "language_similarity",
     "language_topsim": "language_similarity",
+    "similarity_within": "contact",
+    "similarity_between": "contact",
+    "survival": "contact",
+    "distinct_messages": "contact",
     "csar": "csar",
     "zla_messages": "zla",
     "has": "has",

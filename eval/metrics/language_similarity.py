@@ -83,7 +83,7 @@ def language_similarity(corpus: Corpus, options: Options) -> list[Score]:
     }
     scores = [unscored(traits, **settings) for traits in kinds]
     speakers = speakers_of(corpus)
-    whole = _whole_meanings(corpus)
+    whole = whole_meanings(corpus)
     reason = None
     if len(speakers) < 2:
         reason = "fewer than two speakers (the column `speaker` of the corpus)"
@@ -95,7 +95,7 @@ def language_similarity(corpus: Corpus, options: Options) -> list[Score]:
     pairs = list(combinations(range(len(speakers)), 2))
     if len(pairs) > MAX_PAIRS:
         pairs = [pairs[place] for place in np.sort(rng.choice(len(pairs), MAX_PAIRS, replace=False))]
-    messages = [_most_used(corpus, whole, corpus.columns[SPEAKER] == speaker) for speaker in speakers]
+    messages = [most_used(corpus, whole, corpus.columns[SPEAKER] == speaker) for speaker in speakers]
     names = [f"{speakers[first]}-{speakers[second]}" for first, second in pairs]
     found = [_compared(messages[first], messages[second], rng) for first, second in pairs]
     return [
@@ -155,7 +155,7 @@ def _keys(corpus: Corpus) -> list[Any] | None:
     ]
 
 
-def _whole_meanings(corpus: Corpus) -> Ints | None:
+def whole_meanings(corpus: Corpus) -> Ints | None:
     """The number of each message's meaning, whatever the order of messages, (num_messages,)."""
     if corpus.meanings is not None:
         return np.asarray(np.unique(flat(corpus.meanings), axis=0, return_inverse=True)[1].ravel())
@@ -166,7 +166,7 @@ def _whole_meanings(corpus: Corpus) -> Ints | None:
     return np.array([number[each] for each in sets])
 
 
-def _most_used(corpus: Corpus, whole: Ints, is_spoken: NDArray[np.bool_]) -> dict[int, Message]:
+def most_used(corpus: Corpus, whole: Ints, is_spoken: NDArray[np.bool_]) -> dict[int, Message]:
     """The most used message of each meaning; of equally used ones the first by how symbols are used."""
     rows = np.flatnonzero(is_spoken)
     content = corpus.content().take(rows)

@@ -1,6 +1,7 @@
 """Learning curves of runs: a measure in training and in validation against the step, from the logs of run folders."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ecsuite.eval.figures.canvas import save
@@ -20,15 +21,24 @@ def draw_curves(folders: Sequence[Path], *paths: Path, measure: str = "accuracy"
     Args:
         folders: Run folders.
         *paths: Output files, .svg or .png.
-        measure: A measure of the evaluations, or a score of `evaluation.metrics`.
+        measure: A measure of the evaluations, or a score of `evaluation.metrics`; of several, separated by commas, each
+            has a panel.
 
     Raises:
         ConfigError: If a folder is not a run folder, its log cannot be read or has no such measure, or matplotlib is
             missing.
     """
-    lines, levels = lines_of(folders, measure)
     title = _names(folders)[0] if len(folders) == 1 else "learning curves"
-    save(curves(lines, x=STEP, y=measure, levels=levels, limits=limits_of(measure), title=title), *paths)
+    measures = [each.strip() for each in measure.split(",")]
+    found = [lines_of(folders, each) for each in measures]
+    if len(found) == 1:
+        [(lines, levels)] = found
+        save(curves(lines, x=STEP, y=measure, levels=levels, limits=limits_of(measure), title=title), *paths)
+        return
+    panels = [
+        replace(line, panel=each) for each, (lines, _) in zip(measures, found, strict=True) for line in lines
+    ]
+    save(curves(panels, x=STEP, y=dict(zip(measures, measures, strict=True)), title=title), *paths)
 
 
 def lines_of(folders: Sequence[Path], measure: str = "accuracy") -> tuple[list[Curve], dict[str, float]]:

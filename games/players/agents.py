@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from ecsuite.games.channels import Channel
 from ecsuite.games.noise import seeded
 from ecsuite.games.players.agent import SHARED, Agent, Listener, Speaker
-from ecsuite.games.players.meetings import Schedule
 from ecsuite.games.players.pair import Pair, make_pair
+from ecsuite.games.players.schedule import Schedule
 from ecsuite.games.registry import MEETINGS
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.tasks import Task
@@ -38,13 +38,16 @@ class Agents(nn.Module):
     recent: Tensor
     taught: Tensor
     written: Tensor
+    before_contact: Tensor
 
     def __init__(self, experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
         self.experiment, self.world, self.dtype = experiment, world, dtype
         self.options, self.seed = experiment.society, experiment.training.seed
         self.is_society = experiment.is_society
-        self.schedule = Schedule(MEETINGS.make(self.options.meets), self.options, self.seed)
+        self.schedule = Schedule(
+            MEETINGS.make(self.options.meets), self.options, self.seed, experiment.training.num_epochs
+        )
         agents = self._first_agents()
         self.agents = nn.ModuleList(agents)
         self.senders = [agent.speaker for agent in agents if agent.speaker is not None]
@@ -120,6 +123,10 @@ class Agents(nn.Module):
             [self._newborn(role, index, 0) if index else side for index in range(self.options.number(role))]
             for role, side in zip(ROLES, (first.speaker, first.listener), strict=True)
         )
+        for role, sides in zip(ROLES, (speakers, listeners), strict=True):
+            for member, side in zip(self.options.members_of(role), sides, strict=False):
+                side.is_frozen = side.is_frozen or member.is_frozen
+                side.freeze()
         if self.options.agents is None:
             return [
                 *(Agent(speaker, None) for speaker in speakers),  # type: ignore[arg-type]

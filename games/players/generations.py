@@ -78,8 +78,13 @@ class Generations:
 
         The oldest are those that began first; of the same age, those of the lowest numbers. Frozen ones stay.
         """
+        chosen = self._chosen(role, generation)
+        return chosen[[not self.players.sides(role)[number].is_frozen for number in chosen.tolist()]]
+
+    def _chosen(self, role: Role, generation: int) -> NDArray[np.int64]:
+        """The same with frozen ones."""
         number = self.players.options.number(role)
-        if self.options.roles not in ("both", f"{role}s") or self.players.sides(role)[0].is_frozen:
+        if self.options.roles not in ("both", f"{role}s"):
             return np.zeros(0, dtype=np.int64)
         if self.options.which in ("all", "none"):
             return np.arange(number)

@@ -157,7 +157,7 @@ class Imitation:
         self.every, self.students = experiment.society.imitate_every, experiment.society.students
         if self.every is not None:
             require_symbols(players.channel, "society.imitate_every", experiment.channel.kind)
-            if experiment.training.freeze_sender:
+            if any(sender.is_frozen for sender in players.senders):
                 raise ConfigError("society.imitate_every: the senders are frozen, expected null")
 
     def is_due(self, step: int) -> bool:

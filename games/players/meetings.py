@@ -7,7 +7,7 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -24,13 +24,17 @@ class Meeting:
     receiver: int
     weight: float = 1.0
     """How often they play, in proportion to other pairs."""
+    since: int = 0
+    """The first epoch in which they do."""
+    until: int | None = None
+    """The first epoch in which they do not any more; None: they always do."""
 
 
 class Meetings(Protocol):
     """What a kind of `society.meets` has."""
 
     def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
-        """The pairs that may play.
+        """The pairs that may play; one may be there several times, for epochs that do not overlap.
 
         Args:
             num_senders: Number of senders.
@@ -168,23 +172,54 @@ class Groups:
         """Number of groups, of about the same size."""
         across: Weight = 0.0
         """How often two of different groups play, where two of one group play once; 0: never."""
+        sizes: tuple[Count, ...] = ()
+        """Members of each group, of senders and receivers alike, such as [6, 2]; []: as many in each of `number`."""
+        bridges: Count | None = None
+        """Members of each group, the first of them, that play across; null: all."""
+
+        def __post_init__(self) -> None:
+            """Check that the settings fit one another; `ConfigError` if not."""
+            if self.sizes and self.number not in (2, len(self.sizes)):
+                raise ConfigError(f"number: {len(self.sizes)} sizes are given, expected as many groups")
+            if self.bridges is not None and not self.across:
+                raise ConfigError("bridges: nobody plays across, expected across above 0, such as across=1")
 
     def __init__(self, options: Options) -> None:
         self.options = options
 
     def pairs(self, num_senders: int, num_receivers: int, *, are_agents: bool, seed: int) -> list[Meeting]:
         """See `Meetings`."""
-        number, found = self.options.number, []
-        if number > min(num_senders, num_receivers) // (1 + are_agents):
+        found = []
+        senders, receivers = (self._places(number) for number in (num_senders, num_receivers))
+        if (
+            self.options.number > min(num_senders, num_receivers) // (1 + are_agents)
+            and not self.options.sizes
+        ):
             raise ConfigError(
-                f"society.meets.number: {number} groups of {num_senders} senders and {num_receivers} receivers leave a "
-                "group that no one meets, expected fewer groups"
+                f"society.meets.number: {self.options.number} groups of {num_senders} senders and {num_receivers} "
+                "receivers leave a group that no one meets, expected fewer groups"
             )
+        most = self.options.bridges
         for pair in All(NoOptions()).pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed):
-            is_same = pair.sender * number // num_senders == pair.receiver * number // num_receivers
-            if is_same or self.options.across:
-                found.append(Meeting(pair.sender, pair.receiver, 1.0 if is_same else self.options.across))
+            (group, place), (other, other_place) = senders[pair.sender], receivers[pair.receiver]
+            if group == other:
+                found.append(pair)
+            elif self.options.across and (most is None or max(place, other_place) < most):
+                found.append(Meeting(pair.sender, pair.receiver, self.options.across))
         return found
+
+    def _places(self, number: int) -> list[tuple[int, int]]:
+        """The group of each agent, and its place in it."""
+        sizes = self.options.sizes
+        if not sizes:
+            groups = [index * self.options.number // number for index in range(number)]
+        elif sum(sizes) == number:
+            groups = [group for group, size in enumerate(sizes) for _ in range(size)]
+        else:
+            raise ConfigError(
+                f"society.meets.sizes: groups of {list(sizes)} have {sum(sizes)} members, not {number}"
+            )
+        return [(group, index - groups.index(group)) for index, group in enumerate(groups)]
 
 
 class Listed:
@@ -267,85 +302,3 @@ def _pair(
     if are_agents and pair.sender == pair.receiver:
         raise ConfigError(f"{place}: agent {pair.sender} does not play with itself")
     return pair
-
-
-class Schedule:
-    """The pairs of each step, a pure function of seed and step.
-
-    Args:
-        meetings: Who may play with whom.
-        options: The section `society`.
-        seed: Of the run.
-
-    Raises:
-        ConfigError: If someone meets nobody, a pair is there twice, or more pairs are to play than there are.
-    """
-
-    def __init__(self, meetings: Meetings, options: Any, seed: int) -> None:
-        num_senders, num_receivers = options.number("sender"), options.number("receiver")
-        are_agents = options.agents is not None
-        self.meetings = meetings.pairs(num_senders, num_receivers, are_agents=are_agents, seed=seed)
-        self.seed, self.num_senders, self.num_receivers = seed, num_senders, num_receivers
-        met = {
-            "sender": ({pair.sender for pair in self.meetings}, num_senders),
-            "receiver": ({pair.receiver for pair in self.meetings}, num_receivers),
-        }
-        for role, (known, number) in met.items():
-            if left := sorted(set(range(number)) - known):
-                raise ConfigError(
-                    f"society.meets: {role} {left[0]} meets nobody: expected everyone to meet someone"
-                )
-        if len({(pair.sender, pair.receiver) for pair in self.meetings}) < len(self.meetings):
-            raise ConfigError("society.meets: a pair is there twice, expected each once, with a weight")
-        asked = options.pairs_per_step
-        if asked is not None and asked > len(self.meetings):
-            raise ConfigError(
-                f"society.pairs_per_step: expected at most the {len(self.meetings)} pairs that meet, got {asked}"
-            )
-        self.pairs_per_step: int = asked or min(max(num_senders, num_receivers), len(self.meetings))
-        self.self_play_every: int | None = options.self_play_every
-        self.weights = np.array([pair.weight for pair in self.meetings])
-        self._partners: list[list[int]] = [[] for _ in range(num_senders)]
-        for pair in self.meetings:
-            self._partners[pair.sender].append(pair.receiver)
-
-    def of_step(self, step: int) -> list[Meeting]:
-        """The pairs that play in a step: drawn by their weights, but so that all play before any plays again.
-
-        Where agents hear themselves in this step, each is a pair.
-        """
-        if self.self_play_every is not None and (step + 1) % self.self_play_every == 0:
-            return [Meeting(agent, agent) for agent in range(self.num_senders)]
-        if self.pairs_per_step == len(self.meetings):
-            return self.meetings
-        rng = np.random.default_rng([self.seed, step, *b"pairs"])
-        order = np.argsort(rng.exponential(size=len(self.meetings)) / self.weights).tolist()
-        plays = [0] * self.num_senders, [0] * self.num_receivers
-        chosen: list[int] = []
-        most = 1
-        while len(chosen) < self.pairs_per_step:
-            left: list[int] = []
-            for number in order:
-                pair = self.meetings[number]
-                if (
-                    len(chosen) == self.pairs_per_step
-                    or plays[0][pair.sender] >= most
-                    or plays[1][pair.receiver] >= most
-                ):
-                    left.append(number)
-                    continue
-                chosen.append(number)
-                plays[0][pair.sender] += 1
-                plays[1][pair.receiver] += 1
-            most += len(left) == len(order)
-            order = left
-        return [self.meetings[number] for number in sorted(chosen)]
-
-    def partners(self, sender: int) -> list[int]:
-        """The receivers that a sender meets."""
-        return self._partners[sender]
-
-    def with_receivers(self, receivers: Sequence[int], step: int) -> list[Meeting]:
-        """A pair for each of some receivers: the senders that one meets play in turn with it."""
-        met = {index: [pair for pair in self.meetings if pair.receiver == index] for index in receivers}
-        return [pairs[step % len(pairs)] for pairs in met.values()]

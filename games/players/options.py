@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
 from ecsuite.games.players.meetings import All
+from ecsuite.games.players.members import Member, members_in
 from ecsuite.games.registry import MEETINGS
 from ecsuite.parts.config import Accuracy, Count, Natural
 from ecsuite.parts.registry import Part
@@ -31,7 +32,10 @@ class SocietyOptions:
     """Every so many steps each agent that sends and receives hears itself, in place of others (Lian et al. 2024,
     NeLLCom-X); null: never."""
     meets: Annotated[Part, MEETINGS] = EVERYONE
-    """Which sender plays with which receiver."""
+    """Which sender plays with which receiver; a list of these is of phases."""
+    members: tuple[str, ...] = ()
+    """Where agents come from, one by one: [runs/a*4, runs/b:sender, fresh, runs/c:frozen]. A run gives a sender and a
+    receiver with its weights, or the named one of them; its agents are taken in turn. []: all are fresh."""
     pairs_per_step: Count | None = None
     """Pairs that play in a step, each a batch of its own; null: as many as there are senders or receivers, whichever
     are more. Pairs are drawn so that every agent plays once before any plays again."""
@@ -51,6 +55,8 @@ class SocietyOptions:
 
     def __post_init__(self) -> None:
         """Check that the settings fit one another; `ConfigError` if not."""
+        if self.members:
+            self._check_members()
         if self.agents is not None:
             if self.senders != 1 or self.receivers != 1:
                 raise ConfigError("agents: expected either agents, or senders and receivers")
@@ -80,8 +86,29 @@ class SocietyOptions:
         if self.voting and self.number("receiver") == 1:
             raise ConfigError("voting: needs several receivers, such as society.receivers=4")
 
+    def _check_members(self) -> None:
+        """Check that members are as many as agents, and that one learns; `ConfigError` if not."""
+        members = members_in(self.members)
+        if self.senders != 1 or self.receivers != 1:
+            raise ConfigError("members: they say how many senders and receivers there are: expected either")
+        if self.agents not in (None, len(members)):
+            raise ConfigError(f"members: {len(members)} are named, and society.agents is {self.agents}")
+        for role in ("sender", "receiver"):
+            if not any(member.is_of(role) for member in members) and self.agents is None:
+                raise ConfigError(f"members: none is a {role}, expected at least one")
+        if all(member.is_frozen for member in members):
+            raise ConfigError("members: all are frozen, so there is nothing to train")
+
+    def members_of(self, role: str) -> list[Member]:
+        """The named members that are agents of a role, in their order; agents that do both are of both."""
+        return [
+            member for member in members_in(self.members) if self.agents is not None or member.is_of(role)
+        ]
+
     def number(self, role: str) -> int:
         """How many agents there are of a role."""
+        if self.members:
+            return len(self.members_of(role))
         return self.agents or (self.senders if role == "sender" else self.receivers)
 
     def speed(self, role: str, index: int) -> float:

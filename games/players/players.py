@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from ecsuite.games.channels import Mode
 from ecsuite.games.noise import Noise
 from ecsuite.games.players.agents import Agents
+from ecsuite.games.players.contact import Contact
 from ecsuite.games.players.generations import Generations
 from ecsuite.games.players.learning import LEARNING, LEARNING_LOSS, Imitation, is_learning
 from ecsuite.games.players.meetings import Meeting
@@ -29,6 +30,8 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import initial_weights
 from ecsuite.runtime.recording import Recorded
 
+WITHIN, BETWEEN = "accuracy_within", "accuracy_between"
+"""Accuracy of pairs of one community, and of two."""
 Differentiate = Callable[[Tensor], Sequence[Tensor | None]]
 """From an objective, a scalar, to the gradients of the weights."""
 
@@ -47,6 +50,7 @@ class Players(Agents):
         self.teaching = Teaching(self, experiment)
         self.imitation = Imitation(self, experiment)
         self.generations = Generations(self, experiment)
+        self.contact = Contact(self, experiment.evaluation.corpus_size)
         self.learns = (
             self.generations.options.transmit
             or self.imitation.every is not None
@@ -67,6 +71,8 @@ class Players(Agents):
             levels["lowest_accuracy"] = levels["accuracy"]
         if self.options.voting:
             levels["voting_accuracy"] = levels["accuracy"]
+        if self.contact.epoch is not None:
+            levels |= dict.fromkeys((WITHIN, BETWEEN), levels["accuracy"])
         return levels
 
     def train_on(
@@ -95,7 +101,7 @@ class Players(Agents):
         result = self._learning(number, step, epoch)
         if result is not None:
             return result if differentiate is None else differentiated(result, differentiate)
-        meetings = self.schedule.of_step(step)
+        meetings = self.schedule.of_step(step, epoch)
         self.num_plays = {
             role: np.unique([getattr(meeting, role) for meeting in meetings], return_counts=True)
             for role in ROLES
@@ -206,6 +212,13 @@ class Players(Agents):
         figures = {name: float(values.mean()) for name, values in measures.items()}
         if len(self.schedule.meetings) > 1:
             figures["lowest_accuracy"] = float(measures["accuracy"].min())
+        if self.contact.epoch is not None:
+            # In the order of `play`.
+            order = [(i, j) for i in range(len(self.senders)) for j in self.schedule.partners(i)]
+            is_within = np.array([self.schedule.is_within(Meeting(*pair)) for pair in order])
+            for name, chosen in ((WITHIN, is_within), (BETWEEN, ~is_within)):
+                if chosen.any():
+                    figures[name] = float(measures["accuracy"][chosen].mean())
         return figures
 
     def scale_gradients(self, step: int) -> None:
@@ -225,8 +238,10 @@ class Players(Agents):
             if parameter.grad is not None and count != 1:
                 parameter.grad = parameter.grad.div_(count) if count else None
 
-    def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
-        """Replace agents where a generation ends with this step."""
+    def begin_step(self, step: int, optimizer: torch.optim.Optimizer, epoch: int | None = None) -> None:
+        """Replace agents where a generation ends with this step; `epoch`: the one that begins with it, if one does."""
+        if epoch is not None:
+            self.contact.begin_epoch(epoch)
         self.generations.begin_step(step, optimizer)
 
     def _slow(self, step: int) -> dict[Role, set[int]]:
@@ -261,7 +276,7 @@ class Players(Agents):
 
     def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:
         """Receivers learn what senders say now; the weights of senders do not change."""
-        meetings = self.schedule.with_receivers(receivers, step)
+        meetings = self.schedule.with_receivers(receivers, step, epoch)
         pairs, noises, unchanged = self._meet(meetings, number, step, fixed=["sender"])
         played = self.side_by_side.play(pairs, self._rounds(pairs, number), noises, epoch, unchanged)
         loss = torch.stack([result.measures["loss"] for result in played]).mean()

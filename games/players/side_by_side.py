@@ -68,7 +68,8 @@ class SideBySide:
         ]
         groups: dict[Hashable, list[_Playing]] = {}
         for playing in played:
-            groups.setdefault(playing.rounds.form, []).append(playing)
+            states = playing.pair.speaker.is_frozen, playing.pair.listener.is_frozen
+            groups.setdefault((playing.rounds.form, states), []).append(playing)
         if len(pairs) > 1 and len(groups) == len(pairs) and self.reason is None:
             self.reason = "their batches have different numbers of objects or candidates"
         for group in groups.values():

@@ -99,7 +99,7 @@ class Signalling(TrainedPlay):
         accumulate = self.experiment.training.accumulate
         first = within * accumulate
         numbers = range(first, min(first + accumulate, self.batches_per_epoch))
-        self.players.begin_step(step, optimise.optimizer)
+        self.players.begin_step(step, optimise.optimizer, None if within else epoch)
         optimise.begin()
         measures: Mapping[str, Tensor] = {}
         for number in numbers:

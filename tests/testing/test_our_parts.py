@@ -8,7 +8,17 @@ from quick_checks import TRAIN, without
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.eval.metrics import METRICS, traits_of_metric
-from ecsuite.games.registry import CHANNELS, LOSSES, NOISES, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.registry import (
+    CHANNELS,
+    LOSSES,
+    MEETINGS,
+    NOISES,
+    OPTIMIZERS,
+    PLAYS,
+    SCHEDULES,
+    TASKS,
+    WORLDS,
+)
 from ecsuite.testing import checks, run
 
 REGISTRIES = {
@@ -23,6 +33,7 @@ REGISTRIES = {
     "loss": LOSSES,
     "optimizer": OPTIMIZERS,
     "schedule": SCHEDULES,
+    "meeting": MEETINGS,
     "metric": METRICS,
 }
 IMAGES = ("world=shape", "task=discrimination", "world.images_per_batch=16")
@@ -40,6 +51,8 @@ NAMES_AND_SETTINGS = {
     "world:objects": ("objects,objects=objects.csv", ()),
     "world:images": ("images,objects=photos", ("sender.perception=conv", "receiver.perception=conv")),
     "world:image_features": ("image_features,objects=photos", ()),
+    "meeting:list": ("list,pairs=[[0,0],[1,1],[2,2],[3,3]]", ()),
+    "meeting:file": ("file,path=pairs.csv", ()),
     "perception:conv": ("conv,size=8", IMAGES),
     "perception:conv_max": ("conv_max,size=8", IMAGES),
     "perception:conv_grid": ("conv_grid,size=8", IMAGES),
@@ -102,6 +115,7 @@ def test_a_registered_part_passes(kind, name, left_out, tmp_path, monkeypatch):
     np.savez(tmp_path / "features.npz", features=vectors.astype(np.float32), class_id=labels)
     values = [f"{a},{b},{c}" for a in "abcd" for b in "efgh" for c in "ij"]
     (tmp_path / "objects.csv").write_text("\n".join(["one,two,three", *values]) + "\n")
+    (tmp_path / "pairs.csv").write_text("sender,receiver\n0,0\n1,1\n2,2\n3,3\n")
     if name.startswith("image"):
         make_photos(tmp_path / "photos")
     part = f"{kind}:{name}"

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import pytest
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.players.meetings import Schedule
+from ecsuite.games.players.schedule import Schedule
 from ecsuite.games.registry import MEETINGS
 from ecsuite.games.run_identity import with_data
 from ecsuite.runtime.errors import ConfigError
@@ -16,7 +16,7 @@ from ecsuite.runtime.errors import ConfigError
 def schedule(*settings, seed=1):
     """The schedule of a society."""
     options = load_experiment("disc_tiny", settings).society
-    return Schedule(MEETINGS.make(options.meets), options, seed)
+    return Schedule(MEETINGS.make(options.meets), options, seed, num_epochs=10)
 
 
 def pairs_of(*settings, seed=1):
