@@ -123,9 +123,7 @@ class Schedule:
         return self._partners[sender]
 
     def with_receivers(self, receivers: Sequence[int], step: int, epoch: int = 0) -> list[Meeting]:
-        """A pair for each of some receivers: the senders that one meets in a phase play in turn with it; or where
-        nobody meets it then, those that meet it in another.
-        """
+        """A pair for each of some receivers: the senders that one meets in a phase, or else ever, in turn."""
         now, ever = self.phase(epoch).meetings, self.meetings
         met = [
             [pair for pair in now if pair.receiver == index]
