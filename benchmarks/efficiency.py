@@ -16,13 +16,17 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.downloads.wcs import corpus_of
+from ecsuite.eval.efficiency.bound import fit
+from ecsuite.eval.efficiency.kept_bounds import bound_of
 from ecsuite.eval.metrics.efficiency import EfficiencyOptions, efficiency
 from ecsuite.eval.metrics.score import Options
 from ecsuite.files.data_folder import data_folder
 from ecsuite.runtime.provenance import processor
 from ecsuite.spaces.colour import survey
+from ecsuite.spaces.kinds import SpaceOptions
 
 MEANINGS = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), -1).reshape(-1, 2)
+OPTIONS = EfficiencyOptions(scale=0.7)
 NUM_CORPORA = 200
 CONCENTRATION = 3
 """Of a speaker's shares of words about those of the language."""
@@ -42,21 +46,29 @@ def corpus(encoder: np.ndarray, rng: np.random.Generator, *, each: int = 0, spea
 
 
 def coverage() -> list[dict]:
-    """The share of intervals that hold the mean score, by score and kind of corpus."""
+    """The share of intervals that hold the mean score, and its bias with and without correction, by kind of corpus."""
     rng = np.random.default_rng(0)
     encoder = rng.dirichlet(np.full(5, 0.4), 16)
+    space = SpaceOptions(scale=OPTIONS.scale).make(MEANINGS)
+    truth = fit(space, bound_of(space), encoder)
+    true = {
+        "efficiency_loss": truth.loss,
+        "complexity": truth.complexity,
+        "semantic_accuracy": truth.accuracy,
+        "optimal_distance": truth.distance,
+    }
     rows = []
     for sizes in ({"each": 10}, {"each": 40}, {"speakers": 6}, {"speakers": 25}):
-        drawn = [
-            efficiency(corpus(encoder, rng, **sizes), Options(), EfficiencyOptions(scale=0.7))
-            for _ in range(NUM_CORPORA)
-        ]
+        drawn = [efficiency(corpus(encoder, rng, **sizes), Options(), OPTIONS) for _ in range(NUM_CORPORA)]
         for of_score in zip(*drawn, strict=True):
             values = np.array([score.value for score in of_score])
             ends = np.array([score.ci95 for score in of_score])
             held = (ends[:, 0] <= values.mean()) & (values.mean() <= ends[:, 1])
             width = float(np.ptp(ends, axis=1).mean() / (2 * 1.96 * values.std(ddof=1)))
-            rows.append({**sizes, "score": of_score[0].name, "coverage": float(held.mean()), "width": width})
+            name = of_score[0].name
+            corrected = np.mean([score.details["corrected"] for score in of_score])
+            biases = {"bias": values.mean() - true[name], "corrected_bias": corrected - true[name]}
+            rows.append({**sizes, "score": name, "coverage": float(held.mean()), "width": width, **biases})
     return rows
 
 

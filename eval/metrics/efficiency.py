@@ -1,5 +1,6 @@
 """Efficiency: how near a language is to the best trade-off of complexity and accuracy that its meanings allow."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +34,10 @@ class EfficiencyOptions(SpaceOptions):
     """The space of meanings that efficiency is about."""
 
 
+CORRECTED = "less biased where counts are few: by what fewer speakers or messages give (jackknife)"
+"""The words of the detail `corrected`."""
+
+
 EFFICIENCY_LOSS = Traits(
     name="efficiency_loss",
     about="bits above the best trade-off",
@@ -54,6 +59,7 @@ EFFICIENCY_LOSS = Traits(
         "words": "different messages",
         "meanings": "meanings that are named, of all of the space",
         "shares": "where the probabilities of messages are from",
+        "corrected": CORRECTED,
     },
 )
 COMPLEXITY = replace(
@@ -63,7 +69,7 @@ COMPLEXITY = replace(
     title="complexity I(M; W)",
     high="the entropy of the meanings if each has its own message; neither is better",
     direction=None,
-    details={},
+    details={"corrected": CORRECTED},
 )
 MEANING_ACCURACY = replace(
     EFFICIENCY_LOSS,
@@ -72,7 +78,7 @@ MEANING_ACCURACY = replace(
     title="accuracy I(W; U)",
     high="at most that of the meanings themselves; more costs complexity, so neither is better",
     direction=None,
-    details={},
+    details={"corrected": CORRECTED},
 )
 OPTIMAL_DISTANCE = replace(
     EFFICIENCY_LOSS,
@@ -81,7 +87,7 @@ OPTIMAL_DISTANCE = replace(
     title="generalised normalised information distance",
     high="0 if the language is that of the bound, 1 if both have nothing in common",
     bounds=(0.0, 1.0),
-    details={},
+    details={"corrected": CORRECTED},
 )
 SCORES = (EFFICIENCY_LOSS, COMPLEXITY, MEANING_ACCURACY, OPTIMAL_DISTANCE)
 
@@ -104,6 +110,7 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     Chance: meanings permuted over the encoder's rows, which keeps complexity for a uniform need; of colours, hues
     turned by 4 to 16 columns both ways, as Regier et al. (2007) turn them. Interval: delete-one jackknife over
     speakers where there are three or more, else half-samples of the messages; exact probabilities of fewer have none.
+    `corrected` in the details is the same figure with a smaller bias, by what fewer speakers or messages give.
 
     Undefined without meanings; refused if the space lacks one of them, or has more than 1,000.
     """
@@ -123,7 +130,7 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     whole = fit(space, bound, shares(counts))
     most = complexity(space, np.eye(len(space))), float(bound.accuracy.max())
     limits = [(0.0, each) for each in (most[0], most[0], most[1], 1.0)]
-    intervals = _intervals(language, space, bound, _figures(whole), limits, options.seed)
+    intervals, corrected = _resampled(language, space, bound, _figures(whole), limits, options.seed)
     chance = _chance(space, bound, shares(counts), options.seed)
     details = {
         "beta": whole.beta,
@@ -137,10 +144,11 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
             value=value,
             ci95=interval,
             chance=of_draws(draws, seed=options.seed, bounds=limit),
-            details=details if traits is EFFICIENCY_LOSS else {},
+            details=(details if traits is EFFICIENCY_LOSS else {})
+            | ({} if less_biased is None else {"corrected": less_biased}),
         )
-        for score, traits, value, interval, limit, draws in zip(
-            scores, SCORES, _figures(whole), intervals, limits, chance.T, strict=True
+        for score, traits, value, interval, less_biased, limit, draws in zip(
+            scores, SCORES, _figures(whole), intervals, corrected, limits, chance.T, strict=True
         )
     ]
 
@@ -225,41 +233,52 @@ def shares(counts: Floats) -> Floats:
     return filled
 
 
-def _intervals(
+def _resampled(
     language: _Language,
     space: Space,
     bound: Bound,
     values: list[float],
     limits: list[tuple[float, float]],
     seed: int,
-) -> list[tuple[float, float] | None]:
-    """The 95 % interval of each figure."""
+) -> tuple[Sequence[tuple[float, float] | None], Sequence[float | None]]:
+    """The 95 % interval of each figure, and an estimate of it that is less biased.
+
+    A bias falls as one divided by the number of speakers or messages, so that what it is without one speaker, or with
+    half of the messages, says how much it is (Quenouille 1956).
+    """
     number, speakers = len(language.codes), language.speakers
     kinds = np.unique(speakers) if speakers is not None else np.zeros(0)
 
     def of_rows(rows: Ints) -> list[float]:
         return _figures(fit(space, bound, shares(language.counts(rows))))
 
+    def within(estimates: Floats) -> list[float]:
+        pairs = zip(estimates.tolist(), limits, strict=True)
+        return [min(high, max(low, estimate)) for estimate, (low, high) in pairs]
+
     num_samples = num_draws(NUM_SUBSAMPLES, 1)
+    nothing = [None] * len(SCORES)
     if num_samples == 1:  # only the scores are asked for
-        return [None] * len(SCORES)
+        return nothing, nothing
     if len(kinds) >= FEW_SPEAKERS:
         parts = np.array([of_rows(np.flatnonzero(speakers != each)) for each in kinds])
         centred = parts - parts.mean(0)
         errors = np.sqrt((len(kinds) - 1) / len(kinds) * (centred**2).sum(0))
         widths = student_quantile(0.975, len(kinds) - 1) * errors
-        return [
+        intervals = [
             (max(low, value - width), min(high, value + width))
             for (low, high), value, width in zip(limits, values, widths.tolist(), strict=True)
         ]
+        return intervals, within(np.array(values) + (len(kinds) - 1) * (np.array(values) - parts.mean(0)))
     if number < MIN_ROWS or language.is_exact:
-        return [None] * len(SCORES)
+        return nothing, nothing
     rng = np.random.default_rng([seed, number])
     parts = np.array([of_rows(half_sample(number, rng)) for _ in range(num_samples)])
-    return [
+    spans = [
         jackknife_interval(value, parts[:, place], number, limit)
         for place, (limit, value) in enumerate(zip(limits, values, strict=True))
     ]
+    return spans, within(2 * np.array(values) - parts.mean(0))
 
 
 def _chance(space: Space, bound: Bound, encoder: Floats, seed: int) -> Floats:

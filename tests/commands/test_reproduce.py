@@ -118,16 +118,24 @@ def test_options_that_need_a_claim_and_claims_that_are_none(ecsuite):
     assert (code, out) == (2, "") and err.startswith("no.yaml: can't be read: No such file")
 
 
+def survey_of_few_colours(folder, monkeypatch):
+    """What claims about colours need of the World Color Survey: some chips, and a language."""
+    corpus = Path(folder, "wcs", "languages", "one", "corpus.jsonl")
+    corpus.parent.mkdir(parents=True)
+    corpus.write_text("[1]\n")
+    chips = [f"{number},B,{number},B{number},50,{8 * number},0" for number in range(1, 9)]
+    Path(folder, "wcs", "chips.csv").write_text("\n".join(["chip,row,column,grid,L,a,b", *chips, ""]))
+    needs = [f"{number},0.125" for number in range(1, 9)]
+    Path(folder, "wcs", "need.csv").write_text("\n".join(["chip,need", *needs, ""]))
+    monkeypatch.setenv("ECSUITE_DATA", str(folder))
+
+
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("name", shipped_claims())
 def test_each_shipped_claim_can_be_run_as_a_check_of_minutes(name, tmp_path, monkeypatch):
     """Its arms have runs, at both sizes, and no seed of it is one of a check."""
     claim = load_claim(name)
-    if claim.is_of_corpora:
-        corpus = Path(tmp_path, "wcs", "languages", "one", "corpus.jsonl")
-        corpus.parent.mkdir(parents=True)
-        corpus.write_text("[1]\n")
-        monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
+    survey_of_few_colours(tmp_path, monkeypatch)
     for is_small in (False, True):
         asked = asked_of(claim, folder=tmp_path, device="cpu", is_small=is_small)
         assert len(asked.benchmark.plan(asked.study)) > 0
@@ -136,7 +144,8 @@ def test_each_shipped_claim_can_be_run_as_a_check_of_minutes(name, tmp_path, mon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in shipped_claims() if not load_claim(name).is_of_corpora])
-def test_the_check_of_minutes_of_each_claim_runs(ecsuite, name):
+def test_the_check_of_minutes_of_each_claim_runs(ecsuite, name, tmp_path, monkeypatch):
+    survey_of_few_colours(tmp_path / "data", monkeypatch)
     code, out, err = ecsuite("reproduce", name, "--small", "--workers", "2", "--json")
     assert code == 0, err
     data = json.loads(out)
