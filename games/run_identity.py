@@ -19,7 +19,7 @@ from ecsuite.runtime.errors import ConfigError
 def with_horizon(experiment: Experiment) -> Experiment:
     """The experiment with the horizon of its schedule written out, so that more epochs do not change it."""
     horizon = SCHEDULES.load(experiment.schedule.kind).horizon
-    options = horizon(experiment.schedule.options, experiment.training.num_epochs)
+    options = horizon(experiment.schedule.options, max(experiment.training.num_epochs, 1))
     return replace(experiment, schedule=replace(experiment.schedule, options=options))
 
 

@@ -9,7 +9,7 @@ from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.agents.taught import NOTHING
 from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
-from ecsuite.parts.config import Accuracy, Count, Positive, Seed
+from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Seed
 from ecsuite.parts.registry import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
 from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -31,8 +31,8 @@ class TrainingOptions:
     num_examples: Count = 32768
     """Training examples of an epoch; the same ones are used in each epoch, in a new order. In worlds thing, shape and
     shapeworld rounds are drawn without end, and none comes again."""
-    num_epochs: Count = 10
-    """Passes over the training examples."""
+    num_epochs: Natural = 10
+    """Passes over the training examples; 0: agents are taught a language (sender.taught) and do not play."""
     batch_size: Count = 1024
     """Examples per batch."""
     accumulate: Count = 1

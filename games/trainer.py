@@ -43,7 +43,7 @@ from ecsuite.games.train_state import Callbacks, Progress, TrainState
 from ecsuite.games.training_notes import devices_of_run
 from ecsuite.games.training_result import Result
 from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products
-from ecsuite.runtime.errors import DivergedError, LimitError
+from ecsuite.runtime.errors import ConfigError, DivergedError, LimitError
 
 
 class Trainer:
@@ -75,6 +75,10 @@ class Trainer:
         if isinstance(play, TrainedPlay):
             self.optimise = play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
             self.schedule = SCHEDULES.make(experiment.schedule, steps_per_epoch=play.steps_per_epoch)
+        if not self.num_steps:
+            raise ConfigError(
+                "training.num_epochs: expected at least 1, since nobody is taught a language, got 0"
+            )
         self.chance = dict(play.chance())
         self.language_metrics = LanguageMetrics(experiment)
         # Measured also to fail here, before anything is written, and for their names.

@@ -11,7 +11,7 @@ from ecsuite.games.initial_weights import with_initial_weights
 from ecsuite.games.loggers import Logger
 from ecsuite.games.precision import choose_game_precision
 from ecsuite.games.run_identity import identity, with_data
-from ecsuite.games.sections import Experiment, with_training
+from ecsuite.games.sections import ROLES, Experiment, with_training
 from ecsuite.games.training import train
 from ecsuite.games.training_result import Result
 from ecsuite.jobs.job import Context, Stopped, hash_of
@@ -59,7 +59,8 @@ class Game:
     def work(self) -> float:
         """Expected cost, in any unit that is the same for all games."""
         settings = self.tree["training"]
-        examples = settings["num_examples"] * settings["num_epochs"]
+        taught = [self.tree.get(role, {}).get("taught", {}).get("epochs", 0) for role in ROLES]
+        examples = settings["num_examples"] * (settings["num_epochs"] + max(taught))
         return float(examples * SLOWNESS.get(self.tree.get("world", {}).get("kind"), 1.0))
 
     def job_key(self) -> Any:

@@ -45,9 +45,8 @@ class Agents(nn.Module):
         self.experiment, self.world, self.dtype = experiment, world, dtype
         self.options, self.seed = experiment.society, experiment.training.seed
         self.is_society = experiment.is_society
-        self.schedule = Schedule(
-            MEETINGS.make(self.options.meets), self.options, self.seed, experiment.training.num_epochs
-        )
+        num_epochs = max(experiment.training.num_epochs, 1)  # agents that are only taught meet nobody
+        self.schedule = Schedule(MEETINGS.make(self.options.meets), self.options, self.seed, num_epochs)
         agents = self._first_agents()
         self.agents = nn.ModuleList(agents)
         self.senders = [agent.speaker for agent in agents if agent.speaker is not None]

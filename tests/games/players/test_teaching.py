@@ -93,6 +93,12 @@ def test_killed_while_taught_ends_the_same(society: tuple[str, ...], tmp_path: P
             assert (tmp_path / f"{stop}" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
 
+def test_agents_may_only_be_taught(tmp_path: Path) -> None:
+    result = trained(tmp_path / "a", *TAUGHT, "training.num_epochs=0")
+    assert (result.step, result.num_steps, metadata(tmp_path / "a")["training"]["epoch"]) == (6, 6, 0)
+    assert trained(tmp_path / "a", *TAUGHT, resume=True).step == 8
+
+
 def test_teaching_ends_at_an_accuracy(tmp_path: Path) -> None:
     settings = ("sender.taught=clauses", "sender.taught.epochs=200", "sender.taught.until_accuracy=1.0")
     result = trained(tmp_path / "a", *settings, "optimizer.lr=0.05", "sender.hidden_size=32")
@@ -136,6 +142,7 @@ def test_variants_are_drawn_by_their_shares(tmp_path: Path) -> None:
         (["sender.taught={language: []}"], "sender.taught.language: expected a grammar or a corpus"),
         (["world=attributes"], "sender.taught: four: no message for the meaning 0, 3 of the world"),
         (["sender.taught=clauses", "training.freeze_sender=true"], "sender.taught: the senders are frozen"),
+        (["training.num_epochs=0"], "training.num_epochs: expected at least 1, since nobody is taught a language"),
         (["sender.taught=lacking"], "sender.taught: lacking: no message for the meaning 2, 1, 1 of the world"),
     ],
 )  # fmt: skip
