@@ -104,6 +104,7 @@ def corpus_of(language: Language) -> Corpus:
             "language": language.name,
             "country": language.country,
             "iso639_3": language.code,
+            **({"family": language.family} if language.family else {}),
         },
     )
 

@@ -44,6 +44,8 @@ class Language:
     """ISO 639-3."""
     terms: tuple[str, ...]
     """The abbreviations of its words."""
+    family: str
+    """That of languages, where the column `family` of the table says it; else empty."""
     answers: Ints
     """The word that each speaker gave each chip, -1 without one, (num_speakers, num_chips)."""
 
@@ -112,6 +114,7 @@ def _language(number: int, row: Mapping[str, str], answers: list[list[str]]) -> 
         name=row["name"],
         country=row["country"],
         code=row["iso639_3"],
+        family=row.get("family") or "",
         terms=tuple(terms),
         answers=np.array([[place.get(term, -1) for term in speaker] for speaker in answers]),
     )

@@ -45,8 +45,11 @@ class Run:
 
 
 def unit_of(runs: Sequence[Run]) -> str:
-    """What the runs of an arm differ in: seeds, or corpora that are there."""
-    return "corpora" if any(CORPUS in run.settings for run in runs) else "seeds"
+    """What the runs of an arm differ in: seeds, corpora that are there, or groups of related ones."""
+    settings = next((run.settings for run in runs if CORPUS in run.settings), None)
+    if settings is None:
+        return "seeds"
+    return "corpora" if len(settings) == 1 else "groups of related corpora"
 
 
 def has_settings(settings: Mapping[str, Any], arm: Arm) -> bool:

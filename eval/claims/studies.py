@@ -12,6 +12,7 @@ from ecsuite.eval.claims.arms import arm_name
 from ecsuite.eval.claims.claim import OF_CLAIM, OF_CORPORA, Claim, load_claim, small_seeds
 from ecsuite.eval.claims.runs import CORPUS, Run, has_settings
 from ecsuite.eval.collections.benchmark import Collections
+from ecsuite.eval.collections.members import Member
 from ecsuite.eval.collections.study import CollectionStudy
 from ecsuite.eval.collections.study import load_study as load_collection
 from ecsuite.eval.concept_games.benchmark import ConceptGames
@@ -22,7 +23,7 @@ from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.resolved import BASIS, resolve
 from ecsuite.eval.icy.resolved import Study as IcyStudy
 from ecsuite.eval.icy.study import load_study as load_icy
-from ecsuite.eval.records.source import CAPPED
+from ecsuite.eval.records.source import CAPPED, METADATA
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.studies.files import CBM, ICY, SWEEP
 from ecsuite.eval.sweeps.benchmark import Sweeps
@@ -30,7 +31,9 @@ from ecsuite.eval.sweeps.grids import mapping
 from ecsuite.eval.sweeps.study import Study as SweepStudy
 from ecsuite.eval.sweeps.study import load_study as load_sweep
 from ecsuite.formats import read_corpus
+from ecsuite.formats.strict_json import read_json
 from ecsuite.jobs.job import Job, Result
+from ecsuite.parts.config import checked
 from ecsuite.runtime.devices import choose_device
 from ecsuite.runtime.errors import ConfigError
 
@@ -152,18 +155,40 @@ class AskedCbm(Asked):
                 yield Run(settings=settings, seed=seed, values={}, status="failed", failure=failure)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AskedCollection(Asked):
-    """Corpora that are there, each a run: numbered from 1 in the order of their names, where other runs have seeds."""
+    """Corpora that are there, each a run: numbered from 1 in the order of their names, where other runs have seeds.
+
+    With a key of their metadata that tells which are related, such as the family of a language, all that have the same
+    value have one number: an interval is then over the means of families.
+    """
 
     study: CollectionStudy
+    related: str = ""
+    """The key of `metadata.json`; empty: each corpus is a number of its own."""
 
     def cells(self) -> list[dict[str, Any]]:
-        """The corpora."""
-        return [{CORPUS: member.name} for member in self.study.members]
+        """The corpora, with what is the same of related ones."""
+        members = self.study.members
+        own = [{CORPUS: member.name} for member in members]
+        if not self.related:
+            return own
+        return [cell | {self.related: self._group(member)} for cell, member in zip(own, members, strict=True)]
+
+    def _group(self, member: Member) -> str:
+        file = member.path.parent / METADATA
+        group = read_json(file).get(self.related) if file.is_file() else None
+        if not isinstance(group, str) or not group:
+            raise ConfigError(f"related: {file} does not say the {self.related} of {member.name}")
+        return group
 
     def runs(self, finding: Any, results: Results) -> Iterator[Run]:
         """A run for each corpus, with its scores and the mean of each in shuffled ones: `chance of NAME`."""
-        for number, (cell, scored) in enumerate(zip(self.cells(), finding, strict=True), 1):
+        cells = self.cells()
+        numbers = {cell[self.related or CORPUS]: 0 for cell in cells}
+        numbers = {group: number for number, group in enumerate(numbers, 1)}
+        for cell, scored in zip(cells, finding, strict=True):
+            number = numbers[cell[self.related or CORPUS]]
             values = {score.name: score.value for score in scored.card.scores}
             levels = {
                 f"chance of {score.name}": score.chance.level for score in scored.card.scores if score.chance
@@ -265,7 +290,11 @@ def _collection(
     content: Any, name: str, seeds: tuple[int, ...], changes: Mapping[str, Any], place: Path, device: str
 ) -> Asked:
     tree = {**SWEEP.read(content)[0], **changes, "name": name}
-    return AskedCollection(benchmark=Collections(read=read_corpus), study=load_collection(tree), folder=place)
+    related = checked(tree.pop("related", ""), str, "related")
+    study = load_collection(tree)
+    return AskedCollection(
+        benchmark=Collections(read=read_corpus), study=study, folder=place, related=related
+    )
 
 
 _READERS: Mapping[str, Reader] = {"sweep": _sweep, "icy": _icy, "cbm": _cbm, OF_CORPORA: _collection}

@@ -175,6 +175,18 @@ def test_a_claim_about_corpora_that_are_there(ecsuite):
     found = json.loads(out)
     assert found["criterion"]["differences"][0]["difference"]["mean"] == pytest.approx(2 / 3)
     assert [run["settings"] for run in found["runs"]] == [{"corpus": f"c{number}"} for number in range(3)]
+    for number, family in enumerate(["east", "west", "east"]):
+        Path(f"c{number}", "metadata.json").write_text(json.dumps({"family": family}))
+    of_families = study.replace("score:", "related: family, score:")
+    Path("mine.yaml").write_text(head + of_families + tail + criterion)
+    code, out, err = ecsuite("reproduce", "mine.yaml", "--workers", "1", "--json")
+    found = json.loads(out)
+    assert [run["seed"] for run in found["runs"]] == [1, 2, 1]
+    difference = found["criterion"]["differences"][0]["difference"]
+    assert (difference["mean"], difference["basis"]) == (0.5, "2 groups of related corpora")
+    Path("c1", "metadata.json").write_text("{}")
+    code, out, err = ecsuite("reproduce", "mine.yaml", "--plan")
+    assert code == 2 and err.endswith("does not say the family of c1\n") and err.count("\n") == 1
     Path("mine.yaml").write_text(head + study + "seeds: [1]\n" + tail + criterion)
     code, out, err = ecsuite("reproduce", "mine.yaml", "--plan")
     assert code == 2 and "seeds: not read by a study of corpora" in err and err.count("\n") == 1

@@ -49,7 +49,7 @@ def test_the_archive_becomes_tables_and_corpora(archive, tmp_path):
         "R",
         "R",
     ]
-    assert corpus.metadata["language"] == "Apinayé"
+    assert corpus.metadata["language"] == "Apinayé" and "family" not in corpus.metadata
     space = colour_space(tmp_path / "wcs")
     expected = np.exp(-1 / 128)  # of chips that are 1 unit of CIELAB apart
     assert space.beliefs[1, 2] / space.beliefs[1, 1] == pytest.approx(expected)
@@ -57,6 +57,15 @@ def test_the_archive_becomes_tables_and_corpora(archive, tmp_path):
     before = (tmp_path / "wcs" / "need.csv").read_bytes()
     prepare_wcs(tmp_path / "wcs", given=archive)
     assert (tmp_path / "wcs" / "need.csv").read_bytes() == before
+
+
+def test_families_that_the_user_adds_are_in_the_corpora(archive, tmp_path):
+    prepare_wcs(tmp_path / "wcs", given=archive)
+    table = (tmp_path / "wcs" / "languages.csv").read_text().splitlines()
+    families = [line + ("," + each) for line, each in zip(table, ["family", "Je", "Tor"], strict=True)]
+    (tmp_path / "wcs" / "languages.csv").write_text("\n".join([*families, ""]))
+    names = prepare_wcs(tmp_path / "new", given=tmp_path / "wcs")
+    assert read_corpus(tmp_path / "new" / names[0]).metadata["family"] == "Je"
 
 
 def test_archives_that_are_not_whole(archive, tmp_path):
