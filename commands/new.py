@@ -24,6 +24,8 @@ def test_{stem}(check):
 '''
 USE = {
     "play": "ecsuite train-game disc_small --set play={part}",
+    "participant": "ecsuite train-game naming --set play.participant={part}",
+    "backend": "ecsuite train-game naming --set play.participant=language_model --set play.participant.backend={part}",
     "perception": "ecsuite train-game disc_small --set sender.perception={part}",
     "noise": "ecsuite train-game disc_small --set channel.noise={part}",
     "optimizer": "ecsuite train-game disc_small --set optimizer={part}",

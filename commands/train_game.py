@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -41,6 +41,13 @@ def train_game(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the newest checkpoint of the run folder.")
     ] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show steps, calls of models, tokens and hours, and do nothing.")
+    ] = False,
+    replay: Annotated[
+        Path | None,
+        advanced(help="Repeat the run of this folder with the answers that it kept, and ask no model."),
+    ] = None,
     trust_code: TrustCode = False,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -68,6 +75,11 @@ def train_game(
                 trust_code=trust_code,
                 flags_by_key=flags_of(GameOptions),
             )
+            if plan:
+                from ecsuite.games.training import cost
+
+                _show_cost(cost(experiment, device), as_json)
+                return
             loggers = make_loggers(log or [])
             folder = out or Path("runs") / experiment.name
             from ecsuite.games.training import train  # torch is imported once the game is known to exist
@@ -76,6 +88,7 @@ def train_game(
                 experiment,
                 folder,
                 resume=resume,
+                replay=replay,
                 device=device,
                 progress=reporter.progress,
                 loggers=loggers,
@@ -97,3 +110,17 @@ def train_game(
         code, why = EARLY[result.stopped]
         reporter.note(f"{why}; --resume continues it in {folder}")
         raise typer.Exit(code)
+
+
+def _show_cost(cost: dict[str, Any], as_json: bool) -> None:
+    """Print what a run takes."""
+    if as_json:
+        print_json(cost)
+        return
+    print(f"{cost['steps']:,} steps, {cost['rounds']:,} rounds")
+    for place, each in cost.get("participants", {}).items():
+        print(
+            f"{place}: {each['calls']:,} calls, {each['prompt_tokens']:,} tokens of prompts and "
+            f"{each['answer_tokens']:,} of answers, about {each['hours']:.3g} hours at "
+            f"{each['seconds_per_call']:.2g} s a call, {each['concurrency']} at once"
+        )

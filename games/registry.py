@@ -13,6 +13,10 @@ PLAYS = Registry(
             "ecsuite.games.plays.naming:NamingGame",
             "agents that meet agree on names, or do not; nobody is trained (Steels 1995; Baronchelli et al. 2006)",
         ),
+        "talk": (
+            "ecsuite.games.plays.talk:Talk",
+            "agents who remember talk about things: learn-then-talk, repeated reference, chains; nobody is trained",
+        ),
     },
     base="ecsuite.games.plays.play:Play",
 )
@@ -35,6 +39,14 @@ PARTICIPANTS = Registry(
         "bayesian": (
             "ecsuite.games.participants.scripted:Bayesian",
             "infers how often each name is said (Reali & Griffiths 2009)",
+        ),
+        "exemplars": (
+            "ecsuite.games.participants.exemplars:Exemplars",
+            "knows messages of things by heart, and listens for the nearest one",
+        ),
+        "trained": (
+            "ecsuite.games.participants.trained:Trained",
+            "trained networks: the sender and the receiver of a run",
         ),
         "language_model": (
             "ecsuite.games.participants.language_model:LanguageModel",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.games.experiment import ignore
@@ -26,6 +27,7 @@ def train(
     folder: Path,
     *,
     resume: bool = False,
+    replay: Path | None = None,
     device: str = "auto",
     loggers: Sequence[Logger] = (),
     progress: Callable[[str, float, float], None],
@@ -41,6 +43,7 @@ def train(
         experiment: What to train.
         folder: The run folder; created if missing.
         resume: Continue from the newest checkpoint of the folder, if there is one.
+        replay: A run folder whose kept answers are used, so that nobody is asked; None: participants are asked.
         device: auto, cpu, cuda or mps.
         loggers: Take the figures of every evaluation; see `ecsuite.games.loggers.make_loggers`.
         progress: Called as `progress(label, steps done, steps in total)` after every step; the last evaluation and
@@ -68,8 +71,27 @@ def train(
         play: Play = PLAYS.make(experiment.play, experiment=experiment, device=place)
         for role, agents in initial.items():
             play.take_agents(role, agents, experiment.training.init_of(role) or "")
+        if replay is not None:
+            play.replay(replay)
         play.check(folder, note)
         if own_code.is_foreign(experiment.play.kind):
             try_play(experiment, place)
         trainer = Trainer(play, experiment, folder, device=place, callbacks=callbacks)
         return trainer.run(resume=resume)
+
+
+def cost(experiment: Experiment, device: str = "auto") -> dict[str, Any]:
+    """What a run takes, JSON-ready: steps, rounds, and of participants who are asked calls, tokens and hours.
+
+    Args:
+        experiment: What is to be trained or played; nothing is written, and nobody is asked.
+        device: auto, cpu, cuda or mps.
+
+    Raises:
+        ConfigError: If the experiment can't be run.
+    """
+    place = choose_device(device)
+    precision = choose_game_precision(experiment, place)
+    experiment = with_data(with_horizon(with_training(experiment, precision=precision)))
+    play: Play = PLAYS.make(experiment.play, experiment=experiment, device=place)
+    return play.cost()

@@ -11,6 +11,9 @@ import numpy as np
 MOST_NAMED = 40
 """Most choices or symbols that a sentence lists."""
 
+QUOTES = "\"'`*“” "
+"""What may stand around an answer."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Allowed:
@@ -80,13 +83,11 @@ class Allowed:
     def read(self, said: str) -> str | None:
         """The answer in what was said, without quotation marks, a last stop, and in other case; None: there is none."""
         lines = said.strip().splitlines()
-        text = lines[0].strip().strip("\"'`*“”").strip() if lines else ""
-        for candidate in (text, text.rstrip("."), text.rstrip(".").strip("\"'`*“”")):
-            if self.allows(candidate):
-                return candidate
+        text = lines[0].strip() if lines else ""
+        bare = text.strip(QUOTES).rstrip(".").strip(QUOTES)
         folded = {choice.casefold(): choice for choice in self.choices}
-        found = folded.get(text.rstrip(".").casefold(), text.casefold())
-        return found if self.allows(found) else None
+        readings = (text, text.strip(QUOTES), bare, folded.get(bare.casefold(), bare.casefold()))
+        return next((each for each in readings if self.allows(each)), None)
 
     def drawn(self, rng: np.random.Generator, length: int | None = None) -> str:
         """An answer at random: of symbols, one of so many or, without a number, of at most `max_len`."""

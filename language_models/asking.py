@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from threading import Lock
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ecsuite.language_models.backend import Backend, Drawn, Reply, Request
 from ecsuite.language_models.kept import KeptAnswers, Used, digest, key_of
@@ -42,8 +42,8 @@ class Asker:
     def __init__(self, backend: Backend, options: AskingOptions, place: str) -> None:
         self.backend, self.options, self.place = backend, options, place
         self.kept, self._settings = KeptAnswers(), digest(backend.settings)
-        self.is_offline = False
-        """Whether only kept answers are used."""
+        self.earlier: KeptAnswers | None = None
+        """Answers of another run, which are used, and nothing is asked; None: the backend is asked."""
         self._lock = Lock()
         self._under_way = 0
 
@@ -94,10 +94,11 @@ class Asker:
         key = key_of(self.backend.settings, request)
         if (kept := self.kept.get(key)) is not None:
             return kept
-        if self.is_offline:
-            raise ConfigError(
-                f"{self.place}: an answer is not among those that were kept: nothing is asked for --replay"
-            )
+        if self.earlier is not None:
+            if (kept := self.earlier.get(key)) is None:
+                raise ConfigError(f"{self.place}: --replay: an answer is not among those that were kept")
+            self.kept.add(key, self._settings, request, kept)
+            return kept
         self._begin()
         try:
             reply = self.backend.reply(request)
@@ -128,13 +129,22 @@ class Asker:
 
 @dataclass(kw_only=True, slots=True)
 class Cost:
-    """What a study costs."""
+    """What asking a backend takes."""
 
+    seconds_per_call: float
+    concurrency: int
+    per_minute: float | None
+    """Most calls a minute; None: as many as come."""
     calls: int = 0
     prompt_tokens: int = 0
     answer_tokens: int = 0
-    kept: int = 0
-    """Calls whose answers are kept."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Calls, tokens and hours; JSON-ready."""
+        seconds = self.calls * self.seconds_per_call / self.concurrency
+        if self.per_minute is not None:
+            seconds = max(seconds, 60 * self.calls / self.per_minute)
+        return {**asdict(self), "hours": seconds / 3600}
 
 
 class PlanningBackend(Drawn):
@@ -146,7 +156,17 @@ class PlanningBackend(Drawn):
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend.options)
-        self.backend, self.cost = backend, Cost()
+        self.backend = backend
+        self.cost = Cost(
+            seconds_per_call=backend.seconds_per_call,
+            concurrency=backend.concurrency,
+            per_minute=getattr(backend.options, "per_minute", None),
+        )
+
+    @property
+    def is_drawn(self) -> bool:
+        """As of the backend: equal questions are then asked once or not."""
+        return self.backend.is_drawn
 
     def reply(self, request: Request) -> Reply:
         """An answer at random."""

@@ -57,6 +57,11 @@ class Backend(ABC):
         """How many requests are answered at once."""
         return 1
 
+    @property
+    def seconds_per_call(self) -> float:
+        """How long an answer takes: an assumption, unless the backend measures it."""
+        return 1.0
+
     def require(self, allowed: Allowed) -> None:
         """Refuse answers that the backend can't be held to, by `ConfigError`."""
         return

@@ -42,10 +42,17 @@ class KeptAnswers:
     Args:
         folder: Where they are read and written; None: they are forgotten with this object.
         note: Told of lines that are damaged, which are asked for again.
+        is_read_only: Whether the file is left as it is.
     """
 
-    def __init__(self, folder: Path | None = None, note: Callable[[str], None] = lambda _: None) -> None:
-        self.file = None if folder is None else folder / FILE
+    def __init__(
+        self,
+        folder: Path | None = None,
+        note: Callable[[str], None] = lambda _: None,
+        *,
+        is_read_only: bool = False,
+    ) -> None:
+        self.file, self._is_read_only = None if folder is None else folder / FILE, is_read_only
         self._lock, self._replies, self._lines = Lock(), dict[str, Reply](), dict[str, bytes]()
         self._used: dict[str, Used] = {}
         if self.file is not None and self.file.exists():
@@ -65,7 +72,7 @@ class KeptAnswers:
                 damaged += number < len(lines) - 1  # the last one was cut when the process was killed
         if damaged:
             note(f"{self.file}: {damaged} answers are damaged and asked for again")
-        if len(self._lines) < len(lines):
+        if len(self._lines) < len(lines) and not self._is_read_only:
             write_atomically(self.file, self._lines.values())
 
     def _take(self, row: Mapping[str, Any], line: bytes) -> None:
@@ -84,6 +91,10 @@ class KeptAnswers:
     def get(self, key: str) -> Reply | None:
         """The answer to a question."""
         return self._replies.get(key)
+
+    def replies(self) -> list[Reply]:
+        """All answers."""
+        return list(self._replies.values())
 
     def used(self, backend: str) -> Used:
         """What a backend was asked, by the digest of its settings."""

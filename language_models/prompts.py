@@ -4,7 +4,7 @@ Three are shipped, by name; one's own is a path. A template knows the variables 
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -66,7 +66,7 @@ class Prompt:
                 if name in template.blocks
             }
         except Exception as error:  # of a user's template, which may do anything that the sandbox allows
-            raise ConfigError(f"{self.place}:{_line(error)}: {_told(error)}") from None
+            raise ConfigError(f"{self.place}:{_line(template, error)}: {_told(error)}") from None
         return said.get("system", ""), said["user"]
 
 
@@ -124,16 +124,14 @@ def _compiled(prompt: Prompt) -> Any:
     return _environment().from_string(prompt.text)
 
 
-def _line(error: BaseException) -> int:
+def _line(template: Any, error: BaseException) -> int:
     """The line of the template in which an error was raised, 1 if that is not known."""
-    return next((line for name, line in reversed(list(_frames(error))) if name == "<template>"), 1)
-
-
-def _frames(error: BaseException) -> Iterator[tuple[str, int]]:
-    trace = error.__traceback__
+    line, trace = 1, error.__traceback__
     while trace is not None:
-        yield trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            line = template.get_corresponding_lineno(trace.tb_lineno)
         trace = trace.tb_next
+    return line
 
 
 def _told(error: BaseException) -> str:

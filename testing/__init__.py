@@ -35,12 +35,16 @@ KINDS = {
     "logger": "ecsuite.testing.loggers",
     "metric": "ecsuite.testing.metrics",
     "grammar": "ecsuite.testing.grammars",
+    "participant": "ecsuite.testing.participants",
+    "backend": "ecsuite.testing.participants",
 }
 """The module with the checks of each kind of part."""
 
 
 SIGNS = {
     "play": "go_on",
+    "participant": "recognises",
+    "backend": "is_drawn",
     "world": "corpus_batches",
     "channel": "start_message",
     "noise": "change",

@@ -48,8 +48,19 @@ SOCIETIES = (
     SHARED,
 )  # fmt: skip
 """Societies in which a part is tried: generations that learn; communities that meet; and parts that agents share."""
-SECTIONS = {"perception": "sender.perception", "noise": "channel.noise", "meeting": "society.meets"}
+SECTIONS = {
+    "perception": "sender.perception",
+    "noise": "channel.noise",
+    "meeting": "society.meets",
+    "participant": "play.participant",
+    "backend": "play.participant.backend",
+}
 """The section of a kind of part whose name is not that of the kind."""
+OTHER_GAMES = {
+    "participant": {"play.kind": "naming"},
+    "backend": {"play.kind": "naming", "play.participant.kind": "language_model"},
+}
+"""Settings of the game for kinds that have no place in the ordinary one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +82,7 @@ class Trial:
             settings: Further settings, `section.key=value` each.
         """
         section = SECTIONS.get(kind, kind)
-        changes = {section: name} if kind in SECTIONS else {f"{kind}.kind": name}
+        changes = {**OTHER_GAMES.get(kind, {}), section if kind in SECTIONS else f"{kind}.kind": name}
         return cls(kind=kind, experiment=load_experiment("disc_tiny", [*SMALL, *settings], changes))
 
     @property
@@ -82,8 +93,11 @@ class Trial:
     @property
     def part(self) -> Part:
         """The part with its options."""
-        found: Part = getattr(self.experiment, self.section)
-        return found if self.section == self.kind else getattr(found.options, self.kind)
+        first, *below = SECTIONS.get(self.kind, self.kind).split(".")
+        found: Part = getattr(self.experiment, first)
+        for name in below:
+            found = getattr(found.options, name)
+        return found
 
     def with_options(self, options: Any) -> "Trial":
         """The same game, with other options of the part."""
@@ -132,8 +146,8 @@ class Trial:
         play: Play = PLAYS.make(self.experiment.play, experiment=self.experiment, device=torch.device("cpu"))
         return play
 
-    def train(self, folder: Path, *, stop_after: int | None = None, resume: bool = False) -> Result:
-        """Train the game; `stop_after`: end after so many steps, as by an interrupt."""
+    def train(self, folder: Path, *, stop_after: int | None = None, **how: Any) -> Result:
+        """Train the game; `stop_after`: end after so many steps, as by an interrupt; for `how` see `train`."""
         steps = 0
 
         def should_stop() -> StopRequest | None:
@@ -144,11 +158,11 @@ class Trial:
         return train(
             self.experiment,
             folder,
-            resume=resume,
             device="cpu",
             progress=lambda *_: None,
             note=lambda _: None,
             should_stop=should_stop,
+            **how,
         )
 
 

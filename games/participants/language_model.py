@@ -9,9 +9,9 @@ import numpy as np
 
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting, label
 from ecsuite.language_models.allowed import Allowed
-from ecsuite.language_models.asking import Asker, AskingOptions
+from ecsuite.language_models.asking import Asker, AskingOptions, Cost, PlanningBackend
 from ecsuite.language_models.backend import Drawn, Request
-from ecsuite.language_models.kept import KeptAnswers
+from ecsuite.language_models.kept import FILE, KeptAnswers
 from ecsuite.language_models.prompts import read_prompt
 from ecsuite.language_models.registry import BACKENDS
 from ecsuite.parts.config import Natural
@@ -42,6 +42,7 @@ class LanguageModel(Participant):
 
         data_files: ClassVar[tuple[str, ...]] = ("prompt",)
 
+    tasks = ("naming", "discrimination", "reconstruction")
     is_slow = True
 
     def __init__(self, options: Options, *, setting: Setting) -> None:
@@ -52,6 +53,7 @@ class LanguageModel(Participant):
         except ConfigError as error:
             raise ConfigError(f"{setting.place}.backend.{error}") from None
         self.asker = Asker(self.backend, options, setting.place)
+        self._replayed: Path | None = None
 
     def require(self, allowed: Allowed) -> None:
         """Refuse what the backend can't be held to."""
@@ -114,6 +116,25 @@ class LanguageModel(Participant):
         """Read the answers that the folder has, once for all participants, and write further ones there."""
         shared = next((each.asker.kept for each in others if isinstance(each, LanguageModel)), None)
         self.asker.kept = shared or KeptAnswers(folder)
+        if self._replayed is not None:
+            self.asker.earlier = KeptAnswers(self._replayed, is_read_only=True)
+
+    def planned(self) -> Cost:
+        """See the base class; what is kept is not looked at, since other answers lead to other questions."""
+        planning = PlanningBackend(self.backend)
+        self.asker = Asker(planning, AskingOptions(), self.setting.place)
+        return planning.cost
+
+    def replay(self, folder: Path) -> bool:
+        """See the base class.
+
+        Raises:
+            ConfigError: If the folder has no answers.
+        """
+        self._replayed = folder
+        if not (folder / FILE).is_file():
+            raise ConfigError(f"--replay {folder}: expected a run folder with answers, {FILE}")
+        return True
 
     def close(self) -> None:
         """Write the answers in an order that does not depend on which came first."""

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.asking import Cost
 from ecsuite.parts.own_code import NoOptions
 
 
@@ -72,8 +73,8 @@ class Setting:
     values: np.ndarray[Any, Any]
     """The same as attribute values, (num_things, num_attributes)."""
     num_agents: int
-    symbols: tuple[str, ...]
-    """What messages are made of; empty: of names of a pool, or free text."""
+    words: Allowed
+    """What speakers may say."""
     seed: int
     place: str
     """Where the participant stands in the config, for messages."""
@@ -94,6 +95,8 @@ class Participant(ABC):
     """
 
     Options: ClassVar[type] = NoOptions
+    tasks: ClassVar[tuple[str, ...]] = ("naming",)
+    """The tasks that it can do: naming, discrimination, reconstruction."""
     is_slow: ClassVar[bool] = False
     """Whether it is asked about several rounds at once, where these do not depend on one another."""
 
@@ -131,6 +134,14 @@ class Participant(ABC):
     def open(self, folder: Path, others: "Sequence[Participant]") -> None:
         """Use a run folder, which need not exist yet, together with the participants before this one."""
         return
+
+    def planned(self) -> Cost | None:
+        """Answer at random from now on, and count; None: nothing is to be paid for."""
+        return None
+
+    def replay(self, folder: Path) -> bool:
+        """Answer with what a run folder has from now on; False: nobody is asked."""
+        return False
 
     def close(self) -> None:
         """The run is written."""

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import torch
 
 from ecsuite.games.participants.participant import Ask, Round
 from ecsuite.games.participants.scripted import Collapsing, Committed
 from ecsuite.games.players.options import EVERYONE
 from ecsuite.games.plays.rounds import Planned, Rounds, words_of
 from ecsuite.games.registry import MEETINGS, PARTICIPANTS
-from ecsuite.games.sections import Experiment
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.parts.config import Count, Levels, Natural
 from ecsuite.parts.registry import Part
@@ -59,17 +57,6 @@ class NamingGame(Rounds):
 
     attribute_names = ("object",)
 
-    def __init__(self, options: Options, *, experiment: Experiment, device: torch.device) -> None:
-        super().__init__(options, experiment=experiment, device=device)
-        self.pairs: np.ndarray[Any, Any] | None = None
-        if options.meets.kind != "all":
-            meetings = MEETINGS.make(options.meets)
-            found = meetings.pairs(
-                options.agents, options.agents, are_agents=True, seed=experiment.training.seed
-            )
-            self.pairs = np.array([(each.sender, each.receiver) for each in found])
-            self.shares = np.array([each.weight for each in found]) / sum(each.weight for each in found)
-
     def make_things(self) -> "tuple[tuple[str, ...], np.ndarray[Any, Any]]":
         """Numbered objects."""
         number = self.options.objects
@@ -99,14 +86,9 @@ class NamingGame(Rounds):
     def planned(self, step: int) -> list[Planned]:
         """Pairs that meet, drawn by their weights, and things, all equally likely."""
         size, rng = self.experiment.training.batch_size, self.rng("pairs", step)
-        if self.pairs is None:
-            speakers = rng.integers(self.num_agents, size=size)
-            listeners = rng.integers(self.num_agents - 1, size=size)
-            listeners += listeners >= speakers
-        else:
-            speakers, listeners = self.pairs[rng.choice(len(self.pairs), size=size, p=self.shares)].T
+        speakers, listeners = self.pairs(rng, size, step // self.steps_per_epoch)
         things = rng.integers(len(self.things), size=size)
-        drawn = zip(speakers.tolist(), listeners.tolist(), things.tolist(), strict=True)
+        drawn = zip(speakers, listeners, things.tolist(), strict=True)
         left = self.num_rounds * self.experiment.training.num_epochs - step * size
         return [Planned(step * size + n, *each) for n, each in enumerate(drawn) if n < left]
 

@@ -133,6 +133,15 @@ class Play(ABC):
         """Refuse what can't work before anything is written, by `ConfigError`; `note` is told of the rest."""
         return
 
+    def cost(self) -> dict[str, Any]:
+        """What playing it takes, found out without asking or training anybody, JSON-ready."""
+        steps = self.steps_per_epoch * self.experiment.training.num_epochs
+        return {"steps": steps, "rounds": self.num_rounds * self.experiment.training.num_epochs}
+
+    def replay(self, folder: Path) -> None:
+        """Answer with what another run folder has, and ask nobody; `ConfigError` if that can't be."""
+        raise ConfigError(f"--replay: play {self.experiment.play.kind} keeps no answers: train it again")
+
     def lines(self) -> list[str]:
         """What is played, in lines for people."""
         return [f"{self.experiment.name}: play {self.experiment.play.kind}"]

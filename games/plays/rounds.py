@@ -18,12 +18,13 @@ from torch import Tensor
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
+from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.plays.play import Measures, Play
-from ecsuite.games.registry import PARTICIPANTS
+from ecsuite.games.registry import MEETINGS, PARTICIPANTS
 from ecsuite.games.sections import EvaluationOptions, Experiment
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.parts.registry import Part
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, shown
 
 FILE = "rounds.jsonl"
 """The file of all rounds in a run folder."""
@@ -59,15 +60,27 @@ class Rounds(Play):
                 f"play.num_others: expected fewer than the {options.agents} agents, got {options.num_others}"
             )
         self.things, self.values = self.make_things()
+        self._meetings: list[Meeting] | None = None
+        if options.meets.kind != "all":
+            self._meetings = MEETINGS.make(options.meets).pairs(
+                options.agents, options.agents, are_agents=True, seed=experiment.training.seed
+            )
         self.words = self.make_words()
-        self.kinds = [(options.participant, "play.participant")]
+        self.kinds: list[tuple[Part, str]] = [(options.participant, "play.participant")]
         if options.num_others:
             self.kinds.append((options.other, "play.other"))
         self.participants = [self._participant(part, place) for part, place in self.kinds]
-        for each in self.participants:
+        for each, (part, place) in zip(self.participants, self.kinds, strict=True):
+            if self.task not in each.tasks:
+                raise ConfigError(f"{place}: {part.kind} plays {', '.join(each.tasks)}, not {self.task}")
             for allowed in (self.words, *self.answers()):
                 each.require(allowed)
         self.start()
+
+    @property
+    def task(self) -> str:
+        """What is asked: naming, discrimination or reconstruction."""
+        return str(getattr(self.options, "task", "naming"))
 
     @abstractmethod
     def make_things(self) -> "tuple[tuple[str, ...], np.ndarray[Any, Any]]":
@@ -85,6 +98,22 @@ class Rounds(Play):
     def played(self, rounds: Sequence[Planned]) -> list[Round]:
         """Play rounds in none of which is an agent of another."""
 
+    def pairs(self, rng: np.random.Generator, size: int, epoch: int) -> tuple[list[int], list[int]]:
+        """Speakers and listeners of so many rounds, drawn by the weights of those who may meet in an epoch."""
+        if self._meetings is None:
+            speakers = rng.integers(self.num_agents, size=size)
+            listeners = rng.integers(self.num_agents - 1, size=size)
+            listeners += listeners >= speakers
+            return speakers.tolist(), listeners.tolist()
+        found = [e for e in self._meetings if e.since <= epoch and (e.until is None or epoch < e.until)]
+        if not found:
+            raise ConfigError(
+                f"play.meets: nobody meets in epoch {epoch + 1}: expected meetings for every epoch"
+            )
+        weights = np.array([each.weight for each in found])
+        chosen = rng.choice(len(found), size=size, p=weights / weights.sum()).tolist()
+        return [found[each].sender for each in chosen], [found[each].receiver for each in chosen]
+
     def start(self) -> None:
         """Everybody is new, and nothing was played."""
         self.rounds: list[Round] = []
@@ -94,7 +123,7 @@ class Rounds(Play):
 
     def _participant(self, part: Part, place: str) -> Participant:
         setting = Setting(
-            things=self.things, values=self.values, num_agents=self.num_agents, symbols=self.words.symbols,
+            things=self.things, values=self.values, num_agents=self.num_agents, words=self.words,
             seed=self.experiment.training.seed, place=place, device=self.device,
         )  # fmt: skip
         try:
@@ -123,13 +152,24 @@ class Rounds(Play):
                     for plan, ask in (asks[n] for n in mine)
                 ]
                 for n, answer in zip(mine, participant.answers(given), strict=True):
-                    found[n] = answer
+                    found[n] = self._checked(answer, asks[n][1])
         return found
+
+    def _checked(self, answer: Any, ask: Ask) -> str:
+        """An answer that is allowed; `ConfigError` for others."""
+        if not isinstance(answer, str) or not ask.allowed.allows(answer):
+            part, place = self.kinds[ask.agent >= self.num_first]
+            raise ConfigError(
+                f"{place}: {part.kind}: expected {ask.allowed.sentence():.200}, got {shown(answer)}"
+            )
+        return answer
 
     def go_on(self, step: int) -> Measures:
         """Play the rounds of a step. If one can't be played, none of the step is."""
         before = len(self.rounds)
         planned = self.planned(step)
+        if not planned:
+            return {}
         try:
             done: dict[int, Round] = {}
             for wave in self._waves(planned):
@@ -192,6 +232,25 @@ class Rounds(Play):
         except (msgspec.MsgspecError, IndexError) as error:
             raise RuntimeError("no rounds of this play") from error
 
+    def cost(self) -> dict[str, Any]:
+        """Play all rounds with answers at random in place of models; this play is then of no further use."""
+        costs = {
+            place: each.planned() for (_, place), each in zip(self.kinds, self.participants, strict=True)
+        }
+        found = super().cost()
+        for step in range(found["steps"]):
+            self.go_on(step)
+        return found | {
+            "participants": {place: cost.to_json() for place, cost in costs.items() if cost is not None}
+        }
+
+    def replay(self, folder: Path) -> None:
+        """Let participants answer with what the folder has."""
+        if not any(each.replay(folder) for each in self.participants):
+            raise ConfigError(
+                f"--replay: nobody who is asked plays {self.experiment.name}: it repeats without answers"
+            )
+
     def check(self, folder: Path, note: Callable[[str], None]) -> None:
         """Let participants keep their answers in the run folder."""
         for number, each in enumerate(self.participants):
@@ -232,11 +291,14 @@ class Rounds(Play):
 
     def evaluate(self) -> dict[str, float]:
         """Success in the last rounds, and length of the messages."""
-        last = self.rounds[-self.options.window :]
-        number = max(len(last), 1)
+        return self.means_of(self.rounds[-self.options.window :])
+
+    def means_of(self, rounds: Sequence[Round]) -> dict[str, float]:
+        """Success and length of the messages in some rounds."""
+        number = max(len(rounds), 1)
         return {
-            "accuracy": sum(each.success for each in last) / number,
-            "length": sum(len(self.words.split(each.message)) for each in last) / number,
+            "accuracy": sum(each.success for each in rounds) / number,
+            "length": sum(len(self.words.split(each.message)) for each in rounds) / number,
         }
 
     @property

@@ -1,6 +1,7 @@
 """Our own parts hold what users' parts must hold: every registered part passes the checks of its kind."""
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,15 +15,19 @@ from ecsuite.games.registry import (
     MEETINGS,
     NOISES,
     OPTIMIZERS,
+    PARTICIPANTS,
     PLAYS,
     SCHEDULES,
     TASKS,
     WORLDS,
 )
+from ecsuite.language_models.registry import BACKENDS
 from ecsuite.testing import checks, run
 
 REGISTRIES = {
     "play": PLAYS,
+    "participant": PARTICIPANTS,
+    "backend": BACKENDS,
     "world": WORLDS,
     "task": TASKS,
     "channel": CHANNELS,
@@ -36,8 +41,15 @@ REGISTRIES = {
     "meeting": MEETINGS,
     "metric": METRICS,
 }
+FINISHED = Path(__file__).parents[1] / "fixtures" / "small" / "finished"
 IMAGES = ("world=shape", "task=discrimination", "world.images_per_batch=16")
 NAMES_AND_SETTINGS = {
+    "play:talk": ("talk,blocks=1", ()),
+    "participant:committed": ("committed,name=a", ()),
+    "participant:trained": (
+        f"trained,run={FINISHED}",
+        ("play=talk,blocks=1,symbols=letters,names=[a,b,c,d,e],max_symbols=3",),
+    ),
     "task:concept": ("concept,num_targets=2,num_distractors=2", ("world=thing",)),
     "sender:scripted": ("scripted", ("channel.max_len=2",)),
     "loss:reward": ("reward", ("channel=reinforce",)),
@@ -93,6 +105,8 @@ def parts():
         for number, name in enumerate(registry.parts):
             if kind == "metric" and traits_of_metric(name).needs_agents:
                 continue  # it is of a run, and not of a corpus
+            if kind == "backend" and name != "drawn":
+                continue  # it needs a server, a model or a person
             part = f"{kind}:{name}"
             needed = [NEEDS_TIMM] if name == "pretrained" else []
             needed += [pytest.mark.timeout(900)] if name.startswith("ease_of") else []  # they train models

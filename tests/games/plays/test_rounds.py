@@ -15,6 +15,7 @@ MODEL = (
     "play.agents=6", "play.pool=3", "play.at_once=true", "play.participant=language_model", "training.num_examples=40",
     "training.batch_size=10", "training.evaluate_every=2", "training.checkpoint_every=2",
 )  # fmt: skip
+FINISHED = Path(__file__).parents[2] / "fixtures" / "small" / "finished"
 FILES = ("corpus.jsonl", "rounds.jsonl", "answers.jsonl", "metadata.json", "checkpoint-000000004.safetensors")
 
 
@@ -150,3 +151,73 @@ def test_a_server_that_is_away_is_told_in_a_line_and_nothing_is_lost(tmp_path):
     with pytest.raises(ConfigError, match=r"can't be asked .* 2 times; nothing is lost: go on with --resume"):
         played(settings, tmp_path / "run", resume=True)
     assert len((tmp_path / "run" / "answers.jsonl").read_text().splitlines()) == 45
+
+
+TALK = ("play.blocks=2", "training.batch_size=9", "world.num_attributes=2", "world.num_values=3")
+
+
+def talked(settings, folder, **how):
+    steps = load_experiment("talk_chain", [*TALK, *settings])
+    quiet = {"device": "cpu", "progress": lambda *_: None, "note": lambda _: None}
+    return train(steps, folder, **quiet, **how)
+
+
+def test_agents_who_share_a_language_understand_all_of_it_and_pass_it_on(tmp_path):
+    """A compositional language, all of it taught: every generation says the same, and nobody errs."""
+    result = talked(["play.taught=9", "play.language=compositional", "training.num_epochs=3"], tmp_path)
+    assert result.measures["accuracy"] == 1 and result.measures["shortening"] == 0
+    tests = [row for row in rounds_of(tmp_path) if row["phase"] == "test"]
+    assert len(tests) == 3 * 2 * 9 and all(row["listener"] == -1 for row in tests)
+    assert len({(tuple(row["meaning"]), row["said"]) for row in tests}) == 9
+    corpus = read_corpus(tmp_path)
+    assert len(corpus.messages) == 18 and set(corpus.columns["split"].tolist()) == {"train"}
+
+
+def test_a_new_generation_knows_what_its_teacher_said_in_the_test_and_nothing_else(tmp_path):
+    result = talked(["play.blocks=0", "play.taught=4", "training.num_epochs=2"], tmp_path)
+    said = {}
+    for row in rounds_of(tmp_path):
+        said.setdefault((row["generation"], row["speaker"]), {})[tuple(row["meaning"])] = row["said"]
+    kept = [sum(said[1, 0][each] == said[0, teacher][each] for each in said[1, 0]) for teacher in (0, 1)]
+    assert max(kept) >= 4 and min(kept) < 9 and result.measures["accuracy"] == 0
+
+
+def test_trained_networks_talk_with_a_model(tmp_path):
+    """A speaker of the run says what the run says, in the letters of the play; models hear it."""
+    from ecsuite.games.runs import load_run
+
+    run = load_run(FINISHED)
+    channel = run.pair.channel
+    letters = list("abcdefghij")[: channel.vocab_size]
+    settings = [
+        "play.language=none", "training.num_epochs=1", "play.blocks=1", "play.symbols=letters", f"play.names={letters}",
+        f"play.max_symbols={channel.max_len}", "play.participant=language_model", "play.num_others=1",
+        f"play.other=trained,run={FINISHED}", "play.taught=null",
+        f"world.num_attributes={len(run.pair.world.num_values)}", f"world.num_values={run.pair.world.num_values[0]}",
+    ]  # fmt: skip
+    talked(settings, tmp_path)
+    rows = [row for row in rounds_of(tmp_path) if row["speaker"] == 1]
+    expected = run.speak([row["meaning"] for row in rows])
+    assert [row["message"] for row in rows] == [
+        [letters[each - 1] for each in said] or ["a"] for said in expected
+    ]
+    listened = [row for row in rounds_of(tmp_path) if row["listener"] == 1]
+    assert listened and all(row["answer"] in row["candidates"] for row in listened)
+
+
+def test_the_plan_tells_the_calls_and_a_replay_asks_nobody(tmp_path):
+    from ecsuite.games.training import cost
+
+    with ModelServer() as server:
+        settings = of_server(server)
+        planned = cost(load_experiment("naming", settings))["participants"]["play.participant"]
+        assert server.asked == 0
+        played(settings, tmp_path / "run")
+        assert planned["calls"] == server.asked == 80 and planned["hours"] == pytest.approx(80 / 4 / 3600)
+    played(settings, tmp_path / "again", replay=tmp_path / "run")
+    for file in (*FILES, "config.yaml"):
+        assert (tmp_path / "again" / file).read_bytes() == (tmp_path / "run" / file).read_bytes()
+    with pytest.raises(ConfigError, match="an answer is not among those that were kept"):
+        played([*settings, "training.seed=5"], tmp_path / "other", replay=tmp_path / "run")
+    with pytest.raises(ConfigError, match="nobody who is asked plays naming"):
+        played([], tmp_path / "third", replay=tmp_path / "run")

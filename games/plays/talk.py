@@ -1,0 +1,312 @@
+"""Talk about things: one agent says what it sees, another one finds it, and both remember; in blocks and generations.
+
+Repeated reference is talk in several blocks; learn-then-talk begins with a language that agents are taught; a chain has
+generations of new agents, who are taught what one of those before them said in a test (iterated learning).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
+
+from ecsuite.games.corpus_generation import joined
+from ecsuite.games.participants.exemplars import Exemplars
+from ecsuite.games.participants.participant import Ask, Round, label
+from ecsuite.games.players.options import EVERYONE
+from ecsuite.games.plays.rounds import Planned, Rounds, words_of
+from ecsuite.games.registry import MEETINGS, PARTICIPANTS
+from ecsuite.games.sections import Experiment
+from ecsuite.games.world_making import make_world
+from ecsuite.language_models.allowed import Allowed
+from ecsuite.parts.config import Count, Levels, Natural
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.errors import ConfigError
+
+EXEMPLARS = Part("exemplars", Exemplars.Options())
+MOST_THINGS = 10_000
+TALK, TEST = "talk", "test"
+
+
+class Talk(Rounds):
+    """In a round one agent says what it sees, and another one finds it among candidates, or says what it was.
+
+    A generation has `blocks` in which every thing is talked about once, and then a test, in which every agent names
+    every thing and nobody listens. An epoch of `training` is a generation, and has as many rounds as these take.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of talk."""
+
+        agents: Levels = 2
+        """Number of agents."""
+        participant: Annotated[Part, PARTICIPANTS] = EXEMPLARS
+        """Who they are."""
+        num_others: Natural = 0
+        """How many of them are others, such as trained networks beside a language model."""
+        other: Annotated[Part, PARTICIPANTS] = EXEMPLARS
+        """Who the others are."""
+        meets: Annotated[Part, MEETINGS] = EVERYONE
+        """Who speaks to whom."""
+        task: Literal["discrimination", "reconstruction"] = "discrimination"
+        """discrimination: the listener chooses among candidates. reconstruction: among all things."""
+        candidates: Levels = 4
+        """Things that a listener chooses among."""
+        symbols: Literal["letters", "syllables", "words", "text", "pool"] = "syllables"
+        """What messages are made of; text: free, and split into words; pool: one name each."""
+        pool: Count = 10
+        """Number of names of a pool."""
+        names: tuple[str, ...] = ()
+        """The letters, syllables, words or names, in place of ours."""
+        max_symbols: Count = 6
+        """Most symbols of a message."""
+        language: Literal["none", "random", "compositional"] = "none"
+        """What the first agents are taught. random: a message for each thing that says nothing about its values.
+        compositional: a symbol for each value, in the order of the attributes."""
+        taught: Count | None = None
+        """Things of which agents are taught the messages; the others are held out. null: all of them."""
+        blocks: Natural = 4
+        """How often every thing is talked about in a generation."""
+        test: bool = True
+        """Whether every agent names every thing after the blocks."""
+        window: Count = 100
+        """The last rounds of talk, over which success is averaged."""
+
+        def __post_init__(self) -> None:
+            """Check that there is something to do; `ConfigError` if not."""
+            if not self.blocks and not self.test:
+                raise ConfigError("blocks: expected blocks of talk, or test: true")
+
+    sections = ("world",)
+
+    def __init__(self, options: Options, *, experiment: Experiment, device: torch.device) -> None:
+        super().__init__(options, experiment=experiment, device=device)
+        number = len(self.things)
+        if self.num_generations > 1 and not options.test:
+            raise ConfigError(
+                "play.test: new agents are taught what was said in the test: expected test: true"
+            )
+        if options.task == "discrimination" and options.candidates > number:
+            raise ConfigError(
+                f"play.candidates: expected at most the {number} things of the world, got {options.candidates}"
+            )
+        if options.taught is not None and options.taught > number:
+            raise ConfigError(
+                f"play.taught: expected at most the {number} things of the world, got {options.taught}"
+            )
+
+    def make_things(self) -> "tuple[tuple[str, ...], np.ndarray[Any, Any]]":
+        """The objects of the world, by the names of their values."""
+        world = make_world(self.experiment)
+        if world.num_values is None or world.rules is not None:
+            raise ConfigError(
+                "world: for play talk, expected a world of single objects with attribute values"
+            )
+        values = joined([world.describe(each) for each in world.corpus_batches(MOST_THINGS)]).meanings
+        names = world.value_names
+        self.attribute_names = tuple(of[0].partition("=")[0] for of in names)
+        self.num_values = tuple(map(len, names))
+        texts = (
+            ", ".join(names[a][value].replace("=", " ") for a, value in enumerate(row)) for row in values
+        )
+        return tuple(texts), values
+
+    def make_words(self) -> Allowed:
+        """What messages are made of."""
+        return words_of(self.options)
+
+    def answers(self) -> Iterable[Allowed]:
+        """A label, or a thing."""
+        return (self._answers(),)
+
+    def _answers(self) -> Allowed:
+        if self.options.task == "reconstruction":
+            return Allowed(choices=self.things)
+        return Allowed(choices=tuple(label(n) for n in range(self.options.candidates)))
+
+    def chance(self) -> Mapping[str, float]:
+        """One of the answers."""
+        return {"accuracy": 1 / len(self._answers().choices)}
+
+    @property
+    def num_generations(self) -> int:
+        """As many as epochs."""
+        return self.experiment.training.num_epochs
+
+    @property
+    def num_rounds(self) -> int:
+        """Those of a generation."""
+        return sum(self._sizes)
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        """Rounds of talk and of the test in a generation."""
+        number = len(self.things)
+        return self.options.blocks * number, self.num_agents * number * self.options.test
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """Steps of a generation, of which no step is in two phases."""
+        return sum(-(-size // self.experiment.training.batch_size) for size in self._sizes)
+
+    def start(self) -> None:
+        """See the base class; the first generation is taught the first language."""
+        super().start()
+        self.generation = -1
+        self.taught: list[tuple[int, str]] = []
+        self.is_taught = np.zeros(len(self.things), dtype=bool)
+        known = self.rng("taught", 0).permutation(len(self.things))[: self.options.taught]
+        self.is_taught[known] = self.options.language != "none" or self.num_generations > 1
+
+    def _enter(self, generation: int) -> None:
+        """Let a new generation take the places of the one before, and teach it."""
+        if generation == self.generation:
+            return
+        self.generation = generation
+        self.memory = [[] for _ in range(self.num_agents)]
+        for agent in range(self.num_agents):
+            self.participant_of(agent).begin(agent)
+        said = self._first_language()
+        if generation > 0:
+            teacher = int(self.rng("teacher", generation).integers(self.num_agents))
+            said = {
+                each.thing: each.message
+                for each in self.rounds
+                if each.phase == TEST and each.generation == generation - 1 and each.speaker == teacher
+            }
+        order = self.rng("order of what is taught", generation).permutation(len(self.things)).tolist()
+        self.taught = [(thing, said[thing]) for thing in order if self.is_taught[thing] and thing in said]
+
+    def _first_language(self) -> dict[int, str]:
+        """The messages that the first generation is taught."""
+        if self.options.language == "none":
+            return {}
+        rng, number = self.rng("language", 0), len(self.things)
+        if self.options.language == "random":
+            said: list[str] = []
+            for _ in range(100 * number):  # each another message, where there are as many
+                message = self.words.drawn(rng)
+                if message not in said:
+                    said.append(message)
+                if len(said) == number:
+                    return dict(enumerate(said))
+            raise ConfigError(
+                f"play.max_symbols: expected messages for {number} things, found {len(said)} different ones"
+            )
+        symbols, num_attributes = self.words.symbols, len(self.num_values)
+        if len(symbols) < sum(self.num_values) or self.words.max_len < num_attributes:
+            raise ConfigError(
+                f"play.language: a compositional language has a symbol for each of {sum(self.num_values)} values and "
+                f"{num_attributes} symbols a message: expected more play.names or a larger play.max_symbols"
+            )
+        named, first = rng.permutation(len(symbols)), np.cumsum([0, *self.num_values[:-1]])
+        return {
+            thing: self.words.separator.join(symbols[named[each]] for each in row)
+            for thing, row in enumerate((self.values + first).tolist())
+        }
+
+    def planned(self, step: int) -> list[Planned]:
+        """Part of a phase of a generation."""
+        size = self.experiment.training.batch_size
+        talk = -(-self._sizes[0] // size)
+        generation, within = divmod(step, self.batches_per_epoch)
+        before = generation * self.num_rounds
+        if within < talk:
+            numbers = range(within * size, min((within + 1) * size, self._sizes[0]))
+            return [self._talk(before + n, n, generation) for n in numbers]
+        numbers = range((within - talk) * size, min((within - talk + 1) * size, self._sizes[1]))
+        number = len(self.things)
+        return [
+            Planned(before + self._sizes[0] + n, n // number, -1, n % number, (), TEST, generation)
+            for n in numbers
+        ]
+
+    def _talk(self, number: int, place: int, generation: int) -> Planned:
+        """A round of talk: things in a new order in each block."""
+        block, within = divmod(place, len(self.things))
+        order = self.rng(f"order {generation}", block)
+        thing = int(order.permutation(len(self.things))[within])
+        rng = self.rng("round", number)
+        speakers, listeners = self.pairs(rng, 1, generation)
+        candidates: tuple[int, ...] = ()
+        if self.options.task == "discrimination":
+            others = rng.permutation(len(self.things) - 1)[: self.options.candidates - 1]
+            row = [thing, *(others + (others >= thing)).tolist()]
+            candidates = tuple(row[n] for n in rng.permutation(len(row)).tolist())
+        return Planned(number, speakers[0], listeners[0], thing, candidates, TALK, generation)
+
+    def played(self, rounds: Sequence[Planned]) -> list[Round]:
+        """Speakers first, and then listeners."""
+        self._enter(rounds[0].generation)
+        said = self.asked([(plan, self._ask(plan, "speaker", plan.speaker, plan.thing)) for plan in rounds])
+        listening = [
+            (plan, message) for plan, message in zip(rounds, said, strict=True) if plan.listener >= 0
+        ]
+        given = self.asked(
+            [(plan, self._ask(plan, "listener", plan.listener, -1, message)) for plan, message in listening]
+        )
+        answers = {plan.number: answer for (plan, _), answer in zip(listening, given, strict=True)}
+        found = []
+        for plan, message in zip(rounds, said, strict=True):
+            answer = answers.get(plan.number, "")
+            if answer and plan.candidates:
+                answer = self.things[plan.candidates[self._answers().choices.index(answer)]]
+            success = answer == self.things[plan.thing]
+            found.append(
+                Round(
+                    plan.speaker, plan.listener, plan.thing, message, answer, success, plan.candidates, plan.phase,
+                    plan.generation,
+                )
+            )  # fmt: skip
+        return found
+
+    def _ask(
+        self, plan: Planned, role: Literal["speaker", "listener"], agent: int, thing: int, message: str = ""
+    ) -> Ask:
+        is_speaker = role == "speaker"
+        return Ask(
+            agent, role, self.options.task, thing, self.words if is_speaker else self._answers(),
+            self.memory[agent], message, () if is_speaker else plan.candidates, self.taught,
+        )  # fmt: skip
+
+    def learnt(self, played: Round) -> None:
+        """In a test nobody learns."""
+        self._enter(played.generation)
+        if played.phase == TALK:
+            super().learnt(played)
+
+    def evaluate(self) -> dict[str, float]:
+        """Success and length in the last rounds of talk, and how much shorter messages became since the first block."""
+        talk = [each for each in self.rounds if each.phase == TALK]
+        figures = self.means_of(talk[-self.options.window :])
+        if self.options.blocks > 1:
+            last = [each for each in talk if each.generation == talk[-1].generation]
+            number = len(self.things)
+            first, now = (self.means_of(part)["length"] for part in (last[:number], last[-number:]))
+            figures["shortening"] = 1 - now / first if first else 0.0
+        return figures
+
+    def other_evaluations(self) -> dict[str, dict[str, float]]:
+        """The same of rounds about things that were held out, and of each generation."""
+        talk = [each for each in self.rounds if each.phase == TALK]
+        parts = {"held out": [each for each in talk if not self.is_taught[each.thing]]} if self.taught else {}
+        if self.num_generations > 1:
+            for number in range(self.generation + 1):
+                parts[f"generation {number + 1}"] = [each for each in talk if each.generation == number]
+        return {name: self.means_of(rounds) for name, rounds in parts.items() if rounds}
+
+    def columns(self, things: "np.ndarray[Any, Any]") -> dict[str, Any]:
+        """Whether a thing was taught."""
+        return {"split": np.where(self.is_taught[things], "train", "held_out")} if self.taught else {}
+
+    def lines(self) -> list[str]:
+        """What is talked about, by whom, and what may be said."""
+        options = self.options
+        who = options.participant.kind + (f" and {options.other.kind}" if options.num_others else "")
+        generations = f", {self.num_generations} generations" if self.num_generations > 1 else ""
+        return [
+            f"{self.experiment.name}: {options.task} of {len(self.things)} things by {self.num_agents} agents ({who})"
+            f"{generations}; messages: {self.words.sentence():.80}"
+        ]

@@ -1,0 +1,68 @@
+"""A causal model made on the spot: whatever its weights say, its answers are those that are allowed."""
+
+import numpy as np
+import pytest
+from causal_model import make_model
+
+from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.backend import Request
+from ecsuite.language_models.causal import CausalModel
+from ecsuite.runtime.errors import ConfigError
+
+pytestmark = pytest.mark.slow  # importing transformers takes seconds
+ALLOWED = {
+    "choices": Allowed(choices=("ab", "abc", "xyz")),
+    "letters": Allowed(symbols=("a", "b"), max_len=5),
+    "syllables": Allowed(symbols=("ka", "ki", "k"), max_len=3),
+    "words": Allowed(symbols=("red", "re", "box"), separator=" ", max_len=3),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    make_model(folder, ["name the object:\nkami"], width=16, layers=1)
+    return folder
+
+
+def asked(backend, allowed, draw=0):
+    return backend.reply(Request(system="", user="name it:", allowed=allowed, draw=draw))
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_every_draw_is_allowed_and_the_same_again(name, folder):
+    backend, allowed = CausalModel(CausalModel.Options(model=str(folder), temperature=3.0)), ALLOWED[name]
+    said = [asked(backend, allowed, draw).text for draw in range(12)]
+    assert all(allowed.allows(text) for text in said) and len(set(said)) > 1
+    assert said == [asked(backend, allowed, draw).text for draw in range(12)]
+
+
+def test_the_most_likely_answer_is_the_one_of_the_logits(folder):
+    """With choices of one token each it is that with the highest logit."""
+    backend = CausalModel(CausalModel.Options(model=str(folder), temperature=0.0))
+    ids = backend.tokenizer("name it:", return_tensors="pt", add_special_tokens=False)["input_ids"]
+    logits = backend.model(ids).logits[0, -1].detach().numpy()
+    letters = tuple("abcdef")
+    numbers = [backend.tokenizer(each)["input_ids"][0] for each in letters]
+    assert asked(backend, Allowed(choices=letters)).text == letters[int(np.argmax(logits[numbers]))]
+    assert not backend.is_drawn
+
+
+def test_draws_follow_the_probabilities(folder):
+    backend = CausalModel(CausalModel.Options(model=str(folder), temperature=2.0))
+    ids = backend.tokenizer("name it:", return_tensors="pt", add_special_tokens=False)["input_ids"]
+    logits = backend.model(ids).logits[0, -1].detach().double().numpy() / 2
+    first, second = (logits[backend.tokenizer(each)["input_ids"][0]] for each in "ab")
+    said = [asked(backend, Allowed(choices=("a", "b")), draw).text for draw in range(300)]
+    assert abs(said.count("a") / 300 - 1 / (1 + np.exp(second - first))) < 0.08
+
+
+def test_what_can_not_be_written_or_read_is_refused_in_a_line(folder, tmp_path):
+    backend = CausalModel(CausalModel.Options(model=str(folder)))
+    with pytest.raises(ConfigError, match="its tokenizer has no tokens for 'ʘ'"):
+        backend.require(Allowed(symbols=("ʘ", "a")))
+    with pytest.raises(ConfigError, match="no such folder; of the hub: hf:OWNER/NAME"):
+        CausalModel(CausalModel.Options(model=str(tmp_path / "nowhere")))
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ConfigError, match=r"^model: .* can't be read: [^\n]*$"):
+        CausalModel(CausalModel.Options(model=str(tmp_path)))

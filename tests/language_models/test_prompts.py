@@ -1,0 +1,77 @@
+"""Prompts and answers: templates say where they fail and reach nothing, and answers are read as they are meant."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.prompts import SHIPPED, VARIABLES, read_prompt
+from ecsuite.runtime.errors import ConfigError
+
+KNOWN = {name: "" for name in VARIABLES} | {
+    "memory": [], "taught": [], "candidates": [], "choices": [], "num_agents": 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_prompts_are_rendered(name):
+    for role in ("speaker", "listener"):
+        system, user = read_prompt(name).render({**KNOWN, "role": role, "allowed": "one of: x, y"})
+        assert system and "one of: x, y" in user + system
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "{% block user %}\n{{ objekt }}{% endblock %}",
+            r"2: unknown variable 'objekt'; did you mean 'object'\?",
+        ),
+        ("{% block user %}\n\n{{ memory[0].said }}{% endblock %}", "3: list object has no element 0"),
+        ("{% block user %}{{ object", "1: unexpected end of template"),
+        ("no block", r"1: expected a block: {% block user %}"),
+        (
+            "{% block user %}{{ object.__class__.__mro__ }}{% endblock %}",
+            "1: access to attribute '__class__'",
+        ),
+        ("{% block user %}{% include 'x' %}{% endblock %}", "1: "),
+        ("{% block user %}{{ range(999999999) }}{% endblock %}", "1: "),
+    ],
+    ids=["variable", "element", "syntax", "no block", "attribute", "include", "range"],
+)
+def test_a_template_that_fails_names_its_line(text, message, tmp_path):
+    file = tmp_path / "mine.jinja"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=f"mine.jinja:{message}") as raised:
+        read_prompt(str(file)).render(KNOWN)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "said", "answer"),
+    [
+        (Allowed(choices=("a", "b")), ' "B". \nbecause', "b"),
+        (Allowed(choices=("a", "b")), "neither", None),
+        (Allowed(symbols=("ka", "k", "a"), max_len=2), "kaka", "kaka"),
+        (Allowed(symbols=("ka", "ki"), max_len=2), "kakaki", None),
+        (Allowed(symbols=("red", "box"), separator=" "), "Red box", "red box"),
+        (Allowed(max_len=3), "a small dog", "a small dog"),
+        (Allowed(max_len=3), "\x1b[31mred", None),
+        (Allowed(choices=("a",)), "", None),
+    ],
+    ids=["quoted", "none", "longest", "too long", "case", "free", "escape", "empty"],
+)
+def test_answers_are_read_as_meant(allowed, said, answer):
+    assert allowed.read(said) == answer
+
+
+@given(
+    st.lists(st.sampled_from(["a", "ab", "ba", "c"]), min_size=1, unique=True), st.integers(1, 4),
+    st.sampled_from(["", " "]), st.integers(0, 99),
+)  # fmt: skip
+def test_every_part_of_an_answer_is_its_beginning(symbols, longest, separator, seed):
+    allowed = Allowed(symbols=tuple(symbols), separator=separator, max_len=longest)
+    text = allowed.drawn(np.random.default_rng(seed))
+    assert all(allowed.begins(text[:end]) for end in range(len(text) + 1))
+    assert not allowed.begins(text + "x") and not allowed.begins(separator.join([symbols[0]] * (longest + 5)))
