@@ -65,7 +65,7 @@ class Talk(Rounds):
         language: Literal["none", "random", "compositional"] = "none"
         """What the first agents are taught. random: a message for each thing that says nothing about its values.
         compositional: a symbol for each value, in the order of the attributes."""
-        taught: Count | None = None
+        num_taught: Count | None = None
         """Things of which agents are taught the messages; the others are held out. null: all of them."""
         blocks: Natural = 4
         """How often every thing is talked about in a generation."""
@@ -92,9 +92,9 @@ class Talk(Rounds):
             raise ConfigError(
                 f"play.candidates: expected at most the {number} things of the world, got {options.candidates}"
             )
-        if options.taught is not None and options.taught > number:
+        if options.num_taught is not None and options.num_taught > number:
             raise ConfigError(
-                f"play.taught: expected at most the {number} things of the world, got {options.taught}"
+                f"play.num_taught: expected at most the {number} things of the world, got {options.num_taught}"
             )
 
     def make_things(self) -> "tuple[tuple[str, ...], np.ndarray[Any, Any]]":
@@ -157,7 +157,7 @@ class Talk(Rounds):
         self.generation = -1
         self.taught: list[tuple[int, str]] = []
         self.is_taught = np.zeros(len(self.things), dtype=bool)
-        known = self.rng("taught", 0).permutation(len(self.things))[: self.options.taught]
+        known = self.rng("taught", 0).permutation(len(self.things))[: self.options.num_taught]
         self.is_taught[known] = self.options.language != "none" or self.num_generations > 1
 
     def _enter(self, generation: int) -> None:

@@ -164,7 +164,7 @@ def talked(settings, folder, **how):
 
 def test_agents_who_share_a_language_understand_all_of_it_and_pass_it_on(tmp_path):
     """A compositional language, all of it taught: every generation says the same, and nobody errs."""
-    result = talked(["play.taught=9", "play.language=compositional", "training.num_epochs=3"], tmp_path)
+    result = talked(["play.num_taught=9", "play.language=compositional", "training.num_epochs=3"], tmp_path)
     assert result.measures["accuracy"] == 1 and result.measures["shortening"] == 0
     tests = [row for row in rounds_of(tmp_path) if row["phase"] == "test"]
     assert len(tests) == 3 * 2 * 9 and all(row["listener"] == -1 for row in tests)
@@ -174,7 +174,7 @@ def test_agents_who_share_a_language_understand_all_of_it_and_pass_it_on(tmp_pat
 
 
 def test_a_new_generation_knows_what_its_teacher_said_in_the_test_and_nothing_else(tmp_path):
-    result = talked(["play.blocks=0", "play.taught=4", "training.num_epochs=2"], tmp_path)
+    result = talked(["play.blocks=0", "play.num_taught=4", "training.num_epochs=2"], tmp_path)
     said = {}
     for row in rounds_of(tmp_path):
         said.setdefault((row["generation"], row["speaker"]), {})[tuple(row["meaning"])] = row["said"]
@@ -192,7 +192,7 @@ def test_trained_networks_talk_with_a_model(tmp_path):
     settings = [
         "play.language=none", "training.num_epochs=1", "play.blocks=1", "play.symbols=letters", f"play.names={letters}",
         f"play.max_symbols={channel.max_len}", "play.participant=language_model", "play.num_others=1",
-        f"play.other=trained,run={FINISHED}", "play.taught=null",
+        f"play.other=trained,run={FINISHED}", "play.num_taught=null",
         f"world.num_attributes={len(run.pair.world.num_values)}", f"world.num_values={run.pair.world.num_values[0]}",
     ]  # fmt: skip
     talked(settings, tmp_path)
