@@ -3,7 +3,7 @@
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta
@@ -18,6 +18,10 @@ from ecsuite.spaces.space import Floats, Space, similar
 
 KINDS = ("attributes", "features", "colour")
 OWN = "./space.csv"
+NEEDS = ("space", "uniform", "power_law", "corpus", "capacity")
+OWN_NEED = "./need.csv"
+NEED = "need"
+"""The column of a table that says how often each meaning is needed."""
 MOST_MEANINGS = 1000
 """Of a space that is made of a corpus."""
 
@@ -33,14 +37,17 @@ class SpaceOptions:
     """attributes: number of unlike attributes over which p(u|m) falls by e."""
     variance: Positive | None = None
     """features, colour: of the Gaussian p(u|m); colour: 64 (squared units of CIELAB) if it is not given."""
-    need: Literal["space", "uniform", "power_law", "corpus", "capacity"] = "space"
+    need: Annotated[str, Meta(description=f"{', '.join(NEEDS)}, or {OWN_NEED}")] = "space"
     """p(m). space: that of the space (of colours and of tables that have it, else uniform); power_law: by the rank of
-    the meaning; corpus: its frequencies there; capacity: that for which this language tells the most."""
+    the meaning; corpus: its frequencies there; capacity: that for which this language tells the most; or a table of
+    meanings and their `need`."""
 
     def __post_init__(self) -> None:
         """Check what depends on each other, and the name."""
         if self.space not in KINDS and not self.space.endswith(".csv"):
             raise ConfigError(f"space: {unknown_name('space', self.space, (*KINDS, OWN))}")
+        if self.need not in NEEDS and not self.need.endswith(".csv"):
+            raise ConfigError(f"need: {unknown_name('need', self.need, (*NEEDS, OWN_NEED))}")
         if self.space == "features" and self.variance is None:
             raise ConfigError("space: features need a variance: space=features,variance=1")
 
@@ -91,6 +98,8 @@ class SpaceOptions:
             return space.needed(of_meaning / of_meaning.sum())
         if self.need == "capacity":
             return space.needed(capacity_achieving(counts / np.maximum(of_meaning[:, None], 1)))
+        if self.need != "space":
+            return space.needed(read_need(Path(self.need), space))
         return space
 
 
@@ -100,6 +109,40 @@ def read_table(file: Path) -> Space:
     Raises:
         ConfigError: With the line of the first cell that is no number, or what does not sum to 1.
     """
+    columns, names, table = _read_numbers(file)
+    is_need = np.array([name == NEED for name in columns], bool)
+    if not names or is_need.all():
+        raise ConfigError(f"{file}: expected a row a meaning and a column a referent")
+    need = table[:, is_need][:, 0] if is_need.any() else np.full(len(names), 1 / len(names))
+    return Space(
+        name=file.name,
+        beliefs=table[:, ~is_need],
+        need=need,
+        vectors=np.array(names)[:, None],
+        words=(*names,),
+    )
+
+
+def read_need(file: Path, space: Space) -> Floats:
+    """How often each meaning of a space is needed, of a CSV file: a row a meaning, with its name and its `need`.
+
+    Raises:
+        ConfigError: If the file can't be read, or is not about the meanings of the space.
+    """
+    columns, names, table = _read_numbers(file)
+    if NEED not in columns:
+        raise ConfigError(f"{file}: expected a column {NEED}")
+    expected = [space.word(place) for place in range(len(space))]
+    if other := sorted({*names} ^ {*expected}):
+        what = "is not in" if other[0] in names else "is missing, which is in"
+        raise ConfigError(f"{file}: meaning {other[0]} {what} space {space.name}")
+    rows = {name: row for row, name in enumerate(names)}
+    need: Floats = table[[rows[name] for name in expected], columns.index(NEED)]
+    return need
+
+
+def _read_numbers(file: Path) -> tuple[list[str], list[str], Floats]:
+    """The columns of a CSV file after the first one, the names of its rows, and its numbers."""
     try:
         with file.open(newline="", encoding="utf-8") as lines:
             header, *rows = csv.reader(lines)
@@ -119,21 +162,11 @@ def read_table(file: Path) -> Space:
                 raise ConfigError(
                     f"{file}:{number}, column {header[column]}: expected a probability, got {cell!r}"
                 ) from None
-    is_need = np.array([name == "need" for name in header[1:]], bool)
-    if not len(rows) or is_need.all():
-        raise ConfigError(f"{file}: expected a row a meaning and a column a referent")
     names = [row[0] for row in rows]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ConfigError(f"{file}: meaning {twice} is there twice")
-    need = table[:, is_need][:, 0] if is_need.any() else np.full(len(rows), 1 / len(rows))
-    return Space(
-        name=file.name,
-        beliefs=table[:, ~is_need],
-        need=need,
-        vectors=np.array(names)[:, None],
-        words=(*names,),
-    )
+    return header[1:], names, table
 
 
 def _uniform(name: str, beliefs: Floats, vectors: NDArray[Any]) -> Space:

@@ -36,6 +36,26 @@ def test_need():
     assert SpaceOptions(need="capacity").needed(toy, counts).need == pytest.approx([0.5, 0, 0.5], abs=1e-2)
 
 
+def test_a_need_of_ones_own(tmp_path):
+    toy, counts = SpaceOptions().make(np.arange(3)[:, None]), np.eye(3)
+    file = tmp_path / "need.csv"
+    file.write_text("value,note,need\n2,0,0.7\n0,0,0.1\n1,0,0.2\n")
+    options = SpaceOptions(need=str(file))
+    assert options.needed(toy, counts).need == pytest.approx([0.1, 0.2, 0.7])
+    for text, expected in (
+        ("value,need\n2,0.7\n0,0.3\n", "meaning 1 is missing, which is in space attributes"),
+        ("value,need\n2,0.7\n0,0.1\n1,0.1\n3,0.1\n", "meaning 3 is not in space attributes"),
+        ("value,need\n2,0.7\n0,0.1\n1,0.1\n", r"p\(m\) sums to 0.9"),
+        ("value,other\n2,1\n", "expected a column need"),
+        ("value,need\n2,often\n", "need.csv:2, column need: expected a probability, got 'often'"),
+    ):
+        file.write_text(text)
+        with pytest.raises(ConfigError, match=expected):
+            options.needed(toy, counts)
+    with pytest.raises(ConfigError, match="unknown need 'often'"):
+        SpaceOptions(need="often")
+
+
 def test_the_need_for_which_a_language_tells_most():
     """Of the Z-channel with a half: 2/5 for the meaning that is said in two ways (capacity 0.3219 bits)."""
     assert capacity_achieving(np.array([[1.0, 0], [0.5, 0.5]])) == pytest.approx([0.6, 0.4], abs=1e-3)
