@@ -40,6 +40,9 @@ class Receiver(nn.Module, ABC):
     """Whether a state depends on its own message alone, so that it is given equal messages of a batch once; see
     `ecsuite.agents.shared_states`, with which recurrent ones read equal beginnings once."""
 
+    needs_projection = True
+    """Whether its states are projected to the width of candidates' vectors; otherwise they are scores of features."""
+
     def __init__(self, *, state_size: int) -> None:
         super().__init__()
         if not isinstance(state_size, int) or state_size < 1:

@@ -68,6 +68,10 @@ RECEIVERS = Registry(
             "ecsuite.agents.feedforward:FC2LReceiver",
             "two linear layers with tanh between them for the whole message; form=sum as in the published program",
         ),
+        "lexicon": (
+            "ecsuite.agents.scripted:LexiconReceiver",
+            "a lexicon that is not trained: of which features each symbol is true",
+        ),
     },
     read_name="ecsuite.agents.spec:receiver_section",
     short_options=SHORT_OPTIONS,

@@ -1,6 +1,6 @@
-"""A sender that is not trained: it says the values of an object in a fixed language, so that receivers can be compared.
+"""Agents that are not trained: a sender of a fixed language, and a receiver with a lexicon.
 
-The languages are those of Kharitonov & Baroni (2020, arXiv 2004.03420, section 3).
+The languages of the sender are those of Kharitonov & Baroni (2020, arXiv 2004.03420, section 3).
 """
 
 from dataclasses import dataclass
@@ -9,14 +9,19 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ecsuite.agents.message import Message
+from ecsuite.agents.message import EOS, Message
 from ecsuite.agents.options import AgentOptions
+from ecsuite.agents.receivers import Receiver
 from ecsuite.agents.senders import MessageBuilder, Sender, build_message
 from ecsuite.runtime.errors import ConfigError
 
 CERTAIN = 1000.0
 """The logit of the symbol that is said; those of the others are 0, which no noise of a channel makes up for. Their
 probabilities are 0: numbers that are almost 0, as of a logit of 100, take a processor long."""
+
+
+FALSE = 1e-37
+"""In place of the truth 0, whose logarithm is no number."""
 
 
 def sums_and_differences(values: Tensor, num_values: int) -> Tensor:
@@ -75,3 +80,48 @@ class ScriptedSender(Sender):
         symbols = torch.arange(self.vocab_size + 1, device=values.device)
         logits = (values[..., None] + 1 == symbols).float() * CERTAIN
         return build_message(builder, logits.transpose(0, 1))
+
+
+class LexiconReceiver(Receiver):
+    """Takes each symbol to be true or false of each feature, as a lexicon has it; it is not trained.
+
+    The score of a candidate is the sum of the logarithms of how true symbols are of its features, so that with one-hot
+    features a message means what all of its symbols are true of.
+
+    Raises:
+        ConfigError: If there is no row for each symbol, or rows differ in length, or its perception changes features.
+    """
+
+    needs_projection = False
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(AgentOptions):
+        """Options of the lexicon."""
+
+        lexicon: tuple[tuple[float, ...], ...] = ()
+        """How true each symbol, a row, is of each feature of objects, a column, from 0 to 1: [[1, 0], [1, 1]]. Of
+        attribute values, features are one-hot: the values of the first attribute, then those of the next."""
+
+    def __init__(self, options: Options, *, vocab_size: int, max_len: int) -> None:
+        rows = options.lexicon
+        if len(rows) != vocab_size or len({len(row) for row in rows}) != 1 or not rows[0]:
+            raise ConfigError(
+                f"receiver.lexicon: expected a row for each of {vocab_size} symbols (channel.vocab_size), all of the "
+                f"same length, got {len(rows)}"
+            )
+        if any(not 0 <= value <= 1 for row in rows for value in row):
+            raise ConfigError("receiver.lexicon: expected numbers from 0 to 1")
+        if options.perception.kind != "identity":
+            raise ConfigError(
+                f"receiver.perception: expected identity, since a lexicon is of features, got {options.perception.kind}"
+            )
+        super().__init__(state_size=len(rows[0]))
+        # EOS says nothing.
+        truth = torch.cat([torch.ones(1, self.state_size), torch.tensor(rows)])
+        self.register_buffer("truth", truth, persistent=False)
+
+    def forward(self, message: Message) -> tuple[Tensor, Tensor]:
+        """See the base class."""
+        symbols, truth = message.symbols, self.get_buffer("truth")
+        said = symbols @ truth if symbols.is_floating_point() else truth[symbols.clamp(min=EOS)]
+        return message.at_ends(said.clamp(min=FALSE).log().cumsum(0))

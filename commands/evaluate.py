@@ -24,6 +24,10 @@ def evaluate(
     receiver_from: Annotated[
         Path | None, typer.Option(help="Run folder of another receiver, which listens to this run's sender.")
     ] = None,
+    reason: Annotated[
+        str | None,
+        typer.Option(help="Let receivers reason: rsa,depth=1,alpha=4,cost=length.", metavar="KIND"),
+    ] = None,
     intervene: Annotated[
         str | None,
         typer.Option(
@@ -59,6 +63,7 @@ def evaluate(
     """Evaluate the agents of a run without training them, with other objects, distractors or splits."""
     import sys
 
+    import ecsuite.parts.own_code as own_code
     from ecsuite.files.atomic_files import write_atomically
     from ecsuite.games.interactions import as_parquet
     from ecsuite.games.runs import load_run
@@ -76,9 +81,11 @@ def evaluate(
         prepare_outputs(out, plot)
     opened = load_run(run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
     files = {"world.objects": objects, "world.features": features}
+    if reason is not None:
+        own_code.trust([reason.partition(",")[0]])
+        files["reasoning"] = reason
     changes = {key: value for key, value in files.items() if value is not None}
     if noise is not None:
-        import ecsuite.parts.own_code as own_code
         from ecsuite.eval.run_metrics.noise_grid import noise_grid, rates_in, report
         from ecsuite.parts.registry import split_names
 

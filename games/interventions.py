@@ -233,7 +233,7 @@ class _Rounds:
         for batch, rows in zip(self.batches, ids.split(self.sizes), strict=True):
             candidates, truth = self.pair.round_parts(batch)
             message = _message(rows, self.pair.channel.has_eos, self.pair.device)
-            found.append(of_answer(*self.pair.listener.response(message, candidates, None), truth).cpu())
+            found.append(of_answer(*self.pair.answer(message, candidates, None), truth).cpu())
         return torch.cat(found)
 
 

@@ -10,21 +10,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.autocast import call_sender
-from ecsuite.agents.message import EOS, PAD
+from ecsuite.agents.message import EOS
 from ecsuite.agents.senders import MessageBuilder
 from ecsuite.corpus import Ragged
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
-from ecsuite.games.channels import Channel
 from ecsuite.games.message_builders import SymbolOptions
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.agent import Speaker
 from ecsuite.games.players.learning import GivenMessages
 from ecsuite.games.players.players import Players
+from ecsuite.games.possible_messages import MOST_MESSAGES, all_messages, num_messages
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import Batch
 
-MOST_MESSAGES = 1024
-"""Of a channel with so many different messages or fewer, each has its probability; of others, messages are drawn."""
 NUM_DRAWN, NUM_DRAWN_OF_MANY = 1000, 100
 """Messages that are drawn for each meaning from at most `MOST_MESSAGES`, or from more."""
 MOST_ROWS = 2**14
@@ -99,24 +97,6 @@ def said_by(players: Players, experiment: Experiment) -> Said:
 
 Part = tuple[Ints, NDArray[Any], Floats]
 """Rows of a batch, what is said of each, (num_rows, num_steps, ...), and its weight."""
-
-
-def num_messages(channel: Channel) -> int:
-    """How many different messages there are."""
-    lengths = range(channel.max_len + 1) if channel.has_eos else (channel.max_len,)
-    return sum(channel.vocab_size**length for length in lengths)
-
-
-def all_messages(channel: Channel) -> Tensor:
-    """Each message once, (num_messages, max_len), with EOS after those that end early, and then PAD."""
-    max_len, rows = channel.max_len, []
-    for length in range(max_len + 1) if channel.has_eos else (max_len,):
-        codes = np.indices((channel.vocab_size,) * length).reshape(length, channel.vocab_size**length).T
-        row = np.full((len(codes), max_len), PAD)
-        row[:, :length] = codes + 1
-        row[:, length : length + 1] = EOS
-        rows.append(row)
-    return torch.from_numpy(np.concatenate(rows))
 
 
 def log_probabilities(speaker: Speaker, meanings: Tensor, messages: Tensor) -> Floats:

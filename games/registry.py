@@ -287,6 +287,21 @@ MEETINGS = Registry(
     of_lists="phases",
 )
 
+REASONINGS = Registry(
+    word="reasoning",
+    parts={
+        "literal": (
+            "ecsuite.games.players.reasoning:LiteralListener",
+            "a message means what the receiver's network makes of it",
+        ),
+        "rsa": (
+            "ecsuite.games.players.reasoning:RationalSpeechActs",
+            "the receiver asks what else the sender might have said (Frank & Goodman 2012)",
+        ),
+    },
+    base="ecsuite.games.players.reasoning:Reasoning",
+)
+
 LOGGERS = Registry(
     word="logger",
     parts={

@@ -8,7 +8,7 @@ import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.agents.taught import NOTHING
 from ecsuite.games.players.options import GenerationOptions, SocietyOptions
-from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
+from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, PLAYS, REASONINGS, SCHEDULES, TASKS, WORLDS
 from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Seed
 from ecsuite.parts.registry import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
 from ecsuite.parts.strict_yaml import as_yaml
@@ -129,6 +129,8 @@ def require_kept(name: str) -> None:
 
 SIGNALLING = Part("signalling", own_code.NoOptions())
 """The play of an experiment that names none."""
+LITERAL = Part("literal", own_code.NoOptions())
+"""The reasoning of receivers that do not reason."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,6 +159,8 @@ class Experiment:
     """How the learning rate changes over the steps."""
     loss: Annotated[Part, LOSSES]
     """What training minimises."""
+    reasoning: Annotated[Part, REASONINGS] = LITERAL
+    """How receivers take messages: by their networks, or by asking what else might have been said."""
     society: SocietyOptions = field(default_factory=SocietyOptions)
     """The agents of the game, and who plays with whom."""
     generations: GenerationOptions = field(default_factory=GenerationOptions)
@@ -181,6 +185,8 @@ class Experiment:
                 del tree[key]
         if self.play == SIGNALLING:
             del tree["play"]
+        if self.reasoning == LITERAL:
+            del tree["reasoning"]
         for role in ROLES:
             if getattr(getattr(self, role).options, "taught", None) == NOTHING:
                 del tree[role]["taught"]
@@ -238,6 +244,7 @@ DEFAULTS: Tree = {
     "optimizer": {KIND: "adam"},
     "schedule": {KIND: "constant"},
     "loss": {KIND: "task"},
+    "reasoning": {KIND: LITERAL.kind},
 }
 """The bottom layer; the world adds the perceptions."""
 

@@ -29,6 +29,7 @@ KINDS = {
     "perception": "ecsuite.testing.games",
     "noise": "ecsuite.testing.games",
     "loss": "ecsuite.testing.games",
+    "reasoning": "ecsuite.testing.games",
     "optimizer": "ecsuite.testing.games",
     "schedule": "ecsuite.testing.games",
     "meeting": "ecsuite.testing.meetings",
@@ -56,6 +57,7 @@ SIGNS = {
     "receiver": "vocab_size",
     "logger": "log",
     "meeting": "pairs",
+    "reasoning": "asks_others",
 }
 """The attribute, or argument of the constructor, that only parts of a kind have."""
 

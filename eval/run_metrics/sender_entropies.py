@@ -79,7 +79,7 @@ def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT)
     Undefined where words are values; `useful_length` also where messages tell nothing.
     """
     kinds = (MESSAGE_ENTROPY, CONDITIONAL_ENTROPY, REDUNDANCY, USEFUL_LENGTH)
-    from ecsuite.games.message_probabilities import MOST_MESSAGES, num_messages
+    from ecsuite.games.possible_messages import MOST_MESSAGES, num_messages
 
     channel = run.pair.channel
     if channel.is_of_values:
@@ -192,9 +192,10 @@ def _of_speaker(
     """The entropies of a speaker: one where they are exact, else those of each draw."""
     import torch
 
-    from ecsuite.games.message_probabilities import all_messages, log_probabilities
+    from ecsuite.games.message_probabilities import log_probabilities
     from ecsuite.games.noise import noise_generator
     from ecsuite.games.players.learning import filled
+    from ecsuite.games.possible_messages import all_messages
 
     channel, batches = speaker.channel, list(speaker.world.corpus_batches(own.meanings))
     num_symbols = channel.vocab_size + channel.has_eos

@@ -17,7 +17,8 @@ from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.losses import Loss
 from ecsuite.games.noise import Noise, uniform
 from ecsuite.games.perturbations import Perturbation
-from ecsuite.games.registry import CHANNELS, TASKS
+from ecsuite.games.players.reasoning import Reasoning, heard_at
+from ecsuite.games.registry import CHANNELS, REASONINGS, TASKS
 from ecsuite.games.sections import Experiment, Role
 from ecsuite.games.tasks import Task
 from ecsuite.games.views import View, score_candidates, shown_objects
@@ -147,6 +148,19 @@ class Speaker(Side):
             meaning = torch.cat([meaning, _mean(vectors[:, num_positive:])], dim=1)
         return self.dropped_out(meaning, generator)
 
+    def messages_of_each(self, candidates: View) -> Message:
+        """The most likely message about each candidate of a round, if it were the target.
+
+        Returns:
+            Ids, (num_steps, num_candidates * batch): those about the candidates of a round are `batch` apart.
+        """
+        meanings = candidates.of_rounds(self.perception(candidates.features))  # (batch, num_candidates, size)
+        if self.world.rounds.sender_sees_all:
+            others = (meanings.sum(1, keepdim=True) - meanings) / (meanings.shape[1] - 1)
+            meanings = torch.cat([meanings, others], dim=-1)
+        meanings = meanings.transpose(0, 1).flatten(0, 1)
+        return call_sender(self.network, meanings, self.channel.start_message("greedy", meanings, None))
+
     def shown(self, batch: Batch) -> View:
         """What it sees of a batch."""
         return shown_objects(batch, self.world, self.dtype, self.device)
@@ -174,9 +188,12 @@ class Listener(Side):
         if TASKS.load(experiment.task.kind).scores_candidates:
             perception, size = self.make_perception(experiment.receiver.options.perception, width)
             self.perception = perception
-            if not perception.fits_states:
+            if not self.network.needs_projection and size != width:
+                raise ConfigError(f"receiver: it scores {width} features, and the objects have {size}")
+            if not perception.fits_states and self.network.needs_projection:
                 self.projection = Linear(width, size, bias=False)
         self.task = TASKS.make(experiment.task, world=world, state_size=width)
+        self.reasoning: Reasoning = REASONINGS.make(experiment.reasoning)
         self.freeze()
 
     def learnt(self) -> list[nn.Module]:
@@ -192,9 +209,19 @@ class Listener(Side):
         return self
 
     def response(
-        self, message: Message, candidates: View | None, generator: Noise | None
+        self,
+        message: Message,
+        candidates: View | None,
+        generator: Noise | None,
+        others: Message | None = None,
     ) -> tuple[Tensor, Tensor]:
         """What the task gets of messages, and the probability of each end, (num_ends, batch).
+
+        Args:
+            message: What was said.
+            candidates: What it sees.
+            generator: Source of what is drawn in training.
+            others: What else might have been said, ids, (num_steps, num_others * batch), if it reasons about that.
 
         Returns:
             Scores of the candidates, (num_ends, batch, num_candidates), or without candidates the network's states,
@@ -206,7 +233,16 @@ class Listener(Side):
         if not self.task.scores_candidates:
             seen = candidates.features.to(states.dtype).expand(len(states), -1, -1)
             return torch.cat([states, seen], -1), ends
-        return self.scores(states, candidates, generator), ends
+        if others is None:
+            return self.scores(states, candidates, generator), ends
+        heard, _ = call_receiver(self.network, others, self.dtype)
+        literal = self.scores(
+            torch.cat([states, heard[0].unflatten(0, (-1, states.shape[1]))]), candidates, generator
+        )
+        answers = [
+            self.reasoning.scores(heard_at(end, literal, message, others)) for end in range(len(states))
+        ]
+        return torch.stack(answers), ends
 
     def scores(self, states: Tensor, candidates: View, generator: Noise | None) -> Tensor:
         """Scores of the candidates, (num_ends, batch, num_candidates), for states (num_ends, batch, state_size)."""

@@ -1,7 +1,7 @@
 """A pair: a speaker and a listener that meet in the rounds of a batch."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.losses import Loss
 from ecsuite.games.noise import Noise
 from ecsuite.games.players.agent import Listener, Speaker
+from ecsuite.games.players.reasoning import every_message, require_candidates
 from ecsuite.games.registry import LOSSES
 from ecsuite.games.sections import Experiment, Role
 from ecsuite.games.tasks import Task, Truth, choose
@@ -163,7 +164,7 @@ class Pair(nn.Module):
         received = self.channel.received(message, generator) if is_noisy else message
         if self.training and self.loss.needs_all_answers:
             received = message.with_all_ends()
-        answer, ends = self.listener.response(received, candidates, generator)
+        answer, ends = self.answer(received, candidates, generator)
         output = self.task(answer, truth)
         if self.loss.samples_answers:
             choices = self.task.choices(at_certain_end(answer, ends))
@@ -173,6 +174,20 @@ class Pair(nn.Module):
         loss, cost = self.loss(output, ends, message)
         measures = {name: (ends.detach() * value).sum(0) for name, value in output.measures.items()}
         return RoundOutputs(loss=loss, cost=cost, measures=measures, message=message, answer=answer)
+
+    def answer(
+        self, message: Message, candidates: View | None, generator: Noise | None
+    ) -> tuple[Tensor, Tensor]:
+        """What the task gets of messages as the listener takes them; see `Listener.response`."""
+        if not self.listener.reasoning.asks_others:
+            return self.listener.response(message, candidates, generator)
+        assert candidates is not None
+        with torch.no_grad(), self._evaluating() if self.training else nullcontext():
+            if self.listener.reasoning.alternatives == "all":
+                others = every_message(self.channel, message.length)
+            else:
+                others = self.speaker.messages_of_each(candidates)
+        return self.listener.response(message, candidates, generator, others)
 
     def rounds(self, batch: Batch) -> SeenRounds:
         """The rounds of a batch as the two see them."""
@@ -218,6 +233,8 @@ def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.f
     loss: Loss = LOSSES.make(experiment.loss)
     speaker.loss = loss
     _check_effects(experiment, channel, loss, listener.task)
+    if listener.reasoning.asks_others:
+        require_candidates(experiment, channel, listener.reasoning, world)
     return Pair(speaker, listener).train()
 
 

@@ -79,7 +79,7 @@ def test_a_written_config_has_the_options_of_its_kinds_and_no_others(name, tmp_p
     tree = yaml.safe_load(experiment.to_yaml())
     for section, registry in PARTS.items():
         part = getattr(experiment, section)
-        if section == "play" and part.kind == "signalling":  # the usual one is left out
+        if part.kind in ("signalling", "literal"):  # the usual one is left out
             assert section not in tree
         elif section == "play" or section not in unread_sections(experiment.play.kind):
             written = {"kind", *to_tree(part.options)}
@@ -100,6 +100,7 @@ def test_a_file_needs_no_more_than_it_changes(tmp_path):
     assert {section: getattr(default, section).kind for section in PARTS} == {
         "play": "signalling", "world": "attributes", "task": "discrimination", "channel": "gumbel",
         "sender": "recurrent", "receiver": "recurrent", "optimizer": "adam", "schedule": "constant", "loss": "task",
+        "reasoning": "literal",
     }  # fmt: skip
 
 

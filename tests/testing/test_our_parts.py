@@ -17,6 +17,7 @@ from ecsuite.games.registry import (
     OPTIMIZERS,
     PARTICIPANTS,
     PLAYS,
+    REASONINGS,
     SCHEDULES,
     TASKS,
     WORLDS,
@@ -39,6 +40,7 @@ REGISTRIES = {
     "optimizer": OPTIMIZERS,
     "schedule": SCHEDULES,
     "meeting": MEETINGS,
+    "reasoning": REASONINGS,
     "metric": METRICS,
 }
 FINISHED = Path(__file__).parents[1] / "fixtures" / "small" / "finished"
@@ -64,6 +66,10 @@ NAMES_AND_SETTINGS = {
     "world:images": ("images,objects=photos", ("sender.perception=conv", "receiver.perception=conv")),
     "world:image_features": ("image_features,objects=photos", ()),
     "meeting:list": ("list,pairs=[[0,0],[1,1],[2,2],[3,3]]", ()),
+    "receiver:lexicon": (
+        "lexicon,lexicon=[[1,0,1,0,1,1,0,1],[0,1,1,1,0,1,1,1],[1,1,0,0,1,0,1,1],[1,0,0,1,1,1,0,1],[0,0,1,1,1,1,1,0]]",
+        ("receiver.perception=identity",),
+    ),
     "meeting:file": ("file,path=pairs.csv", ()),
     "perception:conv": ("conv,size=8", IMAGES),
     "perception:conv_max": ("conv_max,size=8", IMAGES),

@@ -9,7 +9,7 @@ from ecsuite.eval.run_metrics.sender_entropies import (
     entropies_of,
     message_entropy,
 )
-from ecsuite.games import message_probabilities
+from ecsuite.games import possible_messages
 from ecsuite.games.runs import load_run
 from ecsuite.testing.trial import Trial
 
@@ -57,7 +57,7 @@ def scores(run, **own):
 def test_messages_that_are_drawn_have_the_entropies_of_all(run, monkeypatch):
     exact = scores(run)
     assert exact["message_entropy"].value >= exact["conditional_entropy"].value > 0
-    monkeypatch.setattr(message_probabilities, "MOST_MESSAGES", 1)
+    monkeypatch.setattr(possible_messages, "MOST_MESSAGES", 1)
     drawn = scores(run, draws=40)
     for name in ("message_entropy", "conditional_entropy", "redundancy"):
         assert drawn[name].value == pytest.approx(exact[name].value, abs=0.1)

@@ -1,0 +1,179 @@
+"""Listeners that reason about why something was said: a state of listeners in any game, trained or scripted.
+
+A literal listener scores candidates by the message alone. A reasoning one also asks what the speaker would have said of
+each candidate, and what it would itself have made of that.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.games.channels import Channel
+from ecsuite.games.possible_messages import MOST_MESSAGES, all_messages, num_messages
+from ecsuite.games.worlds.world import World
+from ecsuite.parts.config import Count, Positive, Weight
+from ecsuite.parts.own_code import NoOptions
+from ecsuite.runtime.errors import ConfigError
+
+LEAST = -1e4
+"""The log-probability of what is impossible: its exponential is 0, and it can be multiplied."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heard:
+    """What a listener makes of messages in rounds: of the one that was said, and of others that might have been."""
+
+    literal: Tensor
+    """Scores of the candidates, (num_messages, batch, num_candidates): first those of the message that was said."""
+    lengths: Tensor
+    """Content symbols of each message, (num_messages, batch)."""
+    is_other: Tensor
+    """Whether a message differs from all before it, (num_messages, batch); the first one does."""
+
+
+class Reasoning(ABC):
+    """Base class of how listeners take messages, also of users' own.
+
+    Args:
+        options: Those of the class.
+    """
+
+    Options: type[Any] = NoOptions
+    asks_others = True
+    """Whether it looks at what else might have been said."""
+    alternatives: Literal["candidates", "all"] = "candidates"
+    """What that is: what the speaker says of each candidate, or all messages of the channel."""
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+
+    @abstractmethod
+    def scores(self, heard: Heard) -> Tensor:
+        """Scores of the candidates for the message that was said, (batch, num_candidates): logits."""
+
+
+class LiteralListener(Reasoning):
+    """A message means what the listener's network makes of it."""
+
+    asks_others = False
+
+    def scores(self, heard: Heard) -> Tensor:
+        """See the base class."""
+        return heard.literal[0]
+
+
+class RationalSpeechActs(Reasoning):
+    """Rational speech acts (Frank & Goodman 2012, doi 10.1126/science.1218633): listeners of speakers of listeners.
+
+    With L_0 the literal listener, S_n(message | candidate) is in proportion to exp(alpha (log L_{n-1}(candidate |
+    message) - cost(message))), over the messages that might have been said, and L_n(candidate | message) to
+    S_n(message | candidate): candidates are equally likely beforehand.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of rational speech acts."""
+
+        depth: Count = 1
+        """Speakers that are reasoned about, each of the listener below it."""
+        alpha: Positive = 1.0
+        """How rational speakers are: as it grows, they say what is best."""
+        cost: Literal["none", "length"] = "none"
+        """What a message costs the speaker: nothing, or its symbols without EOS."""
+        cost_weight: Weight = 0.1
+        """Cost of a symbol, in nats."""
+        alternatives: Literal["candidates", "all"] = "candidates"
+        """What else might have been said: what the speaker says of each candidate, or every message of the channel,
+        where these are at most 1,024."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self.alternatives = options.alternatives
+        self.cost_weight = options.cost_weight if options.cost == "length" else 0.0
+
+    def scores(self, heard: Heard) -> Tensor:
+        """See the base class."""
+        listener = heard.literal.log_softmax(-1).clamp(min=LEAST)
+        cost = self.cost_weight * heard.lengths[..., None]
+        for _ in range(self.options.depth):
+            utility = self.options.alpha * (listener - cost)
+            utility = utility.masked_fill(~heard.is_other[..., None], -torch.inf)
+            listener = utility.log_softmax(0).clamp(min=LEAST).log_softmax(-1)
+        return listener[0]
+
+
+def heard_at(end: int, literal: Tensor, message: Message, others: Message) -> Heard:
+    """What a listener makes of a message that ends at one of its possible ends, and of other messages.
+
+    Args:
+        end: The end.
+        literal: Scores at each end of the message, then of each other message, (num_ends + num_others, batch,
+            num_candidates).
+        message: Ids or weights, (num_steps, batch).
+        others: Ids, (num_steps, num_others * batch), those of one round `batch` apart.
+    """
+    batch = literal.shape[1]
+    num_others = others.symbols.shape[1] // batch
+    said = said_at(end, message)
+    width = max(len(said), len(others.symbols))
+    ids = torch.stack(
+        [_filled(said, width), *_filled(others.symbols, width).unflatten(1, (num_others, batch)).unbind(1)]
+    )  # (num_messages, num_steps, batch)
+    same = (ids[:, None] == ids[None]).all(2)  # (num_messages, num_messages, batch)
+    before = torch.ones(same.shape[:2], dtype=torch.bool, device=ids.device).tril(-1)
+    is_other = ~(same & before[..., None]).any(1)
+    of_others = literal[-num_others:]
+    return Heard(
+        literal=torch.cat([literal[end][None], of_others]),
+        lengths=(ids > EOS).sum(1).to(literal.dtype),
+        is_other=is_other,
+    )
+
+
+def said_at(end: int, message: Message) -> Tensor:
+    """The most likely ids of a message that ends at one of its possible ends, (num_steps, batch)."""
+    symbols = message.symbols
+    if not symbols.is_floating_point():
+        return symbols
+    if message.ends is None:
+        return symbols.argmax(-1)
+    step = torch.arange(len(symbols), device=symbols.device)[:, None]
+    content = 1 + symbols[..., 1:].argmax(-1)
+    return content.where(step < end, torch.where(step == end, EOS, PAD))
+
+
+def _filled(ids: Tensor, num_steps: int) -> Tensor:
+    missing = num_steps - len(ids)
+    return torch.cat([ids, ids.new_full((missing, ids.shape[1]), PAD)]) if missing else ids
+
+
+def every_message(channel: Channel, lengths: Tensor) -> Message:
+    """All messages of a channel in each round of a batch, (num_steps, num_messages * batch); `lengths` is (batch,)."""
+    ids = all_messages(channel)
+    if channel.has_eos:
+        last = torch.where((ids > EOS).all(1), EOS, PAD)
+        ids = torch.cat([ids, last[:, None]], 1)
+    symbols = ids.t().repeat_interleave(len(lengths), 1).to(lengths.device)
+    return Message(symbols=symbols, ends=None, length=(symbols != PAD).sum(0).to(lengths.dtype))
+
+
+def require_candidates(experiment: Any, channel: Channel, reasoning: Reasoning, world: World) -> None:
+    """Raise `ConfigError` where there are no candidates, one of which is meant, or messages can't be told apart."""
+    kind, rounds = experiment.task.kind, world.rounds
+    if kind != "discrimination" or rounds.fewest_distractors is not None:
+        raise ConfigError(
+            f"reasoning: expected task discrimination with one number of distractors, got {kind}"
+        )
+    if channel.is_of_values:
+        raise ConfigError(
+            f"reasoning: the words of channel {experiment.channel.kind} are values, expected symbols"
+        )
+    if reasoning.alternatives == "all" and num_messages(channel) > MOST_MESSAGES:
+        raise ConfigError(
+            f"reasoning.alternatives: {num_messages(channel):,} messages are possible, expected at most "
+            f"{MOST_MESSAGES:,}, or candidates"
+        )

@@ -1,0 +1,144 @@
+"""Listeners that reason: known answers of rational speech acts, computed by hand, and reasoning in games."""
+
+import math
+
+import pytest
+import torch
+
+from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.games.players.reasoning import Heard, RationalSpeechActs, said_at
+from ecsuite.parts.registry import read_options
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.testing.trial import Trial, gradients, play
+
+
+def listener(lexicon, said, lengths=None, **options):
+    """The probabilities of meanings after a word of a lexicon, a row of how true it is of each."""
+    order = [said, *(row for row in range(len(lexicon)) if row != said)]
+    literal = torch.tensor(lexicon, dtype=torch.float)[order].log()[:, None]
+    lengths = torch.tensor([lengths[row] if lengths else 1 for row in order])[:, None]
+    heard = Heard(literal=literal, lengths=lengths, is_other=torch.ones(len(order), 1, dtype=torch.bool))
+    rsa = RationalSpeechActs(read_options(RationalSpeechActs.Options, options, "reasoning"))
+    return rsa.scores(heard).softmax(-1)[0].tolist()
+
+
+NONE_SOME_ALL = [[1, 0, 0], [0, 1, 1], [0, 0, 1]]
+"""Words `none`, `some`, `all`, true of nothing, of a part, of everything."""
+BLUE = [[1, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 0]]
+"""Words `blue`, `green`, `square`, `circle` of a blue square, a blue circle and a green square."""
+
+
+@pytest.mark.parametrize(
+    ("lexicon", "said", "options", "expected"),
+    [
+        # S(some | part) = 1, S(some | all) = (1/2) / (1/2 + 1) = 1/3, so L(part | some) = 1 / (1 + 1/3).
+        (NONE_SOME_ALL, 1, {}, [0, 3 / 4, 1 / 4]),
+        # With alpha 4: S(some | all) = (1/16) / (1/16 + 1) = 1/17, so L(part | some) = 17/18.
+        (NONE_SOME_ALL, 1, {"alpha": 4.0}, [0, 17 / 18, 1 / 18]),
+        # One level further: S_2(some | all) = (1/4) / (1/4 + 1) = 1/5, so 5/6.
+        (NONE_SOME_ALL, 1, {"depth": 2}, [0, 5 / 6, 1 / 6]),
+        # Frank & Goodman 2012: S(blue | square) = 1/2, S(blue | circle) = (1/2) / (1/2 + 1) = 1/3: 3/5 and 2/5.
+        (BLUE, 0, {}, [3 / 5, 2 / 5, 0]),
+        (BLUE, 2, {}, [3 / 5, 0, 2 / 5]),
+        (BLUE, 1, {}, [0, 0, 1]),
+    ],
+)
+def test_known_answers(lexicon, said, options, expected):
+    assert listener(lexicon, said, **options) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_longer_word_is_said_less():
+    """`all` costs two symbols more, 0.2 nats in all: S(some | all) = (1/2) / (1/2 + exp(-0.2))."""
+    found = listener(NONE_SOME_ALL, 1, lengths=[1, 1, 3], cost="length")
+    speaker = 0.5 / (0.5 + math.exp(-0.2))
+    assert found[1] == pytest.approx(1 / (1 + speaker), abs=1e-5)
+
+
+SCALE = (
+    "world.num_attributes=1", "world.num_values=3", "channel.vocab_size=3", "channel.max_len=1",
+    "channel.length=fixed", "task.num_distractors=2", "receiver.perception=identity",
+)  # fmt: skip
+
+
+def scale(*settings):
+    return Trial.of("receiver", "lexicon,lexicon=[[1,0,0],[0,1,1],[0,0,1]]", (*SCALE, *settings))
+
+
+def answers(trial, word):
+    """The probability of each value after a word, whichever the place of its candidate."""
+    world = trial.world()
+    pair, batch = trial.game(world).eval(), world.batch("valid", 0)
+    candidates, _ = pair.round_parts(batch)
+    number = len(batch)
+    said = Message(symbols=torch.full((1, number), word), ends=None, length=torch.ones(number))
+    answer, _ = pair.answer(said, candidates, None)
+    values = torch.from_numpy(batch.values[batch.candidate_indices()][..., 0])
+    likely = answer[0].softmax(-1)
+    return [likely[values == value].mean().item() for value in range(3)]
+
+
+def test_scalar_implicature_of_a_scripted_lexicon_in_a_game():
+    """The literal receiver takes `some` to be as well `all`, the one that reasons does not."""
+    assert answers(scale(), 2) == pytest.approx([0, 1 / 2, 1 / 2], abs=1e-5)
+    assert answers(scale("reasoning=rsa,alternatives=all"), 2) == pytest.approx([0, 3 / 4, 1 / 4], abs=1e-5)
+    assert answers(scale("reasoning=rsa,alternatives=all,alpha=4"), 3) == pytest.approx([0, 0, 1], abs=1e-5)
+
+
+def test_the_most_likely_ids_at_each_end():
+    weights = torch.tensor([[0.1, 0.9, 0.0], [0.2, 0.1, 0.7], [1.0, 0.0, 0.0]])[:, None]
+    ends = torch.tensor([[0.1], [0.2], [0.7]])
+    message = Message(symbols=weights, ends=ends, length=torch.ones(1))
+    assert [said_at(end, message)[:, 0].tolist() for end in range(3)] == [
+        [EOS, PAD, PAD],
+        [1, EOS, PAD],
+        [1, 2, EOS],
+    ]
+
+
+@pytest.mark.parametrize("channel", ["gumbel", "reinforce"])
+def test_listeners_reason_in_training_in_societies_and_resume(channel, tmp_path):
+    settings = ("reasoning=rsa,cost=length", "society.receivers=2")
+    trial = Trial.of("channel", channel, settings)
+    world = trial.world()
+    assert all(
+        each.isfinite().all() for each in gradients(trial.game(world), world.batch("train", 0)).values()
+    )
+    literal = Trial.of("channel", channel)
+    losses = [
+        play(each.game(world), world.batch("valid", 0), "greedy").objective for each in (trial, literal)
+    ]
+    assert losses[0] != losses[1]
+    trial.train(tmp_path / "whole")
+    trial.train(tmp_path / "parts", stop_after=3)
+    trial.train(tmp_path / "parts", resume=True)
+    files = [
+        (tmp_path / name / "checkpoint-000000006.safetensors").read_bytes() for name in ("whole", "parts")
+    ]
+    assert files[0] == files[1]
+
+
+def test_where_nothing_else_might_have_been_said_a_message_tells_nothing():
+    is_other = torch.tensor([[True, True], [False, False]])
+    heard = Heard(literal=torch.randn(2, 2, 4), lengths=torch.ones(2, 2), is_other=is_other)
+    scores = RationalSpeechActs(RationalSpeechActs.Options()).scores(heard)
+    torch.testing.assert_close(scores.softmax(-1), torch.full((2, 4), 0.25))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("task=reconstruction", "reasoning=rsa"), "reasoning: expected task discrimination"),
+        (("channel=quantized", "reasoning=rsa"), "words of channel quantized are values"),
+        (
+            ("channel.max_len=9", "reasoning=rsa,alternatives=all"),
+            "messages are possible, expected at most 1,024",
+        ),
+        (("reasoning=rsa,depth=0",), "reasoning.depth: expected int >= 1"),
+        (("reasoning=rsaa",), "unknown reasoning 'rsaa'"),
+        (("receiver=lexicon",), "receiver.lexicon: expected a row for each of 5 symbols"),
+    ],
+)
+def test_what_can_not_be_is_refused(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        trial = Trial.of("channel", "gumbel", settings)
+        trial.game(trial.world())
