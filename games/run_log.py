@@ -14,6 +14,8 @@ from ecsuite.runtime.errors import DamagedError
 
 LOG = "log.jsonl"
 """Name of the file in a run folder."""
+ROUNDS = "rounds.jsonl"
+"""Name of the file of all rounds, in the run folder of a play of rounds."""
 CLOCK = "examples_per_second"
 """Key that is not in the checksum, because no two runs have the same one."""
 CHECKSUM, NUM_LINES = "log_sha256", "log_lines"

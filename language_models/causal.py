@@ -61,6 +61,8 @@ class CausalModel(Backend):
         if not is_of_hub and not Path(name).is_dir():
             raise ConfigError(f"model: {name}: no such folder; of the hub: {HUB}OWNER/NAME")
         library: Any = transformers
+        library.logging.set_verbosity_error()
+        library.logging.disable_progress_bar()
         where = {"local_files_only": not is_of_hub, "revision": options.revision, "trust_remote_code": False}
         try:
             self.tokenizer = library.AutoTokenizer.from_pretrained(name, **where)

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from ecsuite.games.plays.rounds import FILE, Rounds
+from ecsuite.games.plays.rounds import Rounds
+from ecsuite.games.run_log import ROUNDS
 from ecsuite.language_models.kept import FILE as ANSWERS
 from ecsuite.language_models.kept import KeptAnswers
 from ecsuite.testing import games
@@ -20,7 +21,7 @@ def is_asked_and_remembered(trial: Trial) -> None:
     """What it says is allowed, and stands in the rounds of the run."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
-        lines = (folder / "run" / FILE).read_bytes().splitlines()
+        lines = (folder / "run" / ROUNDS).read_bytes().splitlines()
     play = trial.play()
     require(isinstance(play, Rounds), "expected a play of rounds")
     require(len(lines) == play.num_rounds * trial.experiment.training.num_epochs, "rounds are missing")
@@ -52,7 +53,7 @@ def is_replayed(trial: Trial) -> None:
     with scratch_folder() as folder:
         trial.train(folder / "run")
         trial.train(folder / "again", replay=folder / "run")
-        for name in ("corpus.jsonl", FILE, ANSWERS):
+        for name in ("corpus.jsonl", ROUNDS, ANSWERS):
             contents = [(folder / run / name).read_bytes() for run in ("run", "again")]
             require(contents[0] == contents[1], f"{name} differs when it is replayed")
 

@@ -15,6 +15,7 @@ from ecsuite.eval.html_report.galleries import galleries, plane_galleries, syste
 from ecsuite.eval.html_report.inventories import inventories
 from ecsuite.eval.html_report.overview import overview
 from ecsuite.eval.html_report.systems import systems
+from ecsuite.eval.html_report.transcripts import transcripts
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.citations import bibliography, names_in_run
@@ -124,6 +125,7 @@ def write_report(
             inventories=found,
             num_other_inventories=num_other,
             corpora=corpora,
+            transcripts=transcripts(sources),
             notes=notes,
             works=bibliography(_cited(sources)),
             first_path=str(places[0]) if places else "PATH",

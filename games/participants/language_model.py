@@ -64,11 +64,11 @@ class LanguageModel(Participant):
 
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
         """See `answers`."""
-        return self.answers([(ask, rng)])[0]
+        return self.answers([ask], rng)[0]
 
-    def answers(self, asks: Sequence[tuple[Ask, np.random.Generator]]) -> list[str]:
+    def answers(self, asks: Sequence[Ask], rng: np.random.Generator) -> list[str]:
         """Ask the backend, several questions at once where it can."""
-        return [answer for answer, _ in self.asker.ask([self._request(ask, rng) for ask, rng in asks])]
+        return [answer for answer, _ in self.asker.ask([self._request(ask, rng) for ask in asks])]
 
     def _request(self, ask: Ask, rng: np.random.Generator) -> Request:
         order = [ask.allowed.choices[n] for n in rng.permutation(len(ask.allowed.choices))]

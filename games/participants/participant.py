@@ -105,11 +105,11 @@ class Participant(ABC):
 
     @abstractmethod
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
-        """The answer of an agent, one of `ask.allowed`; random numbers are those of the round and the agent."""
+        """The answer of an agent, one of `ask.allowed`; random numbers are those of the step."""
 
-    def answers(self, asks: Sequence[tuple[Ask, np.random.Generator]]) -> list[str]:
+    def answers(self, asks: Sequence[Ask], rng: np.random.Generator) -> list[str]:
         """The answers to several questions, none of which depends on another."""
-        return [self.answer(ask, rng) for ask, rng in asks]
+        return [self.answer(ask, rng) for ask in asks]
 
     def recognises(self, agent: int, thing: int, name: str) -> bool | None:
         """Whether a hearer takes a name to be one of a thing; None: it is asked which name it would say."""

@@ -60,12 +60,12 @@ class Collapsing(Participant):
         return name in self._names(agent, thing)
 
     def learn(self, agent: int, played: Round) -> None:
-        """Collapse after a success; after a failure a hearer adds the name, and a speaker keeps what it invented."""
+        """Collapse after a success; after a failure add the names that were said, the speaker what it invented."""
         known = self._names(agent, played.thing)
         if played.success:
             known[:] = [played.message]
-        elif played.message not in known:
-            known.append(played.message)
+        else:
+            known += [name for name in (played.message, played.answer) if name and name not in known]
 
     def begin(self, agent: int) -> None:
         """Forget all names."""

@@ -21,13 +21,12 @@ from ecsuite.games.participants.participant import Ask, Participant, Round, Sett
 from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.plays.play import Measures, Play
 from ecsuite.games.registry import MEETINGS, PARTICIPANTS
+from ecsuite.games.run_log import ROUNDS
 from ecsuite.games.sections import EvaluationOptions, Experiment
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, shown
 
-FILE = "rounds.jsonl"
-"""The file of all rounds in a run folder."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -147,11 +146,8 @@ class Rounds(Play):
         for participant in self.participants:
             mine = [n for n, (_, ask) in enumerate(asks) if self.participant_of(ask.agent) is participant]
             if mine:
-                given = [
-                    (ask, self.rng(f"{ask.role} {ask.agent}", plan.number))
-                    for plan, ask in (asks[n] for n in mine)
-                ]
-                for n, answer in zip(mine, participant.answers(given), strict=True):
+                given = participant.answers([asks[n][1] for n in mine], self._answering)
+                for n, answer in zip(mine, given, strict=True):
                     found[n] = self._checked(answer, asks[n][1])
         return found
 
@@ -167,6 +163,7 @@ class Rounds(Play):
     def go_on(self, step: int) -> Measures:
         """Play the rounds of a step. If one can't be played, none of the step is."""
         before = len(self.rounds)
+        self._answering = self.rng("answers", step)
         planned = self.planned(step)
         if not planned:
             return {}
@@ -258,7 +255,7 @@ class Rounds(Play):
 
     def keep(self, folder: Path) -> dict[str, Any]:
         """Write all rounds, a line each; returns who took part."""
-        write_atomically(folder / FILE, (self.row(number) for number in range(len(self.rounds))))
+        write_atomically(folder / ROUNDS, (self.row(number) for number in range(len(self.rounds))))
         for each in self.participants:
             each.close()
         known = {

@@ -221,3 +221,15 @@ def test_the_plan_tells_the_calls_and_a_replay_asks_nobody(tmp_path):
         played([*settings, "training.seed=5"], tmp_path / "other", replay=tmp_path / "run")
     with pytest.raises(ConfigError, match="nobody who is asked plays naming"):
         played([], tmp_path / "third", replay=tmp_path / "run")
+
+
+def test_a_report_has_the_transcript_and_escapes_what_was_said(tmp_path):
+    from ecsuite.eval.html_report.page import write_report
+
+    with ModelServer(answer=lambda body: '{"answer": "<b>hi</b>"}') as server:
+        more = ("play.symbols=text", "play.at_once=false", "training.num_examples=20")
+        played(of_server(server, *more), tmp_path / "run")
+    write_report([tmp_path / "run"], tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "Transcripts" in page and "&lt;b&gt;hi&lt;/b&gt;" in page and "<b>hi" not in page
+    assert "language_model scripted-1" in page

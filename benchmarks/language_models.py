@@ -1,0 +1,133 @@
+"""Language models as agents: a server that fails, and a small model that is trained here.
+
+    python benchmarks/language_models.py server    # 1,000 calls: none lost, none twice, as many as planned
+    python benchmarks/language_models.py causal    # a model of characters learns a language and plays, in minutes
+
+Results are kept in results/language_models.json. No published model was reachable: the server's model follows a script.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from causal_model import make_model
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from model_server import ModelServer
+
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.participants.participant import label
+from ecsuite.games.training import cost, train
+from ecsuite.runtime.provenance import processor
+
+FILE = Path(__file__).parent / "results" / "language_models.json"
+QUIET = {"device": "cpu", "progress": lambda *_: None, "note": lambda _: None}
+PROMPT = """{% block user %}
+{% if role == "speaker" %}
+say {{ object }}:
+{% else %}
+{{ message }}{% for each in candidates %} {{ each.label }} {{ each.object }}{% endfor %}:
+{% endif %}
+{% endblock %}
+"""
+"""Short prompts, as a small model reads them."""
+
+
+def server() -> dict:
+    """The naming game of 24 models, 500 rounds, behind a server in which every fifth request fails."""
+    found = {}
+    with tempfile.TemporaryDirectory() as name, ModelServer(every=5) as faulty, ModelServer() as sound:
+        for kind, each in (("faulty", faulty), ("sound", sound)):
+            settings = [
+                "play.agents=24", "play.pool=10", "play.at_once=true", "training.num_examples=500",
+                "training.batch_size=50", "play.participant=language_model,prompt=ashery2025",
+                f"play.participant.backend=server,url={each.url},model=m,wait=0.01,temperature=0.5",
+            ]  # fmt: skip
+            experiment = load_experiment("naming", settings)
+            planned = cost(experiment)["participants"]["play.participant"]["calls"]
+            began = time.perf_counter()
+            train(experiment, Path(name) / kind, **QUIET)
+            found[kind] = {
+                "planned": planned, "requests": each.asked, "answers": len(each.answered),
+                "different answers": len(set(each.answered)),
+                "kept": len((Path(name) / kind / "answers.jsonl").read_text().splitlines()),
+                "seconds": round(time.perf_counter() - began, 1),
+            }  # fmt: skip
+        both = [(Path(name) / kind / "rounds.jsonl").read_bytes() for kind in found]
+        found["the same rounds"] = both[0] == both[1]
+        train(experiment, Path(name) / "again", replay=Path(name) / "sound", **QUIET)
+        files = ("rounds.jsonl", "corpus.jsonl", "metadata.json", "answers.jsonl", "config.yaml")
+        found["replayed to the byte"] = all(
+            (Path(name) / "again" / file).read_bytes() == (Path(name) / "sound" / file).read_bytes()
+            for file in files
+        )
+    return found
+
+
+def texts(held_out: set[int], number: int = 20_000) -> list[str]:
+    """Prompts of speakers and listeners with their answers, in a language with a syllable for each of 2 x 4 values."""
+    rng, syllables = np.random.default_rng(0), ["pa", "pi", "pu", "ka", "ki", "ku", "ma", "mi"]
+    objects = [(a, b) for a in range(4) for b in range(4)]
+    shown = [f"attribute0 {a}, attribute1 {b}" for a, b in objects]
+    words = [syllables[a] + syllables[4 + b] for a, b in objects]
+    known, found = [n for n in range(16) if n not in held_out], []
+    for _ in range(number):
+        chosen = rng.choice(known, 3, replace=False)
+        target = int(rng.integers(3))
+        if rng.random() < 0.3:
+            found.append(f"say {shown[chosen[target]]}:{words[chosen[target]]}")
+        else:
+            seen = "".join(f" {label(n)} {shown[each]}" for n, each in enumerate(chosen))
+            found.append(f"{words[chosen[target]]}{seen}:{label(target)}")
+    return found
+
+
+def causal(steps: int) -> dict:
+    """A model before and after training: talk of two agents about 16 objects, two of which were held out."""
+    found = {}
+    for number in (0, steps):
+        with tempfile.TemporaryDirectory() as name:
+            began = time.perf_counter()
+            folder, prompt = Path(name) / "model", Path(name) / "short.jinja"
+            loss = make_model(folder, texts({6, 9}), number, width=64, longest=128)
+            prompt.write_text(PROMPT)
+            seconds = time.perf_counter() - began
+            settings = [
+                "play.num_taught=null", "play.language=none", "play.candidates=3", "training.num_epochs=1",
+                "play.names=[pa,pi,pu,ka,ki,ku,ma,mi]", "play.max_symbols=2", "world.num_values=4", "play.blocks=4",
+                f"play.participant=language_model,prompt={prompt},memory=0",
+                f"play.participant.backend=transformers,model={folder},temperature=0",
+            ]  # fmt: skip
+            train(load_experiment("talk_chain", settings), Path(name) / "run", **QUIET)
+            rows = [
+                json.loads(line) for line in (Path(name) / "run" / "rounds.jsonl").read_text().splitlines()
+            ]
+        talk = [row for row in rows if row["phase"] == "talk"]
+        held = [row for row in talk if row["meaning"] in ([1, 2], [2, 1])]
+        found[f"{number} updates"] = {
+            "loss": round(loss, 4), "seconds of training": round(seconds, 1), "rounds": len(talk),
+            "accuracy": sum(row["success"] for row in talk) / len(talk),
+            "accuracy about held-out objects": sum(row["success"] for row in held) / len(held),
+            "what was said of held-out objects": sorted({row["said"] for row in held}), "chance": 1 / 3,
+        }  # fmt: skip
+    return found
+
+
+def main() -> None:
+    """Run what is asked for, print it and keep it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("server", "causal"))
+    parser.add_argument("--steps", type=int, default=1500)
+    asked = parser.parse_args()
+    found = server() if asked.what == "server" else causal(asked.steps)
+    print(json.dumps(found, indent=1))
+    kept = json.loads(FILE.read_text()) if FILE.exists() else {}
+    FILE.write_text(json.dumps({**kept, "processor": processor(), asked.what: found}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
