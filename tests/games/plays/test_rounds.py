@@ -41,7 +41,7 @@ def rounds_of(folder):
 
 @pytest.mark.parametrize("kind", ["collapsing", "bayesian,chooses=most", "win_stay"])
 def test_scripted_agents_agree_and_their_corpus_says_on_what(kind, tmp_path):
-    more = ["play.pool=3", "play.agents=8"] if kind == "win_stay" else ["play.symbols=letters"]
+    more = ["play.pool=3", "play.agents=4"] if kind == "win_stay" else ["play.symbols=letters"]
     result = played([f"play.participant={kind}", *more], tmp_path)
     assert result.measures["consensus"] == 1 and result.measures["accuracy"] == 1
     corpus = read_corpus(tmp_path)
