@@ -265,6 +265,6 @@ def test_new_parts_work_together(load, run, monkeypatch, tmp_path):
     experiment = load(*settings)
     assert run(experiment, tmp_path).step == 2
     assert to_tree(experiment.sender) == {
-        "kind": "mine", "flip": 0.2,
+        "kind": "mine", "flip": 0.2, "taught": {"kind": "nothing"},
         "perception": {"kind": "mine", "dropout": 0.0, "noise": 0.0, "shift": 0, "brightness": 0.0, "scale": 2.5},
     }  # fmt: skip
