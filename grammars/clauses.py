@@ -159,7 +159,7 @@ def clause_variants(name: str, seed: int, **sizes: int) -> Corpus:
 
 def all_events(entities: int, actions: int) -> NDArray[np.int64]:
     """Agent, patient and action of all events in order, (num_events, 3); nobody does anything to itself."""
-    events = np.stack(
+    events: NDArray[np.int64] = np.stack(
         np.unravel_index(np.arange(entities**2 * actions), (entities, entities, actions)), axis=1
     )
     return events[events[:, 0] != events[:, 1]]
@@ -180,10 +180,9 @@ def _said(
         "v": verbs[:, None],
     }
     every = np.stack([np.concatenate([phrases[role] for role in each], axis=1) for each in ORDERS])
-    said = every[order, np.arange(len(events))]
+    said: NDArray[np.int64] = every[order, np.arange(len(events))]
     first = np.argsort(said < 0, axis=1, kind="stable")  # words move up where no marker is
-    moved: NDArray[np.int64] = np.take_along_axis(said, first, axis=1)
-    return moved
+    return np.take_along_axis(said, first, axis=1)
 
 
 def _corpus(
