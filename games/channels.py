@@ -17,21 +17,17 @@ from torch.nn.functional import softplus
 from ecsuite.agents.message import Message
 from ecsuite.corpus import Ragged
 from ecsuite.games.message_builders import (
-    ContinuousOptions,
     DiscreteMessageBuilder,
     MessageBuilder,
     RelaxedMessageBuilder,
     SymbolOptions,
-    ValueMessageBuilder,
-    ValueOptions,
-    VariationalMessageBuilder,
-    VariationalOptions,
 )
 from ecsuite.games.message_noise import MessageNoise
 from ecsuite.games.noise import Noise, gumbel, normal
 from ecsuite.games.registry import NOISES
 from ecsuite.games.value_words import words_to_symbols
 from ecsuite.parts.config import Accuracy, Positive, Weight
+from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
 Mode = Literal["train", "sample", "greedy"]
@@ -96,6 +92,8 @@ class Channel(nn.Module, ABC):
     """Whether the sender learns from the value of the loss alone, and not from its gradient."""
     needs_greedy_loss = False
     """Whether `objective` asks for the loss and cost of the most likely messages."""
+    noise: MessageNoise | None = None
+    """What happens to messages before the receiver gets them; None: a channel without the option `noise`."""
 
     def __init__(self, options: Any) -> None:
         super().__init__()
@@ -139,7 +137,8 @@ class Channel(nn.Module, ABC):
     @property
     def has_noise(self) -> bool:
         """Whether the receiver may get another message than the one that is said."""
-        return type(self).received is not Channel.received
+        is_own = type(self).received is not Channel.received
+        return is_own or (self.noise is not None and self.options.noise.kind != "none")
 
     def received(self, message: Message, generator: Noise | None) -> Message:
         """A message as the receiver gets it in training, with the noise of the channel.
@@ -150,7 +149,36 @@ class Channel(nn.Module, ABC):
             message: As it was said: ids, or what training has in their place.
             generator: Source of what is drawn.
         """
-        return message
+        return message if self.noise is None else self.noise(message, generator)
+
+    def make_noise(self, part: Part) -> MessageNoise:
+        """A noise for messages of the channel.
+
+        Raises:
+            ConfigError: If it changes the length of messages that all are equally long, or is not of words of values.
+        """
+        sizes: dict[str, Any] = {
+            "vocab_size": self.vocab_size,
+            "max_len": self.max_len,
+            "has_eos": self.has_eos,
+        }
+        noise: MessageNoise = NOISES.make(part, **sizes)
+        if self.is_of_values and not noise.is_of_values:
+            raise ConfigError(
+                f"channel.noise: {part.kind} is of symbols, and the words of this channel are values: expected "
+                "erasure or confusion"
+            )
+        if noise.changes_length and not self.has_eos:
+            raise ConfigError(
+                f"channel.noise: {part.kind} changes the length of messages: expected channel.length=variable"
+            )
+        noise.words = self.any_words if self.is_of_values else None
+        return noise
+
+    def any_words(self, draws: Tensor) -> Tensor:
+        """Words of values, all equally likely, from numbers from 0 to 1, (num_steps, batch, word_size)."""
+        assert self.num_levels is not None
+        return (draws * self.num_levels).floor().clamp(max=self.num_levels - 1) / (self.num_levels - 1)
 
     def objective(
         self, loss: Tensor, cost: Tensor, message: Message, *, greedy: tuple[Tensor, Tensor] | None = None
@@ -175,12 +203,7 @@ class SymbolChannel(Channel):
         super().__init__(options)
         self.has_eos = options.length == "variable"
         self.vocab_size, self.symbol_size = options.vocab_size, options.vocab_size + 1  # also EOS
-        sizes = {"vocab_size": options.vocab_size, "max_len": options.max_len, "has_eos": self.has_eos}
-        self.noise: MessageNoise = NOISES.make(options.noise, **sizes)
-        if self.noise.changes_length and not self.has_eos:
-            raise ConfigError(
-                f"channel.noise: {options.noise.kind} changes the length of messages: expected channel.length=variable"
-            )
+        self.noise: MessageNoise = self.make_noise(options.noise)
 
     def start_message(
         self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
@@ -190,15 +213,6 @@ class SymbolChannel(Channel):
             return self.start_training_message(like, generator, epoch)
         noise = gumbel_noise(self.options, like, generator) if mode == "sample" else None
         return DiscreteMessageBuilder(self.options, noise, track=False)
-
-    @property
-    def has_noise(self) -> bool:
-        """See the base class."""
-        return type(self).received is not SymbolChannel.received or self.options.noise.kind != "none"
-
-    def received(self, message: Message, generator: Noise | None) -> Message:
-        """With the noise of the option `noise`. See the base class."""
-        return self.noise(message, generator)
 
     @abstractmethod
     def start_training_message(self, like: Tensor, generator: Noise | None, epoch: int) -> MessageBuilder:
@@ -308,97 +322,6 @@ class ReinforceChannel(SymbolChannel):
                 self.baselines += (costs.mean(1) - self.baselines) / self.num_steps
         policy_loss = (advantage.sum(0) * message.log_probability).mean()
         return policy_loss - self.options.entropy_coefficient * message.entropy.mean() + loss.mean()
-
-
-class QuantizedChannel(Channel):
-    """Words of values, each rounded to one of `num_levels` levels (Carmeli et al. 2023, arXiv 2211.02412).
-
-    A word has `word_size` values and no embedding; the gradient ignores the rounding (straight-through). There is no
-    noise, and all modes give the same messages. A sigmoid maps logits to values from 0 to 1. The paper's program uses
-    min-max over the batch instead, so that the message for one object depends on the others; our option `minmax` is
-    computed within each word.
-    """
-
-    Options = ValueOptions
-    options: ValueOptions
-    is_rounded = True
-    has_samples = False
-
-    def __init__(self, options: ValueOptions) -> None:
-        super().__init__(options)
-        self.num_levels, self.symbol_size = options.num_levels, options.word_size
-        self.vocab_size = options.num_levels**options.word_size
-
-    def start_message(
-        self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
-    ) -> MessageBuilder:
-        """See the base class."""
-        return ValueMessageBuilder(self.options, is_rounded=self.is_rounded)
-
-
-class ContinuousChannel(QuantizedChannel):
-    """Words of real values, a baseline without symbols; values are rounded to levels only in the corpus."""
-
-    Options = ContinuousOptions
-    options: ContinuousOptions
-    is_rounded = False
-
-    def __init__(self, options: ContinuousOptions) -> None:
-        super().__init__(options)
-        self.has_samples = options.value_noise > 0
-
-    def start_message(
-        self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
-    ) -> MessageBuilder:
-        """See the base class."""
-        noise = None
-        if self.options.value_noise and mode != "greedy":
-            noise = self.options.value_noise * normal_noise(
-                (self.max_len, len(like), self.options.word_size), like, generator
-            )
-        return ValueMessageBuilder(self.options, is_rounded=False, noise=noise)
-
-
-class VariationalChannel(Channel):
-    """Words of real values, drawn from normal distributions that the sender gives, as in a variational auto-encoder.
-
-    The objective adds the weighted KL divergence of these distributions from the standard normal one (Kingma & Welling
-    2014, arXiv 1312.6114; the weight, Higgins et al. 2017). Greedy messages are the means.
-    """
-
-    Options = VariationalOptions
-    options: VariationalOptions
-
-    def __init__(self, options: VariationalOptions) -> None:
-        super().__init__(options)
-        self.num_levels, self.symbol_size = options.num_levels, options.word_size
-        self.num_logits = 2 * options.word_size
-        self.vocab_size = options.num_levels**options.word_size
-
-    def start_message(
-        self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
-    ) -> MessageBuilder:
-        """See the base class."""
-        noise = (
-            None
-            if mode == "greedy"
-            else normal_noise((self.max_len, len(like), self.options.word_size), like, generator)
-        )
-        return VariationalMessageBuilder(self.max_len, noise)
-
-    def shares(self, values: Tensor) -> Tensor:
-        """The share of the standard normal distribution below each value. See the base class."""
-        shares: Tensor = torch.special.ndtr(values.float())
-        return shares
-
-    def objective(
-        self, loss: Tensor, cost: Tensor, message: Message, *, greedy: tuple[Tensor, Tensor] | None = None
-    ) -> Tensor:
-        """See the base class."""
-        assert message.divergence is not None
-        return (
-            super().objective(loss, cost, message) + self.options.kl_coefficient * message.divergence.mean()
-        )
 
 
 def normal_noise(shape: tuple[int, int, int], like: Tensor, generator: Noise | None) -> Tensor:

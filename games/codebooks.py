@@ -1,6 +1,7 @@
 """The channel of VQ-VIB: words of a learnt codebook, and a bound on how much they tell of the input as a cost."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -10,8 +11,11 @@ from ecsuite.agents.message import Message
 from ecsuite.corpus import Ragged
 from ecsuite.games.channels import Channel, Mode, normal_noise
 from ecsuite.games.message_builders import VariationalMessageBuilder
+from ecsuite.games.message_noise import NO_NOISE
 from ecsuite.games.noise import Noise
+from ecsuite.games.registry import NOISES
 from ecsuite.parts.config import Count, Weight
+from ecsuite.parts.registry import Part
 
 
 class VqvibChannel(Channel):
@@ -39,6 +43,8 @@ class VqvibChannel(Channel):
         """Number of words per message; there is no EOS."""
         word_size: Count = 16
         """Values of a vector."""
+        noise: Annotated[Part, NOISES] = NO_NOISE
+        """What happens to words before the receiver gets them: erasure or confusion."""
         utility: Weight = 1.0
         """Weight of the loss."""
         complexity: Weight = 0.01
@@ -53,6 +59,7 @@ class VqvibChannel(Channel):
         self.vocab_size, self.symbol_size = options.vocab_size, options.word_size
         self.num_logits = 2 * options.word_size
         self.codebook = nn.Parameter(torch.randn(options.vocab_size, options.word_size))
+        self.noise = self.make_noise(options.noise)
 
     @property
     def is_of_values(self) -> bool:
@@ -69,6 +76,11 @@ class VqvibChannel(Channel):
             else normal_noise((self.max_len, len(like), self.options.word_size), like, generator)
         )
         return CodebookMessageBuilder(self, noise)
+
+    def any_words(self, draws: Tensor) -> Tensor:
+        """Vectors of the codebook. See the base class."""
+        places = (draws[..., 0] * self.vocab_size).long().clamp(max=self.vocab_size - 1)
+        return self.codebook[places]
 
     def words_of(self, vectors: Tensor) -> Tensor:
         """The number of the nearest vector of the codebook, from 0.

@@ -42,6 +42,8 @@ class ValueOptions:
 
     max_len: Count = 10
     """Number of words per message; there is no EOS."""
+    noise: Annotated[Part, NOISES] = NO_NOISE
+    """What happens to words before the receiver gets them: erasure or confusion."""
     word_size: Count = 6
     """Values per word; there are num_levels to the power word_size different words."""
     num_levels: Levels = 2
@@ -64,6 +66,8 @@ class VariationalOptions:
 
     max_len: Count = 1
     """Number of words per message; there is no EOS."""
+    noise: Annotated[Part, NOISES] = NO_NOISE
+    """What happens to words before the receiver gets them: erasure or confusion."""
     word_size: Count = 16
     """Values per word."""
     num_levels: Levels = 2

@@ -1,7 +1,8 @@
 """Noise of a channel: what happens to symbols after they are said and before the receiver gets them."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -41,6 +42,10 @@ class MessageNoise(ABC):
     Options: type[Any] = ShareOptions
     changes_length = False
     """Whether messages may get longer or shorter; refused where all are equally long."""
+    is_of_values = False
+    """Whether it works on words of values, too; otherwise it is of symbols."""
+    words: Callable[[Tensor], Tensor] | None = None
+    """Words of values, from numbers from 0 to 1, (num_steps, batch, word_size); None: there are symbols."""
     position: int | None = None
     """The only position, from 0, whose symbols may meet it: all other draws are 1; None: all may."""
 
@@ -87,6 +92,7 @@ class NoNoise(MessageNoise):
     """The receiver gets what was said."""
 
     Options = NoOptions
+    is_of_values = True
 
     def change(self, message: Message, generator: Noise | None) -> Message:
         """See the base class."""
@@ -94,7 +100,9 @@ class NoNoise(MessageNoise):
 
 
 class Erasure(MessageNoise):
-    """The receiver does not get some symbols; it knows that there was one (the erasure channel)."""
+    """The receiver does not get some symbols; it knows that there was one (the erasure channel). Of a word, it gets 0."""
+
+    is_of_values = True
 
     def change(self, message: Message, generator: Noise | None) -> Message:
         """See the base class."""
@@ -104,11 +112,23 @@ class Erasure(MessageNoise):
 
 
 class Confusion(MessageNoise):
-    """Some symbols become another one, all others equally likely (the symmetric channel); EOS does not."""
+    """Some symbols become another one, all others equally likely (the symmetric channel); EOS does not.
+
+    Words of values become any word.
+    """
+
+    is_of_values = True
 
     def change(self, message: Message, generator: Noise | None) -> Message:
         """See the base class."""
         is_met = self.is_met(message, generator)
+        if self.words is not None:
+            symbols = message.symbols
+            draws = uniform((symbols.shape[1], *symbols.shape[::2]), generator, symbols.device).transpose(
+                0, 1
+            )
+            others = self.words(draws).to(symbols.dtype)
+            return replace(message, symbols=torch.where(is_met[..., None], others, symbols))
         by = 1 + self.any_of(max(1, self.vocab_size - 1), message, generator)
         return rotated(message, torch.where(is_met, by, 0), self.vocab_size)
 
@@ -155,11 +175,12 @@ class Several(MessageNoise):
             NOISES.make(part, **sizes) for part in parts_in_list(NOISES, options.of, "channel.noise.of")
         ]
         self.changes_length = any(noise.changes_length for noise in self.noises)
+        self.is_of_values = all(noise.is_of_values for noise in self.noises)
 
     def change(self, message: Message, generator: Noise | None) -> Message:
         """See the base class."""
         for noise in self.noises:
-            noise.position = self.position
+            noise.position, noise.words = self.position, self.words
             message = noise(message, generator)
         return message
 

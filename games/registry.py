@@ -162,15 +162,15 @@ CHANNELS = Registry(
             "sampled symbols, trained by REINFORCE, the score-function gradient (Williams 1992)",
         ),
         "quantized": (
-            "ecsuite.games.channels:QuantizedChannel",
+            "ecsuite.games.value_channels:QuantizedChannel",
             "words of values, each rounded to one of `num_levels` levels (Carmeli et al. 2023, arXiv 2211.02412)",
         ),
         "continuous": (
-            "ecsuite.games.channels:ContinuousChannel",
+            "ecsuite.games.value_channels:ContinuousChannel",
             "words of real values, a baseline without symbols; values are rounded to levels only in the corpus",
         ),
         "variational": (
-            "ecsuite.games.channels:VariationalChannel",
+            "ecsuite.games.value_channels:VariationalChannel",
             "words of real values from normal distributions, with a KL cost (Kingma & Welling 2014)",
         ),
         "vqvib": (

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,8 +19,8 @@ from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.run_metrics.rounds import each_batch
 from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
-from ecsuite.games.channels import SymbolChannel
-from ecsuite.games.message_noise import NO_NOISE, MessageNoise, NoNoise
+from ecsuite.games.channels import Channel
+from ecsuite.games.message_noise import NO_NOISE, MessageNoise
 from ecsuite.games.players.players import Players
 from ecsuite.games.registry import NOISES
 from ecsuite.games.sections import Experiment
@@ -91,22 +91,11 @@ def noise_grid(
         rates: Each is the noise's option `probability`.
 
     Raises:
-        ConfigError: If messages have no symbols, a noise is unknown, has no option `probability`, or changes the length
-            of messages that all are equally long.
+        ConfigError: If a noise is unknown, has no option `probability`, or is not for messages of this channel.
     """
     channel = players.channel
-    if not isinstance(channel, SymbolChannel) or type(channel).received is not SymbolChannel.received:
-        what = (
-            "the words of this channel are values"
-            if channel.is_of_values
-            else "this channel has noise of its own"
-        )
-        raise ConfigError(f"--noise: {what}, expected a channel of symbols with the option noise")
-    sizes: dict[str, Any] = {
-        "vocab_size": channel.vocab_size,
-        "max_len": channel.max_len,
-        "has_eos": channel.has_eos,
-    }
+    if channel.noise is None or type(channel).received is not Channel.received:
+        raise ConfigError("--noise: this channel has noise of its own, expected one with the option noise")
     points: list[Point] = []
     for name in split_names(noises):
         section = NOISES.section(name, "--noise")
@@ -116,16 +105,10 @@ def noise_grid(
 
         def made(rate: float, kind: str = kind, given: Mapping[str, Any] = section) -> MessageNoise:
             if rate == 0:
-                return NoNoise(NO_NOISE.options, **sizes)
+                return channel.make_noise(NO_NOISE)
             values = {**given, RATE: rate}
-            noise: MessageNoise = NOISES.make(
-                Part(kind, read_options(NOISES.load(kind).Options, values, f"--noise: {kind}")), **sizes
-            )
-            if noise.changes_length and not channel.has_eos:
-                raise ConfigError(
-                    f"--noise: {kind} changes the length of messages, and here all are equally long"
-                )
-            return noise
+            options = read_options(NOISES.load(kind).Options, values, f"--noise: {kind}")
+            return channel.make_noise(Part(kind, options))
 
         of_rates = [(made(rate), rate, None) for rate in rates]
         of_positions = [(made(1.0), 1.0, position) for position in range(channel.max_len)]
@@ -149,17 +132,14 @@ def noise_grid(
 @contextmanager
 def _noisy(players: Players, noise: MessageNoise) -> Iterator[None]:
     """Let messages meet a noise in evaluations, and only this one."""
-    channels = [cast(SymbolChannel, speaker.channel) for speaker in players.senders]
-    before = [
-        (channel.noise, speaker.has_noise) for channel, speaker in zip(channels, players.senders, strict=True)
-    ]
+    before = [(speaker.channel.noise, speaker.has_noise) for speaker in players.senders]
     try:
-        for channel, speaker in zip(channels, players.senders, strict=True):
-            channel.noise, speaker.has_noise = noise, (False, True)
+        for speaker in players.senders:
+            speaker.channel.noise, speaker.has_noise = noise, (False, True)
         yield
     finally:
-        for channel, speaker, (own, has_noise) in zip(channels, players.senders, before, strict=True):
-            channel.noise, speaker.has_noise = own, has_noise
+        for speaker, (own, has_noise) in zip(players.senders, before, strict=True):
+            speaker.channel.noise, speaker.has_noise = own, has_noise
 
 
 def report(grid: NoiseGrid) -> Report:

@@ -35,7 +35,8 @@ class Signalling(TrainedPlay):
     """
 
     sections = (
-        *TrainedPlay.sections, "world", "task", "channel", "sender", "receiver", "loss", "reasoning", "society", "generations",
+        *TrainedPlay.sections, "world", "task", "channel", "sender", "receiver", "loss", "reasoning", "society",
+        "generations",
     )  # fmt: skip
     options_read = tuple(f"{section}.{name}" for section, name in OF_AGENTS)
 

@@ -229,6 +229,26 @@ def test_noise_at_one_position_leaves_the_others(kind):
         assert got.symbols[:, 0].sum(-1).tolist() == [1, 0, 1, 1, 0, 0]
 
 
+@pytest.mark.parametrize("kind", ["quantized", "continuous", "variational", "vqvib"])
+def test_noise_of_words_of_values(kind):
+    """Erased words are 0; confused ones are words of the channel, and others than those that were said."""
+    made = {}
+    for each in ("erasure", "confusion"):
+        trial = Trial.of("channel", f"{kind},max_len=3", (f"channel.noise={each},probability=1.0",))
+        world = trial.world()
+        pair = trial.game(world)
+        said = play(pair, world.batch("train", 0), "train").message
+        made[each] = pair.channel.received(said, generator())
+        assert made[each].symbols.shape == said.symbols.shape
+    assert (made["erasure"].symbols == 0).all()
+    got = made["confusion"].symbols
+    assert not torch.equal(got, said.symbols) and got.std() > 0.1
+    if kind == "quantized":
+        assert ((got == 0) | (got == 1)).all()
+    if kind == "vqvib":
+        assert (torch.cdist(got.flatten(0, 1), pair.channel.codebook).amin(1) < 1e-2).all()
+
+
 def test_noise_in_evaluation_only():
     """Messages of training arrive as they are said, those of evaluation do not."""
     settings = ("channel.noise=deletion,probability=1.0", "training.noise=false", "evaluation.noise=true")
@@ -250,6 +270,10 @@ def test_noise_in_evaluation_only():
         (
             ("channel.noise=deletion", "training.noise=false"),
             "training.noise: channel gumbel has none or it is read",
+        ),
+        (
+            ("channel=quantized", "channel.noise=deletion"),
+            "deletion is of symbols, and the words of this channel",
         ),
         (("channel.noise=[]",), "channel.noise.of: expected at least one name"),
         (("channel.noise=[deletion,foo]",), "unknown noise 'foo'"),

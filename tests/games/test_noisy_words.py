@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
-from ecsuite.games.channels import ContinuousChannel, VariationalChannel
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.players.players import Players
+from ecsuite.games.value_channels import ContinuousChannel, VariationalChannel
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 

@@ -40,10 +40,21 @@ def test_curves_of_a_run(ecsuite, folder, tmp_path, no_layout):
     assert points["deletion", 0, None] == pytest.approx(accuracy)
 
 
+def test_words_of_values_may_be_erased_and_confused(ecsuite, folder):
+    line = ["evaluate", str(folder / "values"), "--noise", "erasure,confusion", "--rates", "0,1", "--json"]
+    code, out, err = ecsuite(*line)
+    assert code == 0, err
+    assert len({each["position"] for each in json.loads(out)["points"]}) > 1
+
+
 @pytest.mark.parametrize(
     ("run", "arguments", "message"),
     [
-        ("values", ["--noise", "erasure"], "words of this channel are values"),
+        (
+            "values",
+            ["--noise", "deletion"],
+            "deletion is of symbols, and the words of this channel are values",
+        ),
         ("small", ["--noise", "erasur"], "unknown noise 'erasur'"),
         ("small", ["--noise", "none"], "none has no rate"),
         ("small", ["--noise", "deletion", "--rates", "0,1.2"], "expected shares from 0 to 1"),
