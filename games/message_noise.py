@@ -100,7 +100,7 @@ class NoNoise(MessageNoise):
 
 
 class Erasure(MessageNoise):
-    """The receiver does not get some symbols; it knows that there was one (the erasure channel). Of a word, it gets 0."""
+    """The receiver does not get some symbols, or words, and knows that there was one (the erasure channel)."""
 
     is_of_values = True
 
