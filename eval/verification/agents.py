@@ -1,6 +1,7 @@
 """The agents of a run, asked again: figures of their last evaluation, and the corpus that they say."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.checkpoints import weights_in
 from ecsuite.games.language_metrics import LanguageMetrics
 from ecsuite.games.plays.play import Play
+from ecsuite.games.precision import has_small_products
 from ecsuite.games.registry import PLAYS
 from ecsuite.games.run_folder import METRICS
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.sections import Experiment, with_training
-from ecsuite.runtime.devices import deterministic_kernels, fixed_threads, routed_products
+from ecsuite.runtime.devices import default_products, deterministic_kernels, fixed_threads, routed_products
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
 CHANCE = "chance level of "
@@ -81,6 +83,7 @@ def agent_rows(
         with (
             torch.no_grad(),
             routed_products(found.device, found.precision),
+            default_products(found.device) if has_small_products(experiment) else nullcontext(),
             deterministic_kernels(found.device, is_asked=experiment.training.deterministic),
         ):
             measures = {("", name): value for name, value in play.evaluate().items()}
