@@ -11,7 +11,7 @@ from ecsuite.eval.efficiency.bound import Bound, Fit, fit
 from ecsuite.eval.efficiency.information import complexity
 from ecsuite.eval.efficiency.kept_bounds import bound_of
 from ecsuite.eval.metrics.score import Options, Score, unscored
-from ecsuite.eval.metrics.traits import Traits, metric
+from ecsuite.eval.metrics.traits import SENDER, Traits, metric
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, flat, row_labels
 from ecsuite.eval.statistics.distributions import student_quantile
@@ -121,7 +121,7 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     space = own.make(vectors)
     language = _language(corpus, vectors, space, options)
     if language.source:
-        settings["sender"] = language.source
+        settings[SENDER] = language.source
     counts = language.counts(np.arange(len(language.codes)))
     space = own.needed(space, counts)
     bound = bound_of(space, lambda done, total: options.progress("efficiency: the bound", done, total))

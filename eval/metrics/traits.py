@@ -52,6 +52,8 @@ FEW_MESSAGES = 200
 """With fewer messages, a score that does not differ from chance is no evidence that the language is as by chance: weak
 structure (a grammar of which 80 % of the symbols are noise) is found in 80 % of corpora from this size on."""
 
+SENDER = "sender"
+"""The key of a signature whose score is of a sender's own probabilities, and not of messages."""
 CORRECTED = "with entropies less biased in small corpora (Chao and Shen 2003)"
 """The words of the detail `chao_shen`, of any metric that has it."""
 
@@ -196,6 +198,7 @@ def with_size(score: Any, traits: Traits, corpus: Any, more: str = "") -> Any:
     before, mark, version = score.signature.rpartition("|v:")
     if not mark:
         before, version = version, ""
-    if traits.depends_on_size is not None and not traits.needs_agents:
+    is_of_sender = traits.asks_agents and f"|{SENDER}:" in before
+    if traits.depends_on_size is not None and not traits.needs_agents and not is_of_sender:
         before += f"|n:{traits.size(len(corpus.messages))}"
     return replace(score, signature=f"{before}{mark}{version}{more}")

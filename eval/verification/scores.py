@@ -9,6 +9,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRIC_OF, traits_of_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.side_by_side import num_threads
+from ecsuite.eval.metrics.traits import SENDER
 from ecsuite.eval.records.documents import XFERBENCH
 from ecsuite.eval.records.source import Record
 from ecsuite.eval.reports.scorecard import score_corpus
@@ -32,8 +33,6 @@ OWN = "no metric of ecsuite gives it: --metrics ./mine.py:my_metric names the fi
 """Why a score of a metric that is not ours is not computed."""
 MAX_SEEDS = 10_000
 """Most seeds of a score of XferBench."""
-SENDER = "sender"
-"""The key of a signature whose score is of a sender's own probabilities."""
 VERSION = "v"
 """The key of a metric's version in a signature."""
 

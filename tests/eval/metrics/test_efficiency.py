@@ -126,7 +126,8 @@ def test_a_run_is_asked_and_its_corpus_is_counted():
     folder = Path(__file__).parents[2] / "fixtures" / "small" / "finished"
     asked = ecsuite.score(ecsuite.load_run(folder), ["efficiency"])["efficiency_loss"]
     counted = ecsuite.score(folder / "corpus.jsonl", ["efficiency"])["efficiency_loss"]
-    assert "|sender:exact|" in asked.signature and "sender" not in counted.signature
+    assert "|sender:exact|" in asked.signature and "|n:" not in asked.signature
+    assert "|n:" in counted.signature and "sender" not in counted.signature
     assert asked.details["shares"] == "of the sender's own probabilities, exact"
     assert counted.details["shares"] == "of counts of the corpus"
     assert asked.details["words"] > counted.details["words"]
