@@ -159,10 +159,11 @@ def clause_variants(name: str, seed: int, **sizes: int) -> Corpus:
 
 def all_events(entities: int, actions: int) -> NDArray[np.int64]:
     """Agent, patient and action of all events in order, (num_events, 3); nobody does anything to itself."""
-    events: NDArray[np.int64] = np.stack(
+    every = np.stack(
         np.unravel_index(np.arange(entities**2 * actions), (entities, entities, actions)), axis=1
     )
-    return events[events[:, 0] != events[:, 1]]
+    events: NDArray[np.int64] = every[every[:, 0] != every[:, 1]]
+    return events
 
 
 def _said(
