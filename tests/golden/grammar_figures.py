@@ -45,6 +45,9 @@ STREAMS = (
     "zipf_parentheses", "dyck", "shuffle_dyck", "regular", "bag_of_words", "zipf_noise", "uniform_noise", *OPTIONS,
 )  # fmt: skip
 
+CLAUSES = "clauses,sov=2,osv=1,marker=0.67+shuf"
+
 CASES = {"names": Case(names), "text_parentheses": Case(text_parentheses)}
 CASES |= {name: Case(partial(corpus_digests, name=name, options=GEOMETRY)) for name in MEANT}
 CASES |= {name: Case(partial(corpus_digests, name=name, options=STREAM)) for name in STREAMS}
+CASES[CLAUSES] = Case(partial(corpus_digests, name=CLAUSES, options=("--num-values", "4", "--seed", "7")))
