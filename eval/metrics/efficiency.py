@@ -87,7 +87,7 @@ OPTIMAL_DISTANCE = replace(
     title="generalised normalised information distance",
     high="0 if the language is that of the bound, 1 if both have nothing in common",
     bounds=(0.0, 1.0),
-    details={"corrected": CORRECTED},
+    details={},
 )
 SCORES = (EFFICIENCY_LOSS, COMPLEXITY, MEANING_ACCURACY, OPTIMAL_DISTANCE)
 
@@ -252,9 +252,10 @@ def _resampled(
     def of_rows(rows: Ints) -> list[float]:
         return _figures(fit(space, bound, shares(language.counts(rows))))
 
-    def within(estimates: Floats) -> list[float]:
-        pairs = zip(estimates.tolist(), limits, strict=True)
-        return [min(high, max(low, estimate)) for estimate, (low, high) in pairs]
+    def within(estimates: Floats) -> list[float | None]:
+        """Estimates within the limits; none of gNID, as the nearest optimum is another one for other counts."""
+        pairs = zip(estimates[:-1].tolist(), limits[:-1], strict=True)
+        return [*(min(high, max(low, estimate)) for estimate, (low, high) in pairs), None]
 
     num_samples = num_draws(NUM_SUBSAMPLES, 1)
     nothing = [None] * len(SCORES)
