@@ -4,6 +4,7 @@ Nothing is played: the probabilities of symbols are those from which `evaluation
 """
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
 from ecsuite.parts.config import Count, Levels
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT)
         details: dict[str, Any] = {"by_position": by_position} if traits is kinds[0] else {}
         if len(means) > 1:
             details["by_speaker"] = means
-        ci95 = None if half_width is None else (value - half_width, value + half_width)
+        _, most = traits.bounds or (0.0, inf)
+        ci95 = clipped(value, half_width, 0.0, most)
         scores.append(score(value=value, ci95=ci95, details=details))
     return scores
 
