@@ -230,38 +230,35 @@ def _weights(corpus: Corpus) -> NDArray[np.float64]:
     return weights
 
 
-def _padded(place: str, corpora: list[Corpus], channel: Channel) -> NDArray[np.int64]:
+def _padded(place: str, corpora: Sequence[Corpus], channel: Channel) -> NDArray[np.int64]:
     """The messages of corpora, (num_messages, max_len + 1 where there is EOS), with EOS and PAD after their ends."""
     named: dict[str, int] = {}
-    rows = []
-    for corpus, name in zip(corpora, range(len(corpora)), strict=True):
-        content = corpus.content()
-        symbols = content.values.astype(np.int64)
-        if corpus.symbol_names is not None:
-            names = [corpus.symbol_names[each] for each in np.unique(symbols).tolist()]
-            number = {each: named.setdefault(each, len(named) + 1) for each in names}
-            table = np.zeros(len(corpus.symbol_names), dtype=np.int64)
-            for each in np.unique(symbols).tolist():
-                table[each] = number[corpus.symbol_names[each]]
-            symbols = table[symbols]
-        lengths = content.lengths
-        what = f"{place}: language {name}" if len(corpora) > 1 else place
-        if len(symbols) and not 1 <= symbols.min() <= symbols.max() <= channel.vocab_size:
-            wrong = symbols.max() if symbols.max() > channel.vocab_size else symbols.min()
+    symbols = np.concatenate([_numbered(corpus, named) for corpus in corpora])
+    lengths = np.concatenate([corpus.content().lengths for corpus in corpora])
+    for wrong in (symbols.max(initial=1), symbols.min(initial=1)):
+        if not 1 <= wrong <= channel.vocab_size:
             raise ConfigError(
-                f"{what}: the channel has no symbol {wrong}: expected symbols from 1 to {channel.vocab_size} "
+                f"{place}: the channel has no symbol {wrong}: expected symbols from 1 to {channel.vocab_size} "
                 "(channel.vocab_size)"
             )
-        if lengths.max() > channel.max_len or (not channel.has_eos and lengths.min() < channel.max_len):
-            least = "" if channel.has_eos else "exactly "
-            wrong = lengths.max() if lengths.max() > channel.max_len else lengths.min()
+    for wrong in (lengths.max(), lengths.min()):
+        if wrong > channel.max_len or (not channel.has_eos and wrong < channel.max_len):
             raise ConfigError(
-                f"{what}: a message has {wrong} symbols, and those of the channel have {least or 'at most '}"
-                f"{channel.max_len} (channel.max_len)"
+                f"{place}: a message has {wrong} symbols, and those of the channel have "
+                f"{'at most' if channel.has_eos else 'exactly'} {channel.max_len} (channel.max_len)"
             )
-        padded = np.full((len(corpus.messages), channel.max_len + channel.has_eos), PAD, dtype=np.int64)
-        padded[np.arange(padded.shape[1]) < lengths[:, None]] = symbols
-        if channel.has_eos:
-            padded[np.arange(len(padded)), lengths] = EOS
-        rows.append(padded)
-    return np.concatenate(rows)
+    padded = np.full((len(lengths), channel.max_len + channel.has_eos), PAD, dtype=np.int64)
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = symbols
+    if channel.has_eos:
+        padded[np.arange(len(padded)), lengths] = EOS
+    return padded
+
+
+def _numbered(corpus: Corpus, named: dict[str, int]) -> NDArray[np.int64]:
+    """The symbols of all messages without EOS; those with names by the number of the name, from 1, which are added."""
+    symbols = corpus.content().values.astype(np.int64)
+    if corpus.symbol_names is None:
+        return symbols
+    used, places = np.unique(symbols, return_inverse=True)
+    numbers = [named.setdefault(corpus.symbol_names[each], len(named) + 1) for each in used.tolist()]
+    return np.array(numbers, dtype=np.int64)[places]
