@@ -3,7 +3,8 @@
     python benchmarks/naming_game.py            # all; results/naming_game.json
     python benchmarks/naming_game.py --small    # a minute
 
-Rounds to consensus grow as N^1.5 with open names (Baronchelli et al. 2006, section 3) and as N log N with two names; a
+Rounds to consensus grow as N^1.5 with open names (Baronchelli et al. 2006, for N up to 100,000) and as N log N with two
+names, of which the game with open names also has a term, so that its exponent below N = 1,000 is less than 1.5; a
 committed minority of 0.098 turns a population of two names, for N to infinity (Xie et al. 2011). Here N is 50 to 1,000,
 and a minority has `PATIENCE` rounds an agent to turn the others.
 """
@@ -69,6 +70,24 @@ def exponent(rounds: dict[int, list[int]]) -> tuple[float, float, float]:
     )
 
 
+def terms(rounds: dict[int, list[float]]) -> dict[str, list[float]]:
+    """The shares a and b of a N^1.5 + b N log N in the mean rounds, with 95 % intervals, from means and intervals.
+
+    The last phase of the game with open names is that of few names, whose N log N is not small for N up to 1,000.
+    """
+    sizes = np.array([float(n) for n in rounds])
+    mean, low, _ = np.array(list(rounds.values())).T
+    error = (mean - low) / 1.96
+    columns = np.stack([sizes**1.5, sizes * np.log(sizes)], 1) / error[:, None]
+    drawn = np.random.default_rng(0).normal(mean, error, (2000, len(mean)))
+    fits = np.array([np.linalg.lstsq(columns, row / error, rcond=None)[0] for row in [mean, *drawn]])
+    limits = np.quantile(fits[1:], (0.025, 0.975), axis=0)
+    return {
+        name: [round(float(each), 3) for each in (fits[0, n], *limits[:, n])]
+        for n, name in enumerate(("N^1.5", "N log N"))
+    }
+
+
 def interval(values) -> list[float]:
     """Mean, and its 95 % interval over runs."""
     half = 1.96 * np.std(values, ddof=1) / np.sqrt(len(values))
@@ -90,6 +109,7 @@ def main() -> None:
             "exponent": exponent(rounds),
             "over the law": {n: interval(np.array(each) / np.exp(over[n])) for n, each in rounds.items()},
         }
+        found[name]["terms"] = terms(found[name]["rounds"])
         print(name, json.dumps(found[name], indent=1))
     found["tipping point"] = {}
     for number in (100,) if small else (100, 1000):

@@ -66,11 +66,17 @@ class Asker:
         else:
             with ThreadPoolExecutor(self.backend.concurrency) as pool:
                 running = {key: pool.submit(self._answered, request) for key, request in asked.items()}
-                done, _ = wait(running.values(), return_when=FIRST_EXCEPTION)
-                if any(each.exception() for each in done):
-                    pool.shutdown(
-                        cancel_futures=True
-                    )  # which waits for those that were sent, whose answers are kept
+                try:
+                    done, _ = wait(running.values(), return_when=FIRST_EXCEPTION)
+                    is_done = not any(each.exception() for each in done)
+                except BaseException:
+                    is_done = False
+                    raise
+                finally:
+                    if not is_done:  # those that were sent are waited for, since their answers are kept
+                        self.backend.is_over.set()
+                        pool.shutdown(cancel_futures=True)
+                        self.backend.is_over.clear()
                 found = {key: each.result() for key, each in running.items() if not each.cancelled()}
         return [found[key_of(self.backend.settings, each)] for each in requests]
 

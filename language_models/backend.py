@@ -3,6 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,6 +42,8 @@ class Backend(ABC):
 
     def __init__(self, options: Any) -> None:
         self.options = options
+        self.is_over = Event()
+        """Set when nobody waits for answers any more."""
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -142,8 +142,10 @@ class Server(Backend):
                 reason = error.reason if isinstance(error, URLError) else error
                 told, least = f"can't be asked ({shown(str(reason) or type(reason).__name__)})", 0.0
             if number < self.options.retries:
-                time.sleep(min(max(self.options.wait * 2**number, least), LONGEST_WAIT))
-        raise ConfigError(f"{self.options.url}: {told}, {self.options.retries + 1} times; {GO_ON}")
+                self.is_over.wait(min(max(self.options.wait * 2**number, least), LONGEST_WAIT))
+            if self.is_over.is_set():
+                break
+        raise ConfigError(f"{self.options.url}: {told}, {number + 1} times; {GO_ON}")
 
     def _body(self, request: Request) -> dict[str, Any]:
         options = self.options
@@ -208,7 +210,7 @@ class Server(Backend):
             now = time.monotonic()
             turn = max(now, self._next)
             self._next = turn + 60 / self.options.per_minute
-        time.sleep(turn - now)
+        self.is_over.wait(turn - now)
 
 
 def _seconds(text: str | None) -> float:

@@ -6,6 +6,7 @@ goes on after a stop as if there had been none, and nobody is asked anything but
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from ecsuite.games.plays.play import Measures, Play
 from ecsuite.games.registry import MEETINGS, PARTICIPANTS
 from ecsuite.games.run_log import ROUNDS
 from ecsuite.games.sections import EvaluationOptions, Experiment
+from ecsuite.jobs.signals import ending_at_once
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, shown
@@ -61,9 +63,12 @@ class Rounds(Play):
         self.things, self.values = self.make_things()
         self._meetings: list[Meeting] | None = None
         if options.meets.kind != "all":
-            self._meetings = MEETINGS.make(options.meets).pairs(
-                options.agents, options.agents, are_agents=True, seed=experiment.training.seed
-            )
+            try:
+                self._meetings = MEETINGS.make(options.meets).pairs(
+                    options.agents, options.agents, are_agents=True, seed=experiment.training.seed
+                )
+            except ConfigError as error:
+                raise ConfigError(str(error).replace("society.", "play.", 1)) from None
         self.words = self.make_words()
         self.kinds: list[tuple[Part, str]] = [(options.participant, "play.participant")]
         if options.num_others:
@@ -74,6 +79,7 @@ class Rounds(Play):
                 raise ConfigError(f"{place}: {part.kind} plays {', '.join(each.tasks)}, not {self.task}")
             for allowed in (self.words, *self.answers()):
                 each.require(allowed)
+        self._note: Callable[[str], None] = lambda _: None
         self.start()
 
     @property
@@ -169,21 +175,29 @@ class Rounds(Play):
             return {}
         try:
             done: dict[int, Round] = {}
-            for wave in self._waves(planned):
-                for plan, result in zip(wave, self.played(wave), strict=True):
-                    done[plan.number] = result
-                    self.learnt(result)
-        except BaseException:
+            # A model may take long to answer, and its answers are kept: the first Ctrl-C then ends the run.
+            with ending_at_once() if self._is_slow else nullcontext():
+                for wave in self._waves(planned):
+                    for plan, result in zip(wave, self.played(wave), strict=True):
+                        done[plan.number] = result
+                        self.learnt(result)
+        except BaseException as error:
             self._play_again(self.rounds[:before])
+            if isinstance(error, KeyboardInterrupt | SystemExit):
+                self._note(f"stopped within step {step + 1}, and every answer is kept: --resume goes on")
             raise
         self.rounds += [done[plan.number] for plan in planned]
         self.noted(before)
         new = self.rounds[before:]
         return {"accuracy": sum(each.success for each in new) / max(len(new), 1)}
 
+    @property
+    def _is_slow(self) -> bool:
+        return any(each.is_slow for each in self.participants)
+
     def _waves(self, planned: Sequence[Planned]) -> Iterable[list[Planned]]:
         """The rounds in their order; several at once where somebody is slow and no agent is in two of them."""
-        if not any(each.is_slow for each in self.participants):
+        if not self._is_slow:
             yield from ([plan] for plan in planned)
             return
         waves: list[list[Planned]] = []
@@ -250,6 +264,7 @@ class Rounds(Play):
 
     def check(self, folder: Path, note: Callable[[str], None]) -> None:
         """Let participants keep their answers in the run folder."""
+        self._note = note
         for number, each in enumerate(self.participants):
             each.open(folder, self.participants[:number])
 
