@@ -72,7 +72,7 @@ def texts(held_out: set[int], number: int = 20_000) -> list[str]:
     """Prompts of speakers and listeners with their answers, in a language with a syllable for each of 2 x 4 values."""
     rng, syllables = np.random.default_rng(0), ["pa", "pi", "pu", "ka", "ki", "ku", "ma", "mi"]
     objects = [(a, b) for a in range(4) for b in range(4)]
-    shown = [f"attribute0 {a}, attribute1 {b}" for a, b in objects]
+    shown = [f"c {'rgby'[a]}, s {'otvx'[b]}" for a, b in objects]
     words = [syllables[a] + syllables[4 + b] for a, b in objects]
     known, found = [n for n in range(16) if n not in held_out], []
     for _ in range(number):
@@ -86,6 +86,10 @@ def texts(held_out: set[int], number: int = 20_000) -> list[str]:
     return found
 
 
+HELD_OUT = [[1, 2], [0, 1]]
+"""Objects of which the model sees no text, as values in the order of their names."""
+
+
 def causal(steps: int) -> dict:
     """A model before and after training: talk of two agents about 16 objects, two of which were held out."""
     found = {}
@@ -95,10 +99,12 @@ def causal(steps: int) -> dict:
             folder, prompt = Path(name) / "model", Path(name) / "short.jinja"
             loss = make_model(folder, texts({6, 9}), number, width=64, longest=128)
             prompt.write_text(PROMPT)
+            table = Path(name) / "objects.csv"
+            table.write_text("c,s\n" + "".join(f"{c},{s}\n" for c in "rgby" for s in "otvx"))
             seconds = time.perf_counter() - began
             settings = [
                 "play.num_taught=null", "play.language=none", "play.candidates=3", "training.num_epochs=1",
-                "play.names=[pa,pi,pu,ka,ki,ku,ma,mi]", "play.max_symbols=2", "world.num_values=4", "play.blocks=4",
+                "play.names=[pa,pi,pu,ka,ki,ku,ma,mi]", "play.max_symbols=2", f"world=objects,objects={table}", "play.blocks=4",
                 f"play.participant=language_model,prompt={prompt},memory=0",
                 f"play.participant.backend=transformers,model={folder},temperature=0",
             ]  # fmt: skip
@@ -107,7 +113,7 @@ def causal(steps: int) -> dict:
                 json.loads(line) for line in (Path(name) / "run" / "rounds.jsonl").read_text().splitlines()
             ]
         talk = [row for row in rows if row["phase"] == "talk"]
-        held = [row for row in talk if row["meaning"] in ([1, 2], [2, 1])]
+        held = [row for row in talk if row["meaning"] in HELD_OUT]
         found[f"{number} updates"] = {
             "loss": round(loss, 4), "seconds of training": round(seconds, 1), "rounds": len(talk),
             "accuracy": sum(row["success"] for row in talk) / len(talk),
@@ -121,7 +127,7 @@ def main() -> None:
     """Run what is asked for, print it and keep it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("server", "causal"))
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--steps", type=int, default=800)
     asked = parser.parse_args()
     found = server() if asked.what == "server" else causal(asked.steps)
     print(json.dumps(found, indent=1))

@@ -31,7 +31,7 @@ class Transcript:
 
 def transcripts(sources: Sequence[Source]) -> list[Transcript]:
     """The transcripts of those sources that have rounds; a file that is damaged has none."""
-    found = []
+    found: list[Transcript] = []
     for source in sources:
         file = None if source.folder is None else source.folder / ROUNDS
         if file is None or not file.is_file() or len(found) == MOST_RUNS:

@@ -100,7 +100,7 @@ class Talk(Rounds):
     def make_things(self) -> "tuple[tuple[str, ...], np.ndarray[Any, Any]]":
         """The objects of the world, by the names of their values."""
         world = make_world(self.experiment)
-        if world.num_values is None or world.rules is not None:
+        if world.num_values is None or world.has_rules:
             raise ConfigError(
                 "world: for play talk, expected a world of single objects with attribute values"
             )
