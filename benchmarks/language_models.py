@@ -104,7 +104,8 @@ def causal(steps: int) -> dict:
             seconds = time.perf_counter() - began
             settings = [
                 "play.num_taught=null", "play.language=none", "play.candidates=3", "training.num_epochs=1",
-                "play.names=[pa,pi,pu,ka,ki,ku,ma,mi]", "play.max_symbols=2", f"world=objects,objects={table}", "play.blocks=4",
+                "play.names=[pa,pi,pu,ka,ki,ku,ma,mi]", "play.max_symbols=2", "play.blocks=4",
+                f"world=objects,objects={table}",
                 f"play.participant=language_model,prompt={prompt},memory=0",
                 f"play.participant.backend=transformers,model={folder},temperature=0",
             ]  # fmt: skip
