@@ -58,6 +58,11 @@ COMMANDS = {
         "Let every sender of some runs talk to every receiver.",
         ("runs/a runs/b --plot cross_play.svg", "runs/society --json"),
     ),
+    "audit": Entry(
+        TRAIN,
+        "Say whether agents that act use what they say to each other.",
+        ("runs/speaker_listener --plot audit.svg", "runs/speaker_listener --episodes 2000 --json"),
+    ),
     "sweep": Entry(
         TRAIN,
         "Train and score a game with many settings and seeds.",

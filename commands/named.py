@@ -93,6 +93,8 @@ KINDS: Mapping[str, Kind] = {
     "participants": _of_registry("games.registry:PARTICIPANTS"),
     "backends": _of_registry("language_models.registry:BACKENDS"),
     "prompts": _of_table("language_models.prompts:SHIPPED", str),
+    "environments": _of_registry("games.registry:ENVIRONMENTS", "speaker_listener", "riddle"),
+    "learners": _of_registry("games.registry:LEARNERS"),
     "worlds": _of_registry("games.registry:WORLDS", "attributes", "objects", "shapeworld"),
     "tasks": _of_registry("games.registry:TASKS"),
     "channels": _of_registry("games.registry:CHANNELS", "gumbel", "reinforce", "quantized"),

@@ -26,6 +26,7 @@ USE = {
     "play": "ecsuite train-game disc_small --set play={part}",
     "participant": "ecsuite train-game naming --set play.participant={part}",
     "backend": "ecsuite train-game naming --set play.participant=language_model --set play.participant.backend={part}",
+    "environment": "ecsuite train-game speaker_listener --set play.environment={part}",
     "perception": "ecsuite train-game disc_small --set sender.perception={part}",
     "noise": "ecsuite train-game disc_small --set channel.noise={part}",
     "optimizer": "ecsuite train-game disc_small --set optimizer={part}",

@@ -17,6 +17,7 @@ PLAYS = Registry(
             "ecsuite.games.plays.talk:Talk",
             "agents who remember talk about things: learn-then-talk, repeated reference, chains; nobody is trained",
         ),
+        "acting": ("ecsuite.games.plays.acting:Acting", "agents act and speak in a world with steps, and learn"),
     },
     base="ecsuite.games.plays.play:Play",
 )
@@ -54,6 +55,44 @@ PARTICIPANTS = Registry(
         ),
     },
     base="ecsuite.games.participants.participant:Participant",
+)
+
+ENVIRONMENTS = Registry(
+    word="environment",
+    parts={
+        "speaker_listener": (
+            "ecsuite.games.environments.landmarks:SpeakerListener",
+            "a speaker knows the goal of a listener, who moves in a plane (mpe2; Lowe et al. 2017)",
+        ),
+        "reference": (
+            "ecsuite.games.environments.landmarks:Reference",
+            "two agents that move in a plane, and know each other's goals (mpe2; Lowe et al. 2017)",
+        ),
+        "riddle": (
+            "ecsuite.games.environments.riddle:Riddle",
+            "prisoners who are to find out when all were in a room (Foerster et al. 2016)",
+        ),
+        "guided_grid": (
+            "ecsuite.games.environments.guided_grid:GuidedGrid",
+            "a guide sees a grid, in which a walker who sees nothing is to find a goal",
+        ),
+    },
+    base="ecsuite.games.environments.environment:Environment",
+)
+
+LEARNERS = Registry(
+    word="learner",
+    parts={
+        "policy_gradient": (
+            "ecsuite.games.environments.learners:PolicyGradient",
+            "policy gradient with a learnt baseline",
+        ),
+        "q_learning": (
+            "ecsuite.games.environments.learners:QLearning",
+            "recurrent Q-learning; with channel dru it is DIAL (Foerster et al. 2016)",
+        ),
+    },
+    base="ecsuite.games.environments.learners:Learner",
 )
 
 WORLDS = Registry(
@@ -172,6 +211,10 @@ CHANNELS = Registry(
         "variational": (
             "ecsuite.games.value_channels:VariationalChannel",
             "words of real values from normal distributions, with a KL cost (Kingma & Welling 2014)",
+        ),
+        "dru": (
+            "ecsuite.games.regularised:RegularisedChannel",
+            "noisy values in training, bits in evaluation: the channel of DIAL (Foerster et al. 2016)",
         ),
         "vqvib": (
             "ecsuite.games.codebooks:VqvibChannel",

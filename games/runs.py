@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
 from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.message import EOS, PAD, Message
@@ -25,6 +26,8 @@ from ecsuite.games.loggers import flat_figures
 from ecsuite.games.noise_objects import evaluations_of
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players, make_players
+from ecsuite.games.plays.play import Play
+from ecsuite.games.registry import PLAYS
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.games.sections import SIGNALLING, Experiment
@@ -108,6 +111,27 @@ class Run:
         return is_of_them and any(self.folder.glob("*.safetensors"))
 
     @cached_property
+    def play(self) -> Play:
+        """The play with the agents of its corpus, on the CPU; for errors see `pair`."""
+        play: Play = PLAYS.make(
+            self.experiment.play, experiment=with_data(self.experiment), device=torch.device("cpu")
+        )
+        self._restore(play.restore)
+        return play
+
+    def _restore(self, load: Callable[[dict[str, Tensor]], Any]) -> None:
+        """Load the weights of the corpus; for errors see `pair`."""
+        weights = weights_of_corpus(self.folder, self.note)
+        if weights is None:
+            raise ConfigError(f"{self.folder}: no checkpoint yet")
+        try:
+            load(weights)
+        except (RuntimeError, KeyError):
+            raise DamagedError(
+                f"{self.folder}: the tensors of its checkpoint do not fit its config"
+            ) from None
+
+    @cached_property
     def players(self) -> Players:
         """All trained agents, in evaluation mode; for errors see `pair`."""
         if self.experiment.play != SIGNALLING:
@@ -115,15 +139,7 @@ class Run:
                 f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its corpus"
             )
         players = make_players(self.experiment, make_world(with_data(self.experiment)))
-        weights = weights_of_corpus(self.folder, self.note)
-        if weights is None:
-            raise ConfigError(f"{self.folder}: no checkpoint yet")
-        try:
-            players.load_state_dict(weights)
-        except RuntimeError:
-            raise DamagedError(
-                f"{self.folder}: the tensors of its checkpoint do not fit its config"
-            ) from None
+        self._restore(players.load_state_dict)
         return players.eval()
 
     @torch.inference_mode()

@@ -22,6 +22,7 @@ from ecsuite.testing.check import Check
 KINDS = {
     "play": "ecsuite.testing.plays",
     "world": "ecsuite.testing.worlds",
+    "environment": "ecsuite.testing.environments",
     "task": "ecsuite.testing.games",
     "channel": "ecsuite.testing.games",
     "sender": "ecsuite.testing.games",
@@ -47,6 +48,7 @@ SIGNS = {
     "participant": "recognises",
     "backend": "is_drawn",
     "world": "corpus_batches",
+    "environment": "reset",
     "channel": "start_message",
     "noise": "change",
     "task": "scores_candidates",

@@ -11,6 +11,7 @@ from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.eval.metrics import METRICS, traits_of_metric
 from ecsuite.games.registry import (
     CHANNELS,
+    ENVIRONMENTS,
     LOSSES,
     MEETINGS,
     NOISES,
@@ -30,6 +31,7 @@ REGISTRIES = {
     "participant": PARTICIPANTS,
     "backend": BACKENDS,
     "world": WORLDS,
+    "environment": ENVIRONMENTS,
     "task": TASKS,
     "channel": CHANNELS,
     "noise": NOISES,

@@ -1,0 +1,40 @@
+"""`ecsuite audit`: whether messages matter to agents that act."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecsuite.commands.options import As, Json, Out, Plot, TrustCode
+from ecsuite.eval.figures.canvas import prepare_picture
+from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.tables.forms import Form
+
+
+def audit(
+    run: Annotated[Path, typer.Argument(help="A run folder of agents that act.", show_default=False)],
+    episodes: Annotated[int, typer.Option(min=8, max=1_000_000, help="Episodes of each row.")] = 512,
+    trust_code: TrustCode = False,
+    out: Out = None,
+    plot: Plot = None,
+    as_json: Json = False,
+    form: As = Form.TEXT,
+) -> None:
+    """Say whether agents that act use what they say to each other: rewards with messages changed, and what they tell."""
+    from ecsuite.eval.run_metrics.audit import audit as found
+    from ecsuite.eval.run_metrics.audit_report import report
+    from ecsuite.games.plays.acting import Acting
+    from ecsuite.games.runs import load_run
+    from ecsuite.runtime.errors import ConfigError
+
+    if plot is not None:
+        prepare_picture(plot)
+    if out is not None:
+        prepare_output_file(out)
+    opened = load_run(run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
+    play = opened.play
+    if not isinstance(play, Acting):
+        kind = opened.experiment.play.kind
+        raise ConfigError(f"{run}: expected a run of play acting, whose agents act in a world with steps, got {kind}")
+    report(found(play, num_episodes=episodes)).publish(out=out, picture=plot, as_json=as_json, form=form)

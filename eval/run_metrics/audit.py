@@ -1,0 +1,392 @@
+"""Whether messages matter in a world with steps: rewards with messages changed, and what messages tell and bring about.
+
+Lowe et al. (2019, "On the pitfalls of measuring emergent communication", arXiv 1903.05168): agents may say what they see
+(positive signalling) while nobody does anything else for it (positive listening), so each is measured by itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ecsuite.eval.statistics.contingency import entropy
+from ecsuite.eval.statistics.differences import Difference, corrected, paired_difference
+from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.games.environments.agents import ScriptedAgents
+from ecsuite.games.environments.environment import Integers
+from ecsuite.games.environments.episodes import Agents, Decide, Deliver, Episodes
+from ecsuite.games.plays.acting import Acting, severed
+from ecsuite.runtime.errors import ConfigError
+
+CONDITIONS = {
+    "severed": "nobody hears anything",
+    "shuffled in time": "what was said at another step of the episode",
+    "swapped": "what was said at this step of another episode",
+    "constant": "always what the speaker says most often",
+    "own last": "the hearer's own last message",
+}
+"""What is heard in place of what is said."""
+MOST_MESSAGES = 32
+"""Most different messages that a hearer is asked about at each step: those said most often."""
+MOST_ROWS = 5000
+"""Most messages that a linear model learns, and is tested on."""
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Condition:
+    """The reward of an episode where something else is heard."""
+
+    name: str
+    reward: float
+    """Mean over episodes."""
+    half_width: float | None
+    """Of its 95 % interval."""
+    loss: Difference | None
+    """Reward as it was played minus this one, over the same episodes; None: this is as it was played."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """How much two things have to do with each other, beside episodes that are paired at random."""
+
+    kind: str
+    """signalling: message and meaning; consistency: message and own action at the step; coordination: message and next
+    action of a hearer; reading: what a linear model of the last two messages gets right; influence: what a hearer would
+    do if another message came."""
+    about: str
+    """Who, and of what."""
+    value: float
+    """In bits; of reading, a share."""
+    null: float | None = None
+    """The same of whole episodes that are shuffled, the mean; None: it is 0 by construction."""
+    p_value: float | None = None
+    """Share of shuffles with as high a value, with the value itself; None without shuffles."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Audit:
+    """What came of an audit."""
+
+    conditions: Sequence[Condition]
+    """The first is as it was played."""
+    told: Sequence[Told]
+    scripted: float | None
+    """Reward of scripted agents; None: the world has none for this channel."""
+    num_episodes: int
+    is_heard: bool
+    """Whether any message arrives at anybody."""
+
+    @property
+    def conclusion(self) -> str:
+        """What follows, in a sentence."""
+        if not self.is_heard:
+            return "No message arrives at anybody: what is said can't matter."
+        losses = {condition.name: condition.loss for condition in self.conditions if condition.loss is not None}
+        if (swapped := losses["swapped"]).conclusion == "higher":
+            return (
+                f"Messages matter: with those of other episodes the reward is {swapped.mean:.3g} lower; what is said is used."
+            )
+        if losses["severed"].conclusion == "higher":
+            return (
+                f"That messages arrive matters, not what they say: severed, the reward is {losses['severed'].mean:.3g} "
+                "lower; swapped, it is not."
+            )
+        says = any(each.kind == "signalling" and (each.p_value or 1) <= ALPHA for each in self.told)
+        hears = any(each.kind == "influence" and each.value > 0.001 for each in self.told)
+        if says and hears:
+            return "Messages tell what speakers see and change what hearers do, but not to their reward."
+        if says:
+            return "Messages tell what speakers see, and nobody does anything else for it: they are not used."
+        if hears:
+            return "Messages change what hearers do, and tell nothing of what speakers see: they are noise to them."
+        return "Messages tell nothing of what speakers see, and nobody listens: they are not used."
+
+    def to_json(self) -> dict[str, Any]:
+        """The audit as JSON-ready data."""
+        return {
+            "num_episodes": self.num_episodes,
+            "conditions": [
+                {
+                    "name": each.name, "reward": each.reward, "half_width": each.half_width,
+                    "loss": None if each.loss is None else each.loss.to_json(),
+                }
+                for each in self.conditions
+            ],
+            "scripted": self.scripted,
+            "told": [asdict(each) for each in self.told],
+            "conclusion": self.conclusion,
+        }  # fmt: skip
+
+
+@torch.no_grad()
+def audit(play: Acting, *, agents: Agents | None = None, num_episodes: int = 512, num_draws: int = 99) -> Audit:
+    """Play the same episodes with messages as they are and changed, and measure what messages tell and bring about.
+
+    Args:
+        play: Has the world, the channel and the agents.
+        agents: Others to play instead.
+        num_episodes: Episodes, of their own numbers; at least 8.
+        num_draws: Shuffles of whole episodes.
+
+    Raises:
+        ConfigError: If nobody speaks, or there are fewer than 8 episodes.
+    """
+    if num_episodes < 8:
+        raise ConfigError(f"--episodes: expected at least 8, got {num_episodes}")
+    if not any(spec.speaks for spec in play.environment.agents):
+        raise ConfigError("no agent of this world speaks: there is nothing to audit")
+    played = _Played(play, agents, num_episodes)
+    rng = play.rng("audit", 0)
+    usual = played.episodes()
+    alternatives, weights = _alternatives(usual)
+    influence = _Influence(alternatives, weights, play)
+    played.episodes(watch=influence)
+    losses = []
+    rewards = {}
+    for name, deliver in _deliveries(usual, rng).items():
+        rewards[name] = played.episodes(deliver=deliver).returns
+        losses.append(paired_difference(usual.returns - rewards[name]))
+    conditions = [_condition("as said", usual.returns, None)]
+    conditions += [
+        _condition(name, values, loss) for (name, values), loss in zip(rewards.items(), corrected(losses), strict=True)
+    ]
+    try:
+        scripted = float(
+            played.episodes(agents=ScriptedAgents(play.environment, play.channel), severs=False).returns.mean()
+        )
+    except ConfigError:
+        scripted = None
+    told = [*_informed(play, usual, alternatives, rng, num_draws), *influence.results()]
+    return Audit(
+        conditions=conditions,
+        told=told,
+        scripted=scripted,
+        num_episodes=num_episodes,
+        is_heard=bool((usual.heard_from >= 0).any()),
+    )
+
+
+class _Played:
+    """Plays the episodes of an audit."""
+
+    def __init__(self, play: Acting, agents: Agents | None, number: int) -> None:
+        self.play, self.agents, self.numbers = play, agents or play.agents, np.arange(number)
+
+    def episodes(
+        self,
+        *,
+        deliver: Deliver | None = None,
+        watch: Any = None,
+        agents: Agents | None = None,
+        severs: bool = True,
+    ) -> Episodes:
+        """The episodes with something else heard; of agents that are severed, nothing is."""
+        deliver = severed if severs and self.play.options.is_severed else deliver or _as_said
+        generator = self.play.noise("audit", 0)
+        return self.play.play(
+            self.numbers,
+            "greedy",
+            generator,
+            purpose="audit",
+            agents=agents or self.agents,
+            deliver=deliver,
+            watch=watch,
+        )
+
+
+def _as_said(step: int, said: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
+    return said, heard
+
+
+def _condition(name: str, rewards: NDArray[np.float64], loss: Difference | None) -> Condition:
+    mean, half_width = mean_and_half_width(rewards.tolist())
+    return Condition(name=name, reward=mean, half_width=half_width, loss=loss)
+
+
+def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliver]:
+    """What is heard in each condition."""
+    said, last = usual.said, len(usual.said) - 1
+    batch, number = said.shape[1:3]
+    lengths = usual.alive.sum(0)
+    # Steps of an episode in another order, and for each episode another one.
+    keys = np.where(usual.alive, rng.random(usual.alive.shape), 2.0)
+    order = torch.from_numpy(np.minimum(np.argsort(keys, axis=0), lengths - 1)).to(said.device)
+    places = rng.permutation(batch)
+    other = np.empty(batch, np.int64)
+    other[places] = np.roll(places, 1)
+    common = torch.stack([_most_common(said[:, :, each], usual.counts[..., each]) for each in range(number)])
+    rows = torch.arange(batch, device=said.device)
+    speakers = torch.arange(number, device=said.device)[None, :, None]
+
+    def shuffled(step: int, now: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
+        return said[order[min(step, last)], rows], heard
+
+    def swapped(step: int, now: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
+        of_other = np.minimum(min(step, last), lengths[other] - 1)
+        return said[torch.from_numpy(of_other).to(said.device), torch.from_numpy(other).to(said.device)], heard
+
+    def constant(step: int, now: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
+        return common.expand_as(now), heard
+
+    def own(step: int, now: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
+        return now, speakers.expand_as(heard).where(heard >= 0, -1)
+
+    return dict(zip(CONDITIONS, (severed, shuffled, swapped, constant, own), strict=True))
+
+
+def _most_common(said: Tensor, counts: NDArray[np.bool_]) -> Tensor:
+    """The message, (message width), that is said most often."""
+    messages = said[torch.from_numpy(counts).to(said.device)]
+    if not len(messages):
+        return torch.zeros_like(said[0, 0])
+    distinct, number = messages.unique(dim=0, return_counts=True)
+    return distinct[number.argmax()]
+
+
+def _alternatives(usual: Episodes) -> tuple[Tensor, Tensor]:
+    """The messages that are said most often, (num_messages, message width), and the share of each."""
+    counts = torch.from_numpy(usual.counts).to(usual.said.device) & (usual.said.abs().sum(-1) >= 0)
+    is_speaker = torch.tensor([message is not None for message in usual.messages[0]], device=counts.device)
+    messages, number = usual.said[counts & is_speaker].unique(dim=0, return_counts=True)
+    kept = number.argsort(descending=True)[:MOST_MESSAGES]
+    return messages[kept], number[kept] / number[kept].sum()
+
+
+class _Influence:
+    """Causal influence: what hearers would do if another message came (Jaques et al. 2019, arXiv 1810.08647).
+
+    At each step, of everything else as it is: sum_m p(m) KL(p(a | m) || sum_m' p(m') p(a | m')) in bits, with p(m) how
+    often each message is said at all; it is the mutual information of message and action if messages came at random.
+    Of hearers that ignore messages it is exactly 0.
+    """
+
+    def __init__(self, messages: Tensor, weights: Tensor, play: Acting) -> None:
+        self.messages, self.weights, self.play = messages, weights, play
+        self.sums: dict[tuple[int, int], list[Tensor]] = {}
+
+    def __call__(self, step: int, agent: int, decide: Decide, seen: Tensor, heard: Tensor) -> None:
+        """Ask an agent what it would do; see `Watch`."""
+        if step == 0 or self.play.environment.agents[agent].num_actions == 1:
+            return
+        for slot in range(heard.shape[1]):
+            likely = []
+            for message in self.messages:
+                other = heard.clone()
+                other[:, slot] = message
+                likely.append(self.play.learner.probabilities(decide(agent, seen, other, keeps=False).scores))
+            of_each = torch.stack(likely, 1).double()  # (batch, messages, actions)
+            mean = (of_each * self.weights[:, None]).sum(1, keepdim=True)
+            gain = torch.special.xlogy(of_each, of_each) - torch.special.xlogy(of_each, mean)
+            bits = (gain.sum(2) * self.weights).sum(1) / np.log(2)
+            self.sums.setdefault((agent, slot), []).append(bits)
+
+    def results(self) -> Iterator[Told]:
+        """The mean over steps and episodes of each hearer and what it hears."""
+        specs = self.play.environment.agents
+        for (agent, slot), bits in self.sums.items():
+            name = specs[agent].name
+            about = f"of what {name} hears" if specs[agent].num_heard == 1 else f"of what {name} hears, {slot + 1}"
+            yield Told(kind="influence", about=f"{about}, on its action", value=float(torch.cat(bits).mean()))
+
+
+def _informed(
+    play: Acting, usual: Episodes, alternatives: Tensor, rng: np.random.Generator, num_draws: int
+) -> Iterator[Told]:
+    """What messages have to do with what speakers see and do, and with what hearers do next."""
+    specs, batch = play.environment.agents, usual.said.shape[1]
+    said, orders = usual.said.cpu().numpy(), [rng.permutation(batch) for _ in range(num_draws)]
+    codes = np.unique(said.reshape(-1, said.shape[-1]), axis=0, return_inverse=True)[1].reshape(said.shape[:3])
+    before = np.concatenate([np.zeros_like(said[:1]), said[:-1]])
+    for speaker, spec in enumerate(specs):
+        if not spec.speaks:
+            continue
+        counts, own = usual.counts[..., speaker], codes[..., speaker]
+        meant = usual.meanings[:, :, speaker]
+        together = np.unique(meant.reshape(-1, meant.shape[-1]), axis=0, return_inverse=True)[1].reshape(own.shape)
+        yield _information("signalling", f"what {spec.name} says, of what it sees", own, together, counts, orders)
+        if spec.num_actions > 1:
+            done = usual.actions[..., speaker]
+            yield _information("consistency", f"what {spec.name} says, of what it does", own, done, counts, orders)
+        both = np.concatenate([said[:, :, speaker], before[:, :, speaker]], 2)
+        for place, name in enumerate(play.environment.attribute_names):
+            about = f"{name}, from what {spec.name} says"
+            yield from _reading(about, both, meant[..., place], counts, orders)
+    for hearer, spec in enumerate(specs):
+        if spec.num_actions == 1:
+            continue
+        for speaker in np.unique(usual.heard_from[:, :, hearer]):
+            if speaker < 0 or speaker == hearer:
+                continue
+            arrived = (usual.heard_from[:, :, hearer] == speaker).any(2) & usual.counts[..., hearer]
+            arrived[0] = False
+            done, earlier = usual.actions[..., hearer], np.roll(codes[..., speaker], 1, axis=0)
+            about = f"what {spec.name} does, of what {specs[speaker].name} said"
+            yield _information("coordination", about, earlier, done, arrived, orders)
+            both = np.concatenate([before[:, :, speaker], np.roll(before[:, :, speaker], 1, axis=0)], 2)
+            about = f"action of {spec.name}, from what {specs[speaker].name} said"
+            yield from _reading(about, both, done, arrived, orders)
+
+
+def _information(
+    kind: str, about: str, one: Integers, other: Integers, counts: NDArray[np.bool_], orders: Sequence[Integers]
+) -> Told:
+    """Mutual information of two codes, (steps, batch), where they count; of shuffles, one of another episode."""
+    value = _mutual(one[counts], other[counts])
+    draws = []
+    for order in orders:
+        both = counts & counts[:, order]
+        draws.append(_mutual(one[:, order][both], other[both]))
+    return Told(kind=kind, about=about, value=value, null=float(np.mean(draws)), p_value=_share(draws, value))
+
+
+def _mutual(one: Integers, other: Integers) -> float:
+    """Plug-in mutual information in bits."""
+    if not len(one):
+        return 0.0
+    pairs = np.unique(one * (other.max() + 1) + other, return_counts=True)[1]
+    sides = (np.unique(each, return_counts=True)[1] for each in (one, other))
+    return max(0.0, sum(map(entropy, sides)) - entropy(pairs))
+
+
+def _share(draws: Sequence[float], value: float) -> float:
+    """p-value of a permutation test (Phipson & Smyth 2010); rounding does not count."""
+    return (1 + sum(draw >= value - 1e-12 for draw in draws)) / (1 + len(draws))
+
+
+def _reading(
+    about: str, messages: NDArray[Any], wanted: Integers, counts: NDArray[np.bool_], orders: Sequence[Integers]
+) -> Iterator[Told]:
+    """What a linear model reads from messages, (steps, batch, width), in episodes that it did not learn from."""
+    batch = counts.shape[1]
+    is_learnt = np.arange(batch) < batch // 2
+    if len(np.unique(wanted[counts])) < 2:
+        return
+    value = _read(messages, wanted, counts, is_learnt)
+    draws = []
+    for order in orders[:19]:
+        draws.append(_read(messages[:, order], wanted, counts & counts[:, order], is_learnt))
+    if value is not None and None not in draws:
+        known = [draw for draw in draws if draw is not None]
+        yield Told(kind="reading", about=about, value=value, null=float(np.mean(known)), p_value=_share(known, value))
+
+
+def _read(
+    messages: NDArray[Any], wanted: Integers, counts: NDArray[np.bool_], is_learnt: NDArray[np.bool_]
+) -> float | None:
+    """Share of what was wanted that a linear classifier by ridge regression gets right; None: there is too little."""
+    learnt, tested = counts & is_learnt, counts & ~is_learnt
+    if not learnt.any() or not tested.any():
+        return None
+    inputs, answers = messages[learnt][:MOST_ROWS].astype(np.float64), wanted[learnt][:MOST_ROWS]
+    values, places = np.unique(answers, return_inverse=True)
+    shift, targets = inputs.mean(0), np.eye(len(values))[places]
+    inputs = inputs - shift
+    ridge = inputs.T @ inputs + 1e-3 * len(inputs) * np.eye(inputs.shape[1])
+    weights = np.linalg.solve(ridge, inputs.T @ (targets - targets.mean(0)))
+    scores = (messages[tested][:MOST_ROWS] - shift) @ weights + targets.mean(0)
+    return float((values[scores.argmax(1)] == wanted[tested][:MOST_ROWS]).mean())

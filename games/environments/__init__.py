@@ -1,0 +1,1 @@
+"""Worlds with steps, in which agents act and speak."""

@@ -1,0 +1,145 @@
+"""Agents of worlds with steps: recurrent ones that learn to act and to speak, and scripted ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+
+from ecsuite.agents.cells import RecurrentCell
+from ecsuite.agents.gates import State
+from ecsuite.agents.linear import Linear
+from ecsuite.agents.registry import CELLS
+from ecsuite.games.channels import Channel
+from ecsuite.games.environments.environment import AgentSpec, Environment
+from ecsuite.games.environments.episodes import Decide, Decision
+from ecsuite.parts.config import Count
+from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentsOptions:
+    """Options of recurrent agents that act."""
+
+    hidden_size: Count = 64
+    """Width of the state and of the layer before it."""
+    cell: str = "gru"
+    """The recurrent cell."""
+    forgetful: tuple[str, ...] = ()
+    """Names of agents that remember nothing from step to step, such as [speaker]."""
+    is_shared: bool = False
+    """All agents have the same weights, and are told who they are."""
+
+    def __post_init__(self) -> None:
+        """Check the name of the cell; `ConfigError` if there is none of this name."""
+        look_up("cell", self.cell, CELLS.parts)
+
+
+class _Network(nn.Module):
+    """One agent: a layer, a cell, and a layer to the scores of actions and the logits of the message."""
+
+    def __init__(self, num_inputs: int, num_outputs: int, options: AgentsOptions) -> None:
+        super().__init__()
+        width = options.hidden_size
+        self.read, self.answer = Linear(num_inputs, width), Linear(width, num_outputs)
+        self.cell: RecurrentCell = CELLS.load(options.cell)(width, width)
+
+
+class RecurrentAgents(nn.Module):
+    """Agents that learn; see `Agents`.
+
+    Args:
+        environment: Whose agents.
+        channel: What they speak by.
+        options: Their options.
+
+    Raises:
+        ConfigError: If an option does not fit to the environment.
+    """
+
+    def __init__(self, environment: Environment, channel: Channel, options: AgentsOptions) -> None:
+        super().__init__()
+        self.environment, self.specs, self.options = environment, environment.agents, options
+        names = [spec.name for spec in self.specs]
+        for name in options.forgetful:
+            if name not in names:
+                raise ConfigError(f"play.agents.forgetful: {unknown_name('agent', name, names)}")
+        width = channel.max_len * channel.symbol_size
+        self.num_logits = channel.max_len * (channel.num_logits or channel.symbol_size)
+        sizes = [
+            (spec.num_features + spec.num_heard * width, spec.num_actions + self.num_logits * spec.speaks)
+            for spec in self.specs
+        ]
+        if options.is_shared:
+            if len(set(sizes)) > 1:
+                raise ConfigError(
+                    f"play.agents.is_shared: the agents {', '.join(names)} see, hear or do different things: expected false"
+                )
+            sizes = [(sizes[0][0] + len(names), sizes[0][1])]
+        self.networks = nn.ModuleList(_Network(*size, options) for size in sizes)
+
+    def begin(self, batch: int) -> Decide:
+        """See `Agents`."""
+        steps = []
+        for network in self.networks:
+            assert isinstance(network, _Network)
+            steps.append(
+                tuple(each.unroll(torch.float32) for each in (network.read, network.cell, network.answer))
+            )
+        states: list[State | None] = [None] * len(self.specs)
+
+        def decide(agent: int, seen: Tensor, heard: Tensor, *, keeps: bool = True) -> Decision:
+            inputs = [seen, heard.flatten(1)]
+            if self.options.is_shared:
+                inputs.append(torch.eye(len(self.specs), device=seen.device)[agent].expand(len(seen), -1))
+            read, cell, answer = steps[0 if self.options.is_shared else agent]
+            state = cell(read(torch.cat(inputs, 1)).tanh(), states[agent])
+            if keeps and self.specs[agent].name not in self.options.forgetful:
+                states[agent] = state
+            outputs = answer(state[0])
+            number = self.specs[agent].num_actions
+            return Decision(scores=outputs[:, :number], logits=outputs[:, number:])
+
+        return decide
+
+
+class ScriptedAgents:
+    """The agents of an environment's script, for a channel of symbols; see `Agents`.
+
+    Args:
+        environment: Has the script.
+        channel: Has as many symbols as the script needs.
+
+    Raises:
+        ConfigError: If there is no script, or the channel does not fit.
+    """
+
+    def __init__(self, environment: Environment, channel: Channel) -> None:
+        self.environment, self.channel = environment, channel
+        needed = environment.num_script_symbols
+        if needed is None:
+            raise ConfigError(f"{type(environment).__name__}: there are no scripted agents for it")
+        if channel.is_of_values or channel.vocab_size < needed:
+            raise ConfigError(f"scripted agents say {needed} symbols: expected a channel of as many")
+
+    def begin(self, batch: int) -> Decide:
+        """See `Agents`."""
+        memories: Sequence[dict[str, Any]] = [{} for _ in self.environment.agents]
+
+        def decide(agent: int, seen: Tensor, heard: Tensor, *, keeps: bool = True) -> Decision:
+            spec: AgentSpec = self.environment.agents[agent]
+            symbols = heard.unflatten(-1, (self.channel.max_len, -1))[:, :, 0]
+            first = symbols.argmax(-1).where(symbols.sum(-1) > 0, 0).cpu().numpy()
+            memory = memories[agent] if keeps else dict(memories[agent])
+            actions, said = self.environment.script(agent, seen.cpu().numpy().astype(np.float64), first, memory)
+            scores = 50.0 * one_hot(torch.from_numpy(actions), spec.num_actions).float()
+            logits = 50.0 * one_hot(torch.from_numpy(said), self.channel.symbol_size).float()
+            return Decision(
+                scores=scores.to(seen.device),
+                logits=logits.repeat(1, self.channel.max_len).to(seen.device),
+            )
+
+        return decide

@@ -1,0 +1,228 @@
+"""Learners: what agents that act learn from episodes, by policy gradient or by Q-learning."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+
+from ecsuite.agents.linear import Linear
+from ecsuite.games.channels import Channel
+from ecsuite.games.environments.agents import RecurrentAgents
+from ecsuite.games.environments.episodes import Choose, Episodes
+from ecsuite.games.noise import gumbel, uniform
+from ecsuite.parts.config import Count, Share, Weight
+from ecsuite.runtime.errors import ConfigError
+
+
+class Learner(nn.Module, ABC):
+    """Base class of learners.
+
+    Args:
+        options: Its `Options`.
+        agents: Who learns.
+        channel: What they speak by.
+    """
+
+    Options: type
+
+    def __init__(self, options: Any, *, agents: RecurrentAgents, channel: Channel) -> None:
+        super().__init__()
+        self.options = options
+
+    @abstractmethod
+    def chooser(self, generator: torch.Generator) -> Choose:
+        """How actions are chosen in training."""
+
+    def probabilities(self, scores: Tensor) -> Tensor:
+        """Of actions, by their scores, (batch, num_actions) each, as agents act once they have learnt."""
+        return scores.softmax(-1)
+
+    @abstractmethod
+    def objective(self, episodes: Episodes, step: int, agents: RecurrentAgents) -> tuple[Tensor, Mapping[str, Tensor]]:
+        """What a step of training minimises, a scalar, and figures for the log."""
+
+
+class PolicyGradient(Learner):
+    """Policy gradient with a learnt baseline (Williams 1992; Sutton et al. 2000).
+
+    Actions, and symbols of channels that are trained by the score function, are made more likely by how much more came
+    of the rest of the episode than the baseline expected, in standard deviations of the batch. The baseline is a network
+    that sees in training what all agents see, what messages may be about, and the step, so that it knows the goal that
+    one of them does not (as the critics of Lowe et al. 2017). Of other channels, the gradient of what the hearers do
+    goes through the message to the speaker.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the policy gradient."""
+
+        discount: Share = 0.95
+        """What a reward a step later is worth."""
+        entropy: Weight = 0.01
+        """Weight of the entropy of actions, and of symbols of channels trained by the score function."""
+        signalling: Weight = 0.0
+        """Weight of the mutual information of symbols and what their speaker sees and remembers: positive signalling
+        (Eccles et al. 2019, arXiv 1912.05676), without which speakers often end by saying one thing; of symbols only."""
+        baseline_weight: Weight = 1.0
+        """Weight of the squared error of the baseline, in units of the variance of what came."""
+        baseline_size: Count = 64
+        """Width of its two hidden layers."""
+
+    options: Options
+
+    def __init__(self, options: Any, *, agents: RecurrentAgents, channel: Channel) -> None:
+        super().__init__(options, agents=agents, channel=channel)
+        width, specs = options.baseline_size, agents.environment.agents
+        num_known = sum(spec.num_features for spec in specs) + len(specs) * len(agents.environment.attribute_names)
+        self.baseline = nn.Sequential(
+            Linear(num_known + 1, width), nn.Tanh(), Linear(width, width), nn.Tanh(), Linear(width, len(specs))
+        )
+        self.channel, self.max_steps = channel, agents.environment.max_steps
+        if options.signalling and channel.is_of_values:
+            raise ConfigError("play.learner.signalling: expected 0 where messages are no symbols")
+
+    def chooser(self, generator: torch.Generator) -> Choose:
+        """Actions drawn with their probabilities."""
+        return lambda scores: (scores.detach() + gumbel(scores.shape, generator, scores.device)).argmax(-1)
+
+    def objective(self, episodes: Episodes, step: int, agents: RecurrentAgents) -> tuple[Tensor, Mapping[str, Tensor]]:
+        """See the base class."""
+        counts = episodes.counts
+        returns = np.zeros_like(episodes.rewards)
+        after = np.zeros_like(returns[0])
+        for number in reversed(range(len(returns))):
+            returns[number] = after = episodes.rewards[number] + self.options.discount * after
+        spread = max(float(returns[counts].std()), 1e-6) if counts.any() else 1.0
+        mask = torch.from_numpy(counts).to(episodes.said)
+        total = mask.sum().clamp(min=1)
+        wanted = torch.from_numpy(returns / spread).to(mask)
+        expected = self._expected(episodes)
+        advantage = (wanted - expected.detach()) * mask
+        advantage = advantage / ((advantage**2).sum() / total).sqrt().clamp(min=1e-6)
+        log_probability, entropy = _of_choices(episodes)
+        policy = -(advantage * log_probability * mask).sum() / total
+        error = ((expected - wanted) ** 2 * mask).sum() / total
+        mean_entropy = (entropy * mask).sum() / total
+        objective = policy + self.options.baseline_weight * error - self.options.entropy * mean_entropy
+        if self.options.signalling:
+            objective = objective - self.options.signalling * self._signalled(episodes)
+        return objective, {"entropy": mean_entropy.detach(), "value_error": error.detach()}
+
+    def _signalled(self, episodes: Episodes) -> Tensor:
+        """Entropy of the mean distribution of symbols minus the mean of their entropies, the mean of speakers, in nats."""
+        found = []
+        for agent, logits in enumerate(episodes.logits):
+            if episodes.messages[0][agent] is not None:
+                counts = torch.from_numpy(episodes.counts[..., agent]).to(logits.device)
+                likely = logits[counts].unflatten(1, (self.channel.max_len, -1))[..., 1:].softmax(-1)
+                mean = likely.mean(0)
+                found.append(_entropy(mean).mean() - _entropy(likely).mean())
+        return torch.stack(found).mean()
+
+    def _expected(self, episodes: Episodes) -> Tensor:
+        """What the baseline expects of the rest of the episode, (steps, batch, num_agents), in standard deviations."""
+        meanings = torch.from_numpy(episodes.meanings).to(episodes.said).flatten(2)
+        step = torch.arange(len(meanings), device=meanings.device) / self.max_steps
+        known = [*episodes.seen, meanings, step[:, None, None].expand(*meanings.shape[:2], 1)]
+        expected: Tensor = self.baseline(torch.cat(known, 2))
+        return expected
+
+
+def _entropy(likely: Tensor) -> Tensor:
+    """In nats, of the last dimension."""
+    return -torch.special.xlogy(likely, likely).sum(-1)
+
+
+def _of_choices(episodes: Episodes) -> tuple[Tensor, Tensor]:
+    """Log-probability and entropy of what each agent did and said, (steps, batch, num_agents) each."""
+    log_probabilities, entropies = [], []
+    for agent, scores in enumerate(episodes.scores):
+        chosen, entropy = torch.zeros_like(scores[..., 0]), torch.zeros_like(scores[..., 0])
+        if scores.shape[-1] > 1:
+            of_all = scores.log_softmax(-1)
+            actions = torch.from_numpy(episodes.actions[..., agent]).to(scores.device)
+            chosen, entropy = of_all.gather(-1, actions[..., None])[..., 0], -(of_all.exp() * of_all).sum(-1)
+        messages = [step[agent] for step in episodes.messages]
+        said = [message.log_probability for message in messages if message is not None]
+        if said and said[0] is not None:
+            chosen = chosen + torch.stack([each for each in said if each is not None])
+            entropy = entropy + torch.stack(
+                [each.entropy for each in messages if each is not None and each.entropy is not None]
+            )
+        log_probabilities.append(chosen)
+        entropies.append(entropy)
+    return torch.stack(log_probabilities, 2), torch.stack(entropies, 2)
+
+
+class QLearning(Learner):
+    """Deep recurrent Q-learning; with the channel `dru` it is DIAL (Foerster et al. 2016, arXiv 1605.06676).
+
+    Scores of actions are expected returns. What they miss is the error of the next step's highest score, of agents as
+    they were some steps ago that see and hear the same. Gradients go through messages to the speaker, one step back.
+    An agent that is not active does action 0.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of Q-learning."""
+
+        discount: Share = 1.0
+        """What a reward a step later is worth."""
+        exploration: Share = 0.05
+        """Share of actions that are drawn uniformly in training."""
+        refresh_every: Count = 100
+        """Steps after which the agents that give the targets become those of now."""
+
+    options: Options
+
+    def __init__(self, options: Any, *, agents: RecurrentAgents, channel: Channel) -> None:
+        super().__init__(options, agents=agents, channel=channel)
+        if channel.has_policy_gradient:
+            raise ConfigError(
+                "play.learner: q_learning needs a channel with a gradient, such as dru or gumbel: expected no reinforce"
+            )
+        self.target = copy.deepcopy(agents).requires_grad_(False)
+
+    def probabilities(self, scores: Tensor) -> Tensor:
+        """The action with the highest score, always."""
+        return one_hot(scores.argmax(-1), scores.shape[-1]).to(scores)
+
+    def chooser(self, generator: torch.Generator) -> Choose:
+        """The best action, or any one with a small probability."""
+
+        def choose(scores: Tensor) -> Tensor:
+            drawn = uniform((2, len(scores)), generator, scores.device)
+            any_one = (drawn[0] * scores.shape[-1]).long()
+            return any_one.where(drawn[1] < self.options.exploration, scores.argmax(-1))
+
+        return choose
+
+    def objective(self, episodes: Episodes, step: int, agents: RecurrentAgents) -> tuple[Tensor, Mapping[str, Tensor]]:
+        """See the base class."""
+        if step % self.options.refresh_every == 0:
+            self.target.load_state_dict(agents.state_dict())
+        alive = torch.from_numpy(episodes.alive).to(episodes.said)
+        errors = []
+        for agent, scores in enumerate(episodes.scores):
+            actions = torch.from_numpy(episodes.actions[..., agent]).to(scores.device)
+            rewards = torch.from_numpy(episodes.rewards[..., agent]).to(scores)
+            later = self._best(episodes, agent)
+            wanted = rewards + self.options.discount * torch.cat([later[1:] * alive[1:], torch.zeros_like(later[:1])])
+            errors.append(((scores.gather(-1, actions[..., None])[..., 0] - wanted) ** 2 * alive).sum())
+        loss = torch.stack(errors).sum() / (alive.sum() * len(errors))
+        return loss, {"value_error": loss.detach()}
+
+    @torch.no_grad()
+    def _best(self, episodes: Episodes, agent: int) -> Tensor:
+        """The highest score of what the agent may do at each step, by the target, (steps, batch)."""
+        seen, heard = episodes.seen[agent], episodes.heard[agent].detach()
+        decide = self.target.begin(seen.shape[1])
+        scores = torch.stack([decide(agent, *each).scores for each in zip(seen, heard, strict=True)])
+        may_choose = torch.from_numpy(episodes.counts[..., agent]).to(scores.device)
+        return scores.amax(-1).where(may_choose, scores[..., 0])
