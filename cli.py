@@ -74,7 +74,8 @@ class Commands(TyperGroup):
             formatter.write(f"{group}:\n")
             for name in names:
                 formatter.write(f"  {name:{width}}  {commands[name].line}\n")
-        formatter.write(f"Options: {', '.join(max(each.opts, key=len) for each in self.get_params(ctx))}\n")
+        options = ", ".join(max(each.opts, key=len) for each in self.get_params(ctx))
+        formatter.write(f"Options: {options.replace('--help', '[COMMAND] --help')}\n")
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """The commands that begin so, without importing them; or the options."""
@@ -92,7 +93,6 @@ app = typer.Typer(
     name="ecsuite",
     cls=Commands,
     help="Train agents that invent languages, and measure the languages they invent.",
-    epilog="Help on a command: ecsuite COMMAND --help",
     invoke_without_command=True,
     context_settings=HELP,
     rich_markup_mode=None,

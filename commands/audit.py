@@ -21,7 +21,7 @@ def audit(
     as_json: Json = False,
     form: As = Form.TEXT,
 ) -> None:
-    """Say whether agents that act use what they say to each other: rewards with messages changed, and what they tell."""
+    """Say whether agents that act use what they say: rewards with messages changed, and what messages tell."""
     from ecsuite.eval.run_metrics.audit import audit as found
     from ecsuite.eval.run_metrics.audit_report import report
     from ecsuite.games.plays.acting import Acting
@@ -36,5 +36,7 @@ def audit(
     play = opened.play
     if not isinstance(play, Acting):
         kind = opened.experiment.play.kind
-        raise ConfigError(f"{run}: expected a run of play acting, whose agents act in a world with steps, got {kind}")
+        raise ConfigError(
+            f"{run}: expected a run of play acting, whose agents act in a world with steps, got {kind}"
+        )
     report(found(play, num_episodes=episodes)).publish(out=out, picture=plot, as_json=as_json, form=form)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 USE = {
     "games": "ecsuite train-game {name}",
     "environments": "ecsuite train-game speaker_listener --set play.environment={name}",
+    "actors": "ecsuite train-game speaker_listener --set play.agents={name}",
     "learners": "ecsuite train-game speaker_listener --set play.learner={name}",
     "worlds": "ecsuite train-game disc_small --world {name}",
     "tasks": "ecsuite train-game disc_small --task {name}",

@@ -94,6 +94,7 @@ KINDS: Mapping[str, Kind] = {
     "backends": _of_registry("language_models.registry:BACKENDS"),
     "prompts": _of_table("language_models.prompts:SHIPPED", str),
     "environments": _of_registry("games.registry:ENVIRONMENTS", "speaker_listener", "riddle"),
+    "actors": _of_registry("games.registry:ACTORS"),
     "learners": _of_registry("games.registry:LEARNERS"),
     "worlds": _of_registry("games.registry:WORLDS", "attributes", "objects", "shapeworld"),
     "tasks": _of_registry("games.registry:TASKS"),

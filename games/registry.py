@@ -17,7 +17,10 @@ PLAYS = Registry(
             "ecsuite.games.plays.talk:Talk",
             "agents who remember talk about things: learn-then-talk, repeated reference, chains; nobody is trained",
         ),
-        "acting": ("ecsuite.games.plays.acting:Acting", "agents act and speak in a world with steps, and learn"),
+        "acting": (
+            "ecsuite.games.plays.acting:Acting",
+            "agents act and speak in a world with steps, and learn",
+        ),
     },
     base="ecsuite.games.plays.play:Play",
 )
@@ -78,6 +81,17 @@ ENVIRONMENTS = Registry(
         ),
     },
     base="ecsuite.games.environments.environment:Environment",
+)
+
+ACTORS = Registry(
+    word="actor",
+    parts={
+        "recurrent": (
+            "ecsuite.games.environments.agents:RecurrentAgents",
+            "recurrent agents with a head for actions and one for messages",
+        ),
+    },
+    base="ecsuite.games.environments.agents:ActingAgents",
 )
 
 LEARNERS = Registry(

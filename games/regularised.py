@@ -46,14 +46,10 @@ class RegularisedChannel(QuantizedChannel):
     Options = RegularisedOptions
 
     def __init__(self, options: RegularisedOptions) -> None:
-        super().__init__(
-            ValueOptions(max_len=options.max_len, word_size=options.word_size, num_levels=2)
-        )
+        super().__init__(ValueOptions(max_len=options.max_len, word_size=options.word_size, num_levels=2))
         self.noise_std = options.noise_std
 
-    def start_message(
-        self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0
-    ) -> _Builder:
+    def start_message(self, mode: Mode, like: Tensor, generator: Noise | None, epoch: int = 0) -> _Builder:
         """See the base class."""
         noise = None
         if mode == "train":

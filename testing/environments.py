@@ -19,7 +19,9 @@ Make = Callable[[], Environment]
 def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """The checks of a world with steps. See `ecsuite.testing.checks`."""
     if settings:
-        raise ConfigError(f"--set: an environment is tried alone: give its options after its name, {name},key=value")
+        raise ConfigError(
+            f"--set: an environment is tried alone: give its options after its name, {name},key=value"
+        )
     part = read_part(ENVIRONMENTS, [("", name)], kind)
     return bound(ALL, lambda: lambda: ENVIRONMENTS.make(part))
 
@@ -32,7 +34,8 @@ def _episode(environment: Environment, episodes: Sequence[int], seed: int = 3) -
     played = [(moment, np.zeros((len(numbers), len(environment.agents))))]
     for step in range(environment.max_steps):
         chosen = [
-            (np.random.default_rng(step).integers(spec.num_actions, size=99)[numbers % 99] + agent) % spec.num_actions
+            (np.random.default_rng(step).integers(spec.num_actions, size=99)[numbers % 99] + agent)
+            % spec.num_actions
             for agent, spec in enumerate(environment.agents)
         ]
         moment, rewards = environment.step(moment, np.stack(chosen, 1) * moment.active)
@@ -82,9 +85,15 @@ def episodes_stand_alone(make: Make) -> None:
     both, alone = _episode(make(), range(BATCH)), _episode(make(), [BATCH - 1])
     was_done = False
     for step, ((moment, rewards), (own, own_rewards)) in enumerate(zip(both, alone, strict=False)):
-        pairs = [*zip(moment.observations, own.observations, strict=True), (moment.done, own.done), (rewards, own_rewards)]
+        pairs = [
+            *zip(moment.observations, own.observations, strict=True),
+            (moment.done, own.done),
+            (rewards, own_rewards),
+        ]
         same = all(np.allclose(one[-1:], other, atol=1e-9) for one, other in pairs)
-        require(was_done or same, f"episode {BATCH - 1} alone is another one than beside others, at step {step}")
+        require(
+            was_done or same, f"episode {BATCH - 1} alone is another one than beside others, at step {step}"
+        )
         was_done = was_done or bool(own.done[0])
 
 
@@ -92,7 +101,10 @@ def episodes_differ(make: Make) -> None:
     """Episodes of other numbers, and of other seeds, are other ones."""
     environment, numbers = make(), range(4 * BATCH)
     first = _episode(environment, numbers)
-    others = (_episode(environment, numbers, seed=4), _episode(environment, [each + 1000 for each in numbers]))
+    others = (
+        _episode(environment, numbers, seed=4),
+        _episode(environment, [each + 1000 for each in numbers]),
+    )
     for what, other in zip(("seeds 3 and 4 give", "episodes from 0 and from 1000 are"), others, strict=True):
         require(_compared(first, other) is not None, f"{what} the same episodes")
 
@@ -104,7 +116,9 @@ def episodes_end(make: Make) -> None:
     require(bool(played[-1][0].done.all()), f"episodes are not over after max_steps, {environment.max_steps}")
     for step, (_, rewards) in enumerate(played):
         shape = (BATCH, len(environment.agents))
-        require(rewards.shape == shape, f"step {step}: expected rewards of shape {shape}, got {rewards.shape}")
+        require(
+            rewards.shape == shape, f"step {step}: expected rewards of shape {shape}, got {rewards.shape}"
+        )
         require(bool(np.isfinite(rewards).all()), f"step {step}: a reward is not finite")
 
 
@@ -116,8 +130,13 @@ def hearers_hear_speakers(make: Make) -> None:
     for step, (moment, _) in enumerate(_episode(environment, range(BATCH))):
         for agent, spec in enumerate(specs):
             heard = moment.heard[:, agent, : spec.num_heard]
-            require(bool(((heard >= -1) & (heard < len(specs))).all()), f"step {step}: {spec.name} hears agents that are not there")
-            require(bool(may_speak[heard].all()), f"step {step}: {spec.name} hears an agent that does not speak")
+            require(
+                bool(((heard >= -1) & (heard < len(specs))).all()),
+                f"step {step}: {spec.name} hears agents that are not there",
+            )
+            require(
+                bool(may_speak[heard].all()), f"step {step}: {spec.name} hears an agent that does not speak"
+            )
 
 
 ALL = (it_repeats, it_forgets, episodes_stand_alone, episodes_differ, episodes_end, hearers_hear_speakers)

@@ -27,6 +27,7 @@ from ecsuite.eval.xtreme.scoring.tasks import TASKS as XTREME
 from ecsuite.formats import write_corpus
 from ecsuite.games.experiment import load_experiment, named_configs
 from ecsuite.games.registry import (
+    ACTORS,
     CHANNELS,
     ENVIRONMENTS,
     LEARNERS,
@@ -207,7 +208,7 @@ def test_list_names_everything(ecsuite):
         "senders": senders, "receivers": receivers, "perceptions": PERCEPTIONS.parts, "losses": LOSSES.parts,
         "noises": NOISES.parts, "plays": PLAYS.parts, "participants": PARTICIPANTS.parts,
         "backends": BACKENDS.parts, "prompts": SHIPPED,
-        "environments": ENVIRONMENTS.parts, "learners": LEARNERS.parts,
+        "environments": ENVIRONMENTS.parts, "learners": LEARNERS.parts, "actors": ACTORS.parts,
         "optimizers": OPTIMIZERS.parts, "schedules": SCHEDULES.parts, "loggers": LOGGERS.parts,
         "grammars": GRAMMARS.parts, "metrics": METRICS.parts, "presets": PRESETS, "protocols": PROTOCOLS,
         "studies": {f"paper/{name}" for files in (ICY, CBM, SWEEP) for name in files.shipped()},

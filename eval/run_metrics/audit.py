@@ -1,7 +1,7 @@
-"""Whether messages matter in a world with steps: rewards with messages changed, and what messages tell and bring about.
+"""Whether messages matter in a world with steps: rewards with messages changed, and what messages tell and do.
 
-Lowe et al. (2019, "On the pitfalls of measuring emergent communication", arXiv 1903.05168): agents may say what they see
-(positive signalling) while nobody does anything else for it (positive listening), so each is measured by itself.
+Lowe et al. (2019, "On the pitfalls of measuring emergent communication", arXiv 1903.05168): agents may say what they
+see (positive signalling) while nobody does anything else for it (positive listening), so each is measured by itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -86,11 +86,12 @@ class Audit:
         """What follows, in a sentence."""
         if not self.is_heard:
             return "No message arrives at anybody: what is said can't matter."
-        losses = {condition.name: condition.loss for condition in self.conditions if condition.loss is not None}
+        losses = {
+            condition.name: condition.loss for condition in self.conditions if condition.loss is not None
+        }
         if (swapped := losses["swapped"]).conclusion == "higher":
-            return (
-                f"Messages matter: with those of other episodes the reward is {swapped.mean:.3g} lower; what is said is used."
-            )
+            how = f"with those of other episodes the reward is {swapped.mean:.3g} lower"
+            return f"Messages matter: {how}; what is said is used."
         if losses["severed"].conclusion == "higher":
             return (
                 f"That messages arrive matters, not what they say: severed, the reward is {losses['severed'].mean:.3g} "
@@ -124,7 +125,9 @@ class Audit:
 
 
 @torch.no_grad()
-def audit(play: Acting, *, agents: Agents | None = None, num_episodes: int = 512, num_draws: int = 99) -> Audit:
+def audit(
+    play: Acting, *, agents: Agents | None = None, num_episodes: int = 512, num_draws: int = 99
+) -> Audit:
     """Play the same episodes with messages as they are and changed, and measure what messages tell and bring about.
 
     Args:
@@ -153,11 +156,14 @@ def audit(play: Acting, *, agents: Agents | None = None, num_episodes: int = 512
         losses.append(paired_difference(usual.returns - rewards[name]))
     conditions = [_condition("as said", usual.returns, None)]
     conditions += [
-        _condition(name, values, loss) for (name, values), loss in zip(rewards.items(), corrected(losses), strict=True)
+        _condition(name, values, loss)
+        for (name, values), loss in zip(rewards.items(), corrected(losses), strict=True)
     ]
     try:
         scripted = float(
-            played.episodes(agents=ScriptedAgents(play.environment, play.channel), severs=False).returns.mean()
+            played.episodes(
+                agents=ScriptedAgents(play.environment, play.channel), severs=False
+            ).returns.mean()
         )
     except ConfigError:
         scripted = None
@@ -228,7 +234,9 @@ def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliv
 
     def swapped(step: int, now: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
         of_other = np.minimum(min(step, last), lengths[other] - 1)
-        return said[torch.from_numpy(of_other).to(said.device), torch.from_numpy(other).to(said.device)], heard
+        return said[
+            torch.from_numpy(of_other).to(said.device), torch.from_numpy(other).to(said.device)
+        ], heard
 
     def constant(step: int, now: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
         return common.expand_as(now), heard
@@ -254,7 +262,7 @@ def _alternatives(usual: Episodes) -> tuple[Tensor, Tensor]:
     is_speaker = torch.tensor([message is not None for message in usual.messages[0]], device=counts.device)
     messages, number = usual.said[counts & is_speaker].unique(dim=0, return_counts=True)
     kept = number.argsort(descending=True)[:MOST_MESSAGES]
-    return messages[kept], number[kept] / number[kept].sum()
+    return messages[kept], number[kept].double() / number[kept].sum()
 
 
 class _Influence:
@@ -278,19 +286,25 @@ class _Influence:
             for message in self.messages:
                 other = heard.clone()
                 other[:, slot] = message
-                likely.append(self.play.learner.probabilities(decide(agent, seen, other, keeps=False).scores))
-            of_each = torch.stack(likely, 1).double()  # (batch, messages, actions)
+                likely.append(
+                    self.play.learner.probabilities(decide(agent, seen, other, keeps=False).scores.double())
+                )
+            of_each = torch.stack(likely, 1)  # (batch, messages, actions)
             mean = (of_each * self.weights[:, None]).sum(1, keepdim=True)
             gain = torch.special.xlogy(of_each, of_each) - torch.special.xlogy(of_each, mean)
             bits = (gain.sum(2) * self.weights).sum(1) / np.log(2)
-            self.sums.setdefault((agent, slot), []).append(bits)
+            self.sums.setdefault((agent, slot), []).append(bits.where(bits > 1e-9, 0.0))  # below is rounding
 
     def results(self) -> Iterator[Told]:
         """The mean over steps and episodes of each hearer and what it hears."""
         specs = self.play.environment.agents
         for (agent, slot), bits in self.sums.items():
             name = specs[agent].name
-            about = f"of what {name} hears" if specs[agent].num_heard == 1 else f"of what {name} hears, {slot + 1}"
+            about = (
+                f"of what {name} hears"
+                if specs[agent].num_heard == 1
+                else f"of what {name} hears, {slot + 1}"
+            )
             yield Told(kind="influence", about=f"{about}, on its action", value=float(torch.cat(bits).mean()))
 
 
@@ -300,18 +314,26 @@ def _informed(
     """What messages have to do with what speakers see and do, and with what hearers do next."""
     specs, batch = play.environment.agents, usual.said.shape[1]
     said, orders = usual.said.cpu().numpy(), [rng.permutation(batch) for _ in range(num_draws)]
-    codes = np.unique(said.reshape(-1, said.shape[-1]), axis=0, return_inverse=True)[1].reshape(said.shape[:3])
+    codes = np.unique(said.reshape(-1, said.shape[-1]), axis=0, return_inverse=True)[1].reshape(
+        said.shape[:3]
+    )
     before = np.concatenate([np.zeros_like(said[:1]), said[:-1]])
     for speaker, spec in enumerate(specs):
         if not spec.speaks:
             continue
         counts, own = usual.counts[..., speaker], codes[..., speaker]
         meant = usual.meanings[:, :, speaker]
-        together = np.unique(meant.reshape(-1, meant.shape[-1]), axis=0, return_inverse=True)[1].reshape(own.shape)
-        yield _information("signalling", f"what {spec.name} says, of what it sees", own, together, counts, orders)
+        together = np.unique(meant.reshape(-1, meant.shape[-1]), axis=0, return_inverse=True)[1].reshape(
+            own.shape
+        )
+        yield _information(
+            "signalling", f"what {spec.name} says, of what it sees", own, together, counts, orders
+        )
         if spec.num_actions > 1:
             done = usual.actions[..., speaker]
-            yield _information("consistency", f"what {spec.name} says, of what it does", own, done, counts, orders)
+            yield _information(
+                "consistency", f"what {spec.name} says, of what it does", own, done, counts, orders
+            )
         both = np.concatenate([said[:, :, speaker], before[:, :, speaker]], 2)
         for place, name in enumerate(play.environment.attribute_names):
             about = f"{name}, from what {spec.name} says"
@@ -333,7 +355,12 @@ def _informed(
 
 
 def _information(
-    kind: str, about: str, one: Integers, other: Integers, counts: NDArray[np.bool_], orders: Sequence[Integers]
+    kind: str,
+    about: str,
+    one: Integers,
+    other: Integers,
+    counts: NDArray[np.bool_],
+    orders: Sequence[Integers],
 ) -> Told:
     """Mutual information of two codes, (steps, batch), where they count; of shuffles, one of another episode."""
     value = _mutual(one[counts], other[counts])
@@ -359,7 +386,11 @@ def _share(draws: Sequence[float], value: float) -> float:
 
 
 def _reading(
-    about: str, messages: NDArray[Any], wanted: Integers, counts: NDArray[np.bool_], orders: Sequence[Integers]
+    about: str,
+    messages: NDArray[Any],
+    wanted: Integers,
+    counts: NDArray[np.bool_],
+    orders: Sequence[Integers],
 ) -> Iterator[Told]:
     """What a linear model reads from messages, (steps, batch, width), in episodes that it did not learn from."""
     batch = counts.shape[1]
@@ -372,7 +403,9 @@ def _reading(
         draws.append(_read(messages[:, order], wanted, counts & counts[:, order], is_learnt))
     if value is not None and None not in draws:
         known = [draw for draw in draws if draw is not None]
-        yield Told(kind="reading", about=about, value=value, null=float(np.mean(known)), p_value=_share(known, value))
+        yield Told(
+            kind="reading", about=about, value=value, null=float(np.mean(known)), p_value=_share(known, value)
+        )
 
 
 def _read(

@@ -1,5 +1,6 @@
 """Agents of worlds with steps: recurrent ones that learn to act and to speak, and scripted ones."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,21 +49,37 @@ class _Network(nn.Module):
         self.cell: RecurrentCell = CELLS.load(options.cell)(width, width)
 
 
-class RecurrentAgents(nn.Module):
-    """Agents that learn; see `Agents`.
+class ActingAgents(nn.Module, ABC):
+    """Base class of agents that learn, all of a world in one module.
 
     Args:
+        options: Its `Options`.
         environment: Whose agents.
         channel: What they speak by.
-        options: Their options.
+    """
+
+    Options: type
+
+    def __init__(self, options: Any, *, environment: Environment, channel: Channel) -> None:
+        super().__init__()
+        self.options, self.environment, self.specs = options, environment, environment.agents
+
+    @abstractmethod
+    def begin(self, batch: int) -> Decide:
+        """Agents at the beginning of so many episodes."""
+
+
+class RecurrentAgents(ActingAgents):
+    """Agents of a layer, a recurrent cell, and a layer to the scores of actions and the logits of the message.
 
     Raises:
         ConfigError: If an option does not fit to the environment.
     """
 
-    def __init__(self, environment: Environment, channel: Channel, options: AgentsOptions) -> None:
-        super().__init__()
-        self.environment, self.specs, self.options = environment, environment.agents, options
+    Options = AgentsOptions
+
+    def __init__(self, options: AgentsOptions, *, environment: Environment, channel: Channel) -> None:
+        super().__init__(options, environment=environment, channel=channel)
         names = [spec.name for spec in self.specs]
         for name in options.forgetful:
             if name not in names:
@@ -76,13 +93,13 @@ class RecurrentAgents(nn.Module):
         if options.is_shared:
             if len(set(sizes)) > 1:
                 raise ConfigError(
-                    f"play.agents.is_shared: the agents {', '.join(names)} see, hear or do different things: expected false"
+                    f"play.agents.is_shared: {', '.join(names)} see, hear or do different things: expected false"
                 )
             sizes = [(sizes[0][0] + len(names), sizes[0][1])]
         self.networks = nn.ModuleList(_Network(*size, options) for size in sizes)
 
     def begin(self, batch: int) -> Decide:
-        """See `Agents`."""
+        """See the base class."""
         steps = []
         for network in self.networks:
             assert isinstance(network, _Network)
@@ -134,7 +151,9 @@ class ScriptedAgents:
             symbols = heard.unflatten(-1, (self.channel.max_len, -1))[:, :, 0]
             first = symbols.argmax(-1).where(symbols.sum(-1) > 0, 0).cpu().numpy()
             memory = memories[agent] if keeps else dict(memories[agent])
-            actions, said = self.environment.script(agent, seen.cpu().numpy().astype(np.float64), first, memory)
+            actions, said = self.environment.script(
+                agent, seen.cpu().numpy().astype(np.float64), first, memory
+            )
             scores = 50.0 * one_hot(torch.from_numpy(actions), spec.num_actions).float()
             logits = 50.0 * one_hot(torch.from_numpy(said), self.channel.symbol_size).float()
             return Decision(

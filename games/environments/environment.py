@@ -116,7 +116,8 @@ class Environment(ABC):
 def shares(seed: int, purpose: str, episodes: Integers, number: int) -> Floats:
     """Numbers from 0 to below 1, (batch, number), a pure function of the arguments."""
     words = random_words(seed, purpose, episodes, number)
-    return (words >> np.uint64(11)).astype(np.float64) / 2.0**53
+    numbers: Floats = (words >> np.uint64(11)).astype(np.float64) / 2.0**53
+    return numbers
 
 
 def choices(seed: int, purpose: str, episodes: Integers, number: int, total: int) -> Integers:

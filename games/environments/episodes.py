@@ -163,8 +163,8 @@ def play_episodes(
         numbers = torch.stack(actions, 1).cpu().numpy()
         after, rewards = environment.step(moment, numbers)
         steps.append(
-            (seen, heard, heard_from.cpu().numpy(), said.detach(), messages, decisions, numbers, rewards * alive[:, None],
-             alive[:, None] & moment.active, alive, moment.meanings)
+            (seen, heard, heard_from.cpu().numpy(), said.detach(), messages, decisions, numbers,
+             rewards * alive[:, None], alive[:, None] & moment.active, alive, moment.meanings)
         )  # fmt: skip
         moment = after
         if moment.done.all():
@@ -180,7 +180,8 @@ def _together(steps: Sequence[tuple], channel: Channel, number: int) -> Episodes
     like = next(message.symbols for message in messages[0] if message is not None)
     silent = torch.zeros_like(like)
     words = [
-        torch.stack([silent if message is None else message.symbols for message in each]).detach() for each in messages
+        torch.stack([silent if message is None else message.symbols for message in each]).detach()
+        for each in messages
     ]
     return Episodes(
         seen=[torch.stack(each) for each in zip(*seen, strict=True)],

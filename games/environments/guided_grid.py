@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.games.environments.environment import AgentSpec, Environment, Floats, Integers, Moment, choices, one_hot
+from ecsuite.games.environments.environment import (
+    AgentSpec,
+    Environment,
+    Floats,
+    Integers,
+    Moment,
+    choices,
+    one_hot,
+)
 from ecsuite.parts.config import Count, Levels, Weight
 
 MOVES = np.array([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]])
@@ -56,7 +64,9 @@ class GuidedGrid(Environment):
         places = (places + MOVES[actions[:, 1]]).clip(0, self.options.size - 1)
         is_there = (places == goals).all(1)
         rewards = np.repeat((is_there - self.options.cost)[:, None], 2, axis=1)
-        return self._moment(places, goals, moment.done | is_there | (step + 1 >= self.max_steps), step + 1), rewards
+        return self._moment(
+            places, goals, moment.done | is_there | (step + 1 >= self.max_steps), step + 1
+        ), rewards
 
     def _moment(self, places: Integers, goals: Integers, done: NDArray[np.bool_], step: int) -> Moment:
         """The moment with walkers and goals in these rows and columns, (batch, 2) each."""
@@ -77,7 +87,7 @@ class GuidedGrid(Environment):
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:
-        """Say the next move from where the last one said will lead, and make the move that was heard: see the base class."""
+        """Say the next move from where the last one will lead, or make the move that was heard: see the base class."""
         batch = len(seen)
         if agent == 1:
             return (heard[:, 0] - 1).clip(0), np.ones(batch, np.int64)

@@ -11,7 +11,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ecsuite.games.environments.environment import AgentSpec, Environment, Floats, Integers, Moment, choices, shares
+from ecsuite.games.environments.environment import (
+    AgentSpec,
+    Environment,
+    Floats,
+    Integers,
+    Moment,
+    choices,
+    shares,
+)
 from ecsuite.parts.config import Count
 
 NUM_LANDMARKS = 3
@@ -114,9 +122,13 @@ class Landmarks(Environment):
 
     def _partners(self) -> Integers:
         """Whom each agent hears, (num_agents, 1)."""
-        return np.array([[-1 if agent.num_heard == 0 else 1 - number] for number, agent in enumerate(self.agents)])
+        return np.array(
+            [[-1 if agent.num_heard == 0 else 1 - number] for number, agent in enumerate(self.agents)]
+        )
 
-    def script(self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]) -> tuple[Integers, Integers]:
+    def script(
+        self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
+    ) -> tuple[Integers, Integers]:
         """Say the number of the goal, and go to the landmark whose number was heard last: see the base class.
 
         Of each action it is known where the agent would come to rest; the one nearest to the goal is taken.
@@ -129,7 +141,9 @@ class Landmarks(Environment):
         memory["goal"] = goal
         velocity, around = seen[:, :2], seen[:, 2 : 2 + 2 * NUM_LANDMARKS].reshape(batch, NUM_LANDMARKS, 2)
         target = np.where(
-            (goal >= 0)[:, None], np.take_along_axis(around, goal.clip(0)[:, None, None], 1)[:, 0], around.mean(1)
+            (goal >= 0)[:, None],
+            np.take_along_axis(around, goal.clip(0)[:, None, None], 1)[:, 0],
+            around.mean(1),
         )
         after = velocity[:, None] * (1 - DAMPING) + FORCE * MOVES * INTERVAL  # (batch, actions, 2)
         rest = velocity[:, None] * INTERVAL + after * INTERVAL / DAMPING
@@ -137,7 +151,8 @@ class Landmarks(Environment):
 
 
 def _colours(high: float, low: float) -> Floats:
-    return np.where(np.eye(NUM_LANDMARKS, 3) == 1, high, low)
+    colours: Floats = np.where(np.eye(NUM_LANDMARKS, 3) == 1, high, low)
+    return colours
 
 
 class SpeakerListener(Landmarks):

@@ -13,7 +13,7 @@ from torch.nn.functional import one_hot
 
 from ecsuite.agents.linear import Linear
 from ecsuite.games.channels import Channel
-from ecsuite.games.environments.agents import RecurrentAgents
+from ecsuite.games.environments.agents import ActingAgents
 from ecsuite.games.environments.episodes import Choose, Episodes
 from ecsuite.games.noise import gumbel, uniform
 from ecsuite.parts.config import Count, Share, Weight
@@ -31,7 +31,7 @@ class Learner(nn.Module, ABC):
 
     Options: type
 
-    def __init__(self, options: Any, *, agents: RecurrentAgents, channel: Channel) -> None:
+    def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
         super().__init__()
         self.options = options
 
@@ -44,7 +44,9 @@ class Learner(nn.Module, ABC):
         return scores.softmax(-1)
 
     @abstractmethod
-    def objective(self, episodes: Episodes, step: int, agents: RecurrentAgents) -> tuple[Tensor, Mapping[str, Tensor]]:
+    def objective(
+        self, episodes: Episodes, step: int, agents: ActingAgents
+    ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """What a step of training minimises, a scalar, and figures for the log."""
 
 
@@ -52,10 +54,10 @@ class PolicyGradient(Learner):
     """Policy gradient with a learnt baseline (Williams 1992; Sutton et al. 2000).
 
     Actions, and symbols of channels that are trained by the score function, are made more likely by how much more came
-    of the rest of the episode than the baseline expected, in standard deviations of the batch. The baseline is a network
-    that sees in training what all agents see, what messages may be about, and the step, so that it knows the goal that
-    one of them does not (as the critics of Lowe et al. 2017). Of other channels, the gradient of what the hearers do
-    goes through the message to the speaker.
+    of the rest of the episode than the baseline expected, in standard deviations of the batch. The baseline is a
+    network that in training sees what all agents see, what messages may be about, and the step, so that it knows the
+    goal that one of them does not (as the critics of Lowe et al. 2017). Of other channels, the gradient of what the
+    hearers do goes through the message to the speaker.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,8 +69,8 @@ class PolicyGradient(Learner):
         entropy: Weight = 0.01
         """Weight of the entropy of actions, and of symbols of channels trained by the score function."""
         signalling: Weight = 0.0
-        """Weight of the mutual information of symbols and what their speaker sees and remembers: positive signalling
-        (Eccles et al. 2019, arXiv 1912.05676), without which speakers often end by saying one thing; of symbols only."""
+        """Weight of a reward for symbols that are many over episodes and certain in each, positive signalling (Eccles
+        et al. 2019, arXiv 1912.05676), without which speakers often end by saying one thing."""
         baseline_weight: Weight = 1.0
         """Weight of the squared error of the baseline, in units of the variance of what came."""
         baseline_size: Count = 64
@@ -76,12 +78,18 @@ class PolicyGradient(Learner):
 
     options: Options
 
-    def __init__(self, options: Any, *, agents: RecurrentAgents, channel: Channel) -> None:
+    def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
         super().__init__(options, agents=agents, channel=channel)
         width, specs = options.baseline_size, agents.environment.agents
-        num_known = sum(spec.num_features for spec in specs) + len(specs) * len(agents.environment.attribute_names)
+        num_known = sum(spec.num_features for spec in specs) + len(specs) * len(
+            agents.environment.attribute_names
+        )
         self.baseline = nn.Sequential(
-            Linear(num_known + 1, width), nn.Tanh(), Linear(width, width), nn.Tanh(), Linear(width, len(specs))
+            Linear(num_known + 1, width),
+            nn.Tanh(),
+            Linear(width, width),
+            nn.Tanh(),
+            Linear(width, len(specs)),
         )
         self.channel, self.max_steps = channel, agents.environment.max_steps
         if options.signalling and channel.is_of_values:
@@ -91,7 +99,9 @@ class PolicyGradient(Learner):
         """Actions drawn with their probabilities."""
         return lambda scores: (scores.detach() + gumbel(scores.shape, generator, scores.device)).argmax(-1)
 
-    def objective(self, episodes: Episodes, step: int, agents: RecurrentAgents) -> tuple[Tensor, Mapping[str, Tensor]]:
+    def objective(
+        self, episodes: Episodes, step: int, agents: ActingAgents
+    ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """See the base class."""
         counts = episodes.counts
         returns = np.zeros_like(episodes.rewards)
@@ -115,14 +125,22 @@ class PolicyGradient(Learner):
         return objective, {"entropy": mean_entropy.detach(), "value_error": error.detach()}
 
     def _signalled(self, episodes: Episodes) -> Tensor:
-        """Entropy of the mean distribution of symbols minus the mean of their entropies, the mean of speakers, in nats."""
+        """Entropy of the mean distribution of symbols minus half of their mean entropy, the mean of speakers, in nats.
+
+        Means are over the episodes at a step, as all speakers can tell the time. With the whole of the second term it
+        would be the mutual information, of which speakers often reach a maximum with too few symbols, and stay there.
+        """
         found = []
         for agent, logits in enumerate(episodes.logits):
             if episodes.messages[0][agent] is not None:
-                counts = torch.from_numpy(episodes.counts[..., agent]).to(logits.device)
-                likely = logits[counts].unflatten(1, (self.channel.max_len, -1))[..., 1:].softmax(-1)
-                mean = likely.mean(0)
-                found.append(_entropy(mean).mean() - _entropy(likely).mean())
+                counts = torch.from_numpy(episodes.counts[..., agent, None, None]).to(logits)
+                likely = logits.unflatten(2, (self.channel.max_len, -1))[..., 1:].softmax(-1)
+                number = counts.sum(1).clamp(min=1)  # (steps, 1, 1)
+                gain = number[..., 0] * _entropy((likely * counts).sum(1) / number)
+                lost = _entropy(likely) * counts[..., 0]
+                found.append(
+                    (gain.sum() - 0.5 * lost.sum()) / (counts.sum().clamp(min=1) * self.channel.max_len)
+                )
         return torch.stack(found).mean()
 
     def _expected(self, episodes: Episodes) -> Tensor:
@@ -181,7 +199,7 @@ class QLearning(Learner):
 
     options: Options
 
-    def __init__(self, options: Any, *, agents: RecurrentAgents, channel: Channel) -> None:
+    def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
         super().__init__(options, agents=agents, channel=channel)
         if channel.has_policy_gradient:
             raise ConfigError(
@@ -203,7 +221,9 @@ class QLearning(Learner):
 
         return choose
 
-    def objective(self, episodes: Episodes, step: int, agents: RecurrentAgents) -> tuple[Tensor, Mapping[str, Tensor]]:
+    def objective(
+        self, episodes: Episodes, step: int, agents: ActingAgents
+    ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """See the base class."""
         if step % self.options.refresh_every == 0:
             self.target.load_state_dict(agents.state_dict())
@@ -213,7 +233,9 @@ class QLearning(Learner):
             actions = torch.from_numpy(episodes.actions[..., agent]).to(scores.device)
             rewards = torch.from_numpy(episodes.rewards[..., agent]).to(scores)
             later = self._best(episodes, agent)
-            wanted = rewards + self.options.discount * torch.cat([later[1:] * alive[1:], torch.zeros_like(later[:1])])
+            wanted = rewards + self.options.discount * torch.cat(
+                [later[1:] * alive[1:], torch.zeros_like(later[:1])]
+            )
             errors.append(((scores.gather(-1, actions[..., None])[..., 0] - wanted) ** 2 * alive).sum())
         loss = torch.stack(errors).sum() / (alive.sum() * len(errors))
         return loss, {"value_error": loss.detach()}

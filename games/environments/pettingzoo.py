@@ -1,12 +1,12 @@
 """PettingZoo's parallel interface, both ways: its environments as ours, and ours as its.
 
-    from mpe2 import simple_spread_v3
-    from ecsuite.games.environments.pettingzoo import FromPettingZoo
+from mpe2 import simple_spread_v3
+from ecsuite.games.environments.pettingzoo import FromPettingZoo
 
-    class Spread(FromPettingZoo):              # in mine.py; then: --set play.environment=./mine.py:Spread
-        make = staticmethod(simple_spread_v3.parallel_env)
+class Spread(FromPettingZoo):              # in mine.py; then: --set play.environment=./mine.py:Spread
+make = staticmethod(simple_spread_v3.parallel_env)
 
-    env = to_pettingzoo(environment, num_symbols=3)    # a pettingzoo.ParallelEnv
+env = to_pettingzoo(environment, num_symbols=3)    # a pettingzoo.ParallelEnv
 """
 
 from collections.abc import Callable, Mapping
@@ -50,7 +50,9 @@ class FromPettingZoo(Environment):
         super().__init__(options)
         self.name, self.max_steps = type(self).__name__, options.num_steps
         if not callable(getattr(type(self), "make", None)):
-            raise ConfigError(f"environment {self.name}: expected `make`, which returns a parallel environment")
+            raise ConfigError(
+                f"environment {self.name}: expected `make`, which returns a parallel environment"
+            )
         self.spare = [type(self).make()]
         env = self.spare[0]
         if missing := [method for method in METHODS if not hasattr(env, method)]:
@@ -62,7 +64,9 @@ class FromPettingZoo(Environment):
         speakers = self.names if self.speakers is None else self.speakers
         for name in speakers:
             if name not in self.names:
-                raise ConfigError(f"environment {self.name}: speaker {name} is none of {', '.join(self.names)}")
+                raise ConfigError(
+                    f"environment {self.name}: speaker {name} is none of {', '.join(self.names)}"
+                )
         self.agents = tuple(
             AgentSpec(
                 name=name,
@@ -105,7 +109,7 @@ class FromPettingZoo(Environment):
             if any(over) and not all(over):
                 left = ", ".join(name for name, is_over in zip(self.names, over, strict=True) if is_over)
                 raise ConfigError(
-                    f"environment {self.name}: {left} left at step {step + 1} and others go on: expected agents that stay"
+                    f"environment {self.name}: {left} left at step {step + 1} before others: expected agents that stay"
                 )
             done[row] = all(over)
             observations[row] = {**before[row], **observations[row]}
@@ -115,7 +119,8 @@ class FromPettingZoo(Environment):
         shape = (len(envs), len(self.names))
         return Moment(
             observations=tuple(
-                np.stack([np.asarray(each[name], np.float64).ravel() for each in observations]) for name in self.names
+                np.stack([np.asarray(each[name], np.float64).ravel() for each in observations])
+                for name in self.names
             ),
             heard=np.broadcast_to(self.heard, (len(envs), *self.heard.shape)),
             active=np.ones(shape, bool),
@@ -164,19 +169,25 @@ def to_pettingzoo(environment: Environment, *, num_symbols: int, seed: int = 1) 
 
     class World(ParallelEnv):  # type: ignore[misc]
         metadata: ClassVar[Mapping[str, Any]] = {"name": type(environment).__name__, "render_modes": []}
-        possible_agents = list(specs)
+        possible_agents: ClassVar[list[str]] = list(specs)
 
         def __init__(self) -> None:
             self.seed, self.episode, self.agents = seed, -1, list[str]()
+            self.observation_spaces, self.action_spaces = {}, {}
+            for name, spec in specs.items():
+                width = spec.num_features + spec.num_heard * num_symbols
+                self.observation_spaces[name] = Box(-np.inf, np.inf, (width,), np.float32)
+                self.action_spaces[name] = Discrete(spec.num_actions * (num_symbols if spec.speaks else 1))
 
         def observation_space(self, agent: str) -> Any:
-            width = specs[agent].num_features + specs[agent].num_heard * num_symbols
-            return Box(-np.inf, np.inf, (width,), np.float32)
+            return self.observation_spaces[agent]
 
         def action_space(self, agent: str) -> Any:
-            return Discrete(specs[agent].num_actions * (num_symbols if specs[agent].speaks else 1))
+            return self.action_spaces[agent]
 
-        def reset(self, seed: int | None = None, options: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        def reset(
+            self, seed: int | None = None, options: Any = None
+        ) -> tuple[dict[str, Any], dict[str, Any]]:
             if seed is not None:
                 self.seed, self.episode = seed, -1
             self.episode += 1
@@ -188,8 +199,10 @@ def to_pettingzoo(environment: Environment, *, num_symbols: int, seed: int = 1) 
             chosen = np.zeros((1, len(specs)), np.int64)
             for number, (agent, spec) in enumerate(specs.items()):
                 action = int(actions.get(agent, -1))
-                if not 0 <= action < self.action_space(agent).n:
-                    raise ConfigError(f"action {actions.get(agent)} of {agent}: expected 0 to {self.action_space(agent).n - 1}")
+                if not 0 <= action < (number_of := self.action_spaces[agent].n):
+                    raise ConfigError(
+                        f"action {actions.get(agent)} of {agent}: expected 0 to {number_of - 1}"
+                    )
                 chosen[0, number] = action % spec.num_actions if self.moment.active[0, number] else 0
                 self.said[number] = action // spec.num_actions if spec.speaks else -1
             self.moment, rewards = environment.step(self.moment, chosen)

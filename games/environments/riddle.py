@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from math import comb
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,8 @@ class Riddle(Environment):
         super().__init__(options)
         number = options.num_prisoners
         self.agents = tuple(
-            AgentSpec(name=f"prisoner_{each}", num_features=1, num_actions=2, num_heard=1) for each in range(number)
+            AgentSpec(name=f"prisoner_{each}", num_features=1, num_actions=2, num_heard=1)
+            for each in range(number)
         )
         self.max_steps = max(4 * number - 6, 2)
         self.silent_reward = _without_messages(number, self.max_steps)
@@ -41,7 +41,9 @@ class Riddle(Environment):
         """See the base class."""
         number = self.options.num_prisoners
         visitors = choices(seed, "visitors", episodes, self.max_steps, number)
-        return self._moment(visitors, np.zeros((len(episodes), number), np.int64), 0, np.zeros(len(episodes), bool))
+        return self._moment(
+            visitors, np.zeros((len(episodes), number), np.int64), 0, np.zeros(len(episodes), bool)
+        )
 
     def step(self, moment: Moment, actions: Integers) -> tuple[Moment, Floats]:
         """See the base class."""
@@ -86,7 +88,10 @@ def _without_messages(number: int, days: int) -> float:
     others, total = number - 1, 0.0
     for own in range(days):
         left = days - 1 - own
-        right = sum((-1) ** missing * comb(others, missing) * (1 - missing / others) ** left for missing in range(number))
+        right = sum(
+            (-1) ** missing * comb(others, missing) * (1 - missing / others) ** left
+            for missing in range(number)
+        )
         likely = comb(days - 1, own) * (1 / number) ** own * (others / number) ** left
         total += likely * max(0.0, 2 * right - 1)
     return total

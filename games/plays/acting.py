@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,20 +13,25 @@ from torch import Tensor, nn
 from ecsuite.corpus import SPEAKER, Corpus, Ragged
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.channels import Channel, Mode
-from ecsuite.games.environments.agents import AgentsOptions, RecurrentAgents, ScriptedAgents
+from ecsuite.games.environments.agents import ActingAgents, AgentsOptions, ScriptedAgents
 from ecsuite.games.environments.environment import Environment
 from ecsuite.games.environments.episodes import PURPOSES, Agents, Deliver, Episodes, Watch, play_episodes
+from ecsuite.games.environments.landmarks import SpeakerListener
 from ecsuite.games.environments.learners import Learner, PolicyGradient
 from ecsuite.games.interactions import FILE, KEY, as_parquet, require_pyarrow
 from ecsuite.games.optimizers import Optimise
 from ecsuite.games.plays.play import Measures, TrainedPlay
-from ecsuite.games.registry import CHANNELS, ENVIRONMENTS, LEARNERS
+from ecsuite.games.registry import ACTORS, CHANNELS, ENVIRONMENTS, LEARNERS
 from ecsuite.games.sections import EvaluationOptions, Experiment
 from ecsuite.games.train_state import sums
-from ecsuite.games.training_notes import words_text
+from ecsuite.games.training_notes import agent_text, words_text
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import initial_weights
+
+SPEAKER_LISTENER = Part("speaker_listener", SpeakerListener.Options())
+RECURRENT = Part("recurrent", AgentsOptions())
+POLICY_GRADIENT = Part("policy_gradient", PolicyGradient.Options())
 
 
 def severed(step: int, said: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
@@ -44,13 +49,11 @@ class Acting(TrainedPlay):
     class Options:
         """Options of agents that act."""
 
-        environment: Annotated[Part, ENVIRONMENTS] = field(
-            default_factory=lambda: Part("speaker_listener", ENVIRONMENTS.load("speaker_listener").Options())
-        )
+        environment: Annotated[Part, ENVIRONMENTS] = SPEAKER_LISTENER
         """The world with steps."""
-        learner: Annotated[Part, LEARNERS] = Part("policy_gradient", PolicyGradient.Options())
+        learner: Annotated[Part, LEARNERS] = POLICY_GRADIENT
         """What agents learn from episodes."""
-        agents: AgentsOptions = AgentsOptions()
+        agents: Annotated[Part, ACTORS] = RECURRENT
         """The agents."""
         is_severed: bool = False
         """Messages arrive at nobody: a control."""
@@ -64,7 +67,9 @@ class Acting(TrainedPlay):
         with initial_weights(experiment.training.seed):
             self.channel: Channel = CHANNELS.make(experiment.channel)
             require_fixed_length(self.channel)
-            self.agents = RecurrentAgents(self.environment, self.channel, options.agents)
+            self.agents: ActingAgents = ACTORS.make(
+                options.agents, environment=self.environment, channel=self.channel
+            )
             self.learner: Learner = LEARNERS.make(options.learner, agents=self.agents, channel=self.channel)
         self.module: nn.Module = nn.ModuleDict(
             {"agents": self.agents, "channel": self.channel, "learner": self.learner}
@@ -149,14 +154,18 @@ class Acting(TrainedPlay):
         )
 
     @torch.no_grad()
-    def batches(self, purpose: str, number: int | None = None, agents: Agents | None = None) -> Iterator[Episodes]:
+    def batches(
+        self, purpose: str, number: int | None = None, agents: Agents | None = None
+    ) -> Iterator[Episodes]:
         """Batches of episodes of a purpose, as evaluations play them: so many, or without end."""
         evaluation, first = self.experiment.evaluation, 0
         size = evaluation.batch_size or self.experiment.training.batch_size
         while number is None or first < number:
             last = first + size if number is None else min(first + size, number)
             generator = self.noise(purpose, first)
-            yield self.play(np.arange(first, last), evaluation.mode, generator, purpose=purpose, agents=agents)
+            yield self.play(
+                np.arange(first, last), evaluation.mode, generator, purpose=purpose, agents=agents
+            )
             first = last
 
     def evaluate(self) -> dict[str, float]:
@@ -249,7 +258,9 @@ class Acting(TrainedPlay):
                     "reward": batch.rewards[..., number][at],
                     "counts": batch.counts[..., number][at],
                 }
-                tables.append(pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()}))
+                tables.append(
+                    pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
+                )
             first += batch.alive.shape[1]
         return pyarrow.concat_tables(tables, promote_options="permissive").sort_by(
             [("episode", "ascending"), ("step", "ascending")]
@@ -266,7 +277,7 @@ class Acting(TrainedPlay):
             f"{self.experiment.name}: {options.environment.kind}, {', '.join(spec.name for spec in specs)}; up to "
             f"{self.environment.max_steps} steps; channel {self.experiment.channel.kind} "
             f"({words_text(self.channel, self.experiment)}){said}",
-            f"{options.learner.kind}; {options.agents.cell} of {options.agents.hidden_size} units: {number:,} parameters",
+            f"{options.learner.kind}; {agent_text(options.agents)}, {number:,} weights",
             *([f"to compare with: {reached}"] if reached else []),
         ]
 

@@ -16,7 +16,7 @@ from ecsuite.games.registry import CHANNELS
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
-WORDS_OF_VALUES = ("quantized", "continuous")
+WORDS_OF_VALUES = ("quantized", "continuous", "dru")
 
 CASES = [
     (kind, length)

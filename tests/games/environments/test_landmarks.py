@@ -21,7 +21,9 @@ def of_mpe2(name, num_steps=6, seed=5):
     seen, _ = world.reset(seed=seed)
     inner = world.unwrapped.world
     goals = [
-        inner.landmarks.index(agent.goal_b) for agent in inner.agents if getattr(agent, "_goal_b", None) is not None
+        inner.landmarks.index(agent.goal_b)
+        for agent in inner.agents
+        if getattr(agent, "_goal_b", None) is not None
     ]
     begin = {
         "positions": [each.state.p_pos.tolist() for each in inner.agents if each.movable],
@@ -38,7 +40,9 @@ def of_mpe2(name, num_steps=6, seed=5):
             chosen, moves = np.array([symbols[0], moves[1]]), np.array([0, moves[1]])
         seen, rewards, *_ = world.step(dict(zip(world.possible_agents, chosen.tolist(), strict=True)))
         observations.append({agent: values.tolist() for agent, values in seen.items()})
-        steps.append({"moves": moves.tolist(), "symbols": symbols.tolist(), "rewards": list(rewards.values())})
+        steps.append(
+            {"moves": moves.tolist(), "symbols": symbols.tolist(), "rewards": list(rewards.values())}
+        )
     return {"begin": begin, "observations": observations, "steps": steps}
 
 

@@ -1,0 +1,122 @@
+"""An audit tells agents that use messages from those that say them in vain, and from those that hear nothing."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.eval.run_metrics.audit import audit
+from ecsuite.games.environments.agents import ScriptedAgents
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.registry import PLAYS
+from ecsuite.runtime.errors import ConfigError
+
+
+def grid(*settings):
+    found = load_experiment(
+        "speaker_listener",
+        [
+            "play.environment=guided_grid,size=3,num_steps=6",
+            "channel.vocab_size=5",
+            "play.agents.hidden_size=8",
+            *settings,
+        ],
+    )
+    return PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+
+
+class Deaf(ScriptedAgents):
+    """The walker walks in circles, whatever the guide says."""
+
+    def begin(self, batch):
+        decide, steps = super().begin(batch), []
+
+        def deaf(agent, seen, heard, *, keeps=True):
+            decision = decide(agent, seen, heard, keeps=keeps)
+            if agent == 1:
+                move = torch.eye(5)[[1, 4, 2, 3][len(steps) % 4]].expand(batch, -1)
+                decision = type(decision)(scores=50 * move, logits=decision.logits)
+                steps.extend([0] * keeps)
+            return decision
+
+        return deaf
+
+
+class Babbling(ScriptedAgents):
+    """The guide says anything, and the walker does it."""
+
+    def begin(self, batch):
+        decide, rng = super().begin(batch), np.random.default_rng(1)
+
+        def babbling(agent, seen, heard, *, keeps=True):
+            decision = decide(agent, seen, heard, keeps=keeps)
+            said = torch.eye(6)[rng.integers(1, 6, size=batch)]
+            return decision if agent else type(decision)(scores=decision.scores, logits=50 * said)
+
+        return babbling
+
+
+def told(found, kind):
+    return {each.about: each for each in found.told if each.kind == kind}
+
+
+def test_agents_that_use_what_is_said():
+    play = grid()
+    found = audit(play, agents=ScriptedAgents(play.environment, play.channel), num_episodes=64)
+    rewards = {each.name: each.reward for each in found.conditions}
+    assert rewards["as said"] == found.scripted > 0.8
+    assert all(rewards[name] < 0.1 for name in ("severed", "swapped", "constant", "own last"))
+    assert rewards["shuffled in time"] > 0.9  # moves in another order lead to the same place
+    (signalled,), (influence,) = told(found, "signalling").values(), told(found, "influence").values()
+    assert signalled.value > signalled.null and signalled.p_value == 0.01
+    # Each of the moves that are said at all is made where it is heard: as many bits as the guide's words have.
+    assert 1.5 < influence.value <= np.log2(5) and influence.null is None
+    assert found.conclusion.startswith("Messages matter: with those of other episodes the reward is ")
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_agents_that_say_what_they_see_to_nobody():
+    play = grid()
+    found = audit(play, agents=Deaf(play.environment, play.channel), num_episodes=64)
+    assert {each.loss.mean for each in found.conditions[1:]} == {0.0}
+    assert [each.value for each in told(found, "influence").values()] == [0.0]
+    assert [each.p_value for each in told(found, "signalling").values()] == [0.01]
+    assert found.conclusion.startswith(
+        "Messages tell what speakers see, and nobody does anything else for it"
+    )
+
+
+def test_agents_that_obey_noise():
+    play = grid()
+    found = audit(play, agents=Babbling(play.environment, play.channel), num_episodes=64)
+    assert [each.p_value > 0.05 for each in told(found, "signalling").values()] == [True]
+    # To walk at random is better than to stand still, whatever was said.
+    assert found.conclusion.startswith(
+        "That messages arrive matters, not what they say: severed, the reward is "
+    )
+
+
+def test_agents_that_hear_nothing():
+    play = grid("play.is_severed=true")
+    found = audit(play, agents=ScriptedAgents(play.environment, play.channel), num_episodes=32)
+    assert found.conclusion == "No message arrives at anybody: what is said can't matter."
+    assert {each.loss.mean for each in found.conditions[1:]} == {0.0} and found.scripted > 0.8
+
+
+def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    settings = [
+        "play.environment=guided_grid,size=2,num_steps=2", "play.agents.hidden_size=4", "training.num_examples=8",
+        "training.num_epochs=1", "training.batch_size=8", "evaluation.num_valid=8", "evaluation.corpus_size=8",
+    ]  # fmt: skip
+    arguments = [piece for setting in settings for piece in ("--set", setting)]
+    assert ecsuite("train-game", "speaker_listener", "--out", "run", "-q", *arguments)[0] == 0
+    code, out, err = ecsuite("audit", "run", "--episodes", "16", "--plot", "a.svg")
+    assert (code, err) == (0, "") and "swapped" in out and (tmp_path / "a.svg").is_file()
+    code, out, err = ecsuite("audit", "run", "--episodes", "4")
+    assert code == 2 and "8" in err and err.count("\n") == 1
+    code, out, err = ecsuite("audit", "nowhere")
+    assert code == 2 and err == "nowhere: no run folder: it has no config.yaml\n"
+    with pytest.raises(ConfigError, match=r"^--episodes: expected at least 8, got 4$"):
+        audit(grid(), num_episodes=4)

@@ -1,0 +1,153 @@
+"""Agents that act: runs that resume, corpora of what they say, and settings that do not fit."""
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.corpus import SPEAKER
+from ecsuite.formats import read_corpus
+from ecsuite.games.environments.environment import AgentSpec, Environment, Moment
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.registry import ENVIRONMENTS, PLAYS
+from ecsuite.games.runs import load_run
+from ecsuite.games.training import train
+from ecsuite.runtime.errors import ConfigError
+
+SMALL = (
+    "training.num_examples=32", "training.batch_size=8", "training.num_epochs=2", "training.evaluate_every=3",
+    "training.checkpoint_every=2", "evaluation.num_valid=8", "evaluation.corpus_size=20",
+    "play.agents.hidden_size=8",
+)  # fmt: skip
+VARIANTS = {
+    "policy gradient": ("play.environment.num_steps=4", "play.learner.signalling=0.1"),
+    "gumbel": (
+        "play.environment=reference,num_steps=4", "channel=gumbel,vocab_size=4,max_len=2,length=fixed",
+        "training.accumulate=2",
+    ),
+    "dial": (
+        "play.environment=riddle", "play.learner=q_learning,refresh_every=3", "channel=dru,word_size=2",
+        "play.agents.is_shared=true", "play.agents.cell=rnn",
+    ),
+    "grid": (
+        "play.environment=guided_grid,size=3", "channel=quantized", "play.learner.signalling=0",
+        "play.agents.forgetful=[walker]",
+    ),
+}  # fmt: skip
+
+
+def experiment(*settings):
+    return load_experiment("speaker_listener", [*SMALL, *settings])
+
+
+def played(found, folder, stop_after=None, resume=False):
+    steps = iter(range(1, 100))
+    return train(
+        found,
+        folder,
+        resume=resume,
+        device="cpu",
+        progress=lambda *_: None,
+        note=lambda _: None,
+        should_stop=lambda: "preempted" if next(steps) == stop_after else None,
+    )
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_run_that_was_stopped_ends_with_the_same_bytes(name, tmp_path):
+    found = experiment(*VARIANTS[name])
+    played(found, tmp_path / "whole")
+    assert played(found, tmp_path / "parts", stop_after=3).stopped == "preempted"
+    result = played(found, tmp_path / "parts", resume=True)
+    assert set(result.measures) == {"reward", "steps"}
+    for file in (
+        "corpus.jsonl",
+        "meanings.jsonl",
+        "config.yaml",
+        f"checkpoint-{result.step:09d}.safetensors",
+    ):
+        assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    assert load_run(tmp_path / "whole").play.evaluate() == result.measures
+
+
+def test_the_corpus_has_episodes_steps_speakers_actions_and_rewards(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    found = experiment("play.environment=reference,num_steps=3", "evaluation.keep=[interactions]")
+    played(found, tmp_path)
+    corpus = read_corpus(tmp_path)
+    assert corpus.columns[SPEAKER].tolist()[:4] == ["agent_0", "agent_1", "agent_0", "agent_1"]
+    assert corpus.columns["step"].tolist()[:7] == [0, 0, 1, 1, 2, 2, 0]
+    assert corpus.columns["episode"].tolist()[5:7] == [0, 1] and len(corpus.messages) == 40
+    assert corpus.attribute_names == ("goal",) and (corpus.columns["reward"] < 0).all()
+    rows = pyarrow.read_table(tmp_path / "interactions.parquet").to_pylist()
+    assert len(rows) == 8 * 3 * 2 and len(rows[0]["seen"]) == 11 and rows[0]["agent"] == "agent_0"
+    # What an agent hears at a step is what the other one said before, as one of 3 symbols beside EOS.
+    said = next(
+        row["message"] for row in rows if (row["episode"], row["step"], row["agent"]) == (2, 0, "agent_1")
+    )
+    heard = next(
+        row["heard"] for row in rows if (row["episode"], row["step"], row["agent"]) == (2, 1, "agent_0")
+    )
+    assert heard == np.eye(4)[said[0]].tolist() and max(rows[0]["heard"]) == 0
+
+
+def test_scripted_agents_know_their_world():
+    """Their reward is near what can be had: on a grid, 1 for the goal, minus what steps cost."""
+    for name, least in (("speaker_listener", -9.0), ("reference", -15.0), ("guided_grid", 0.85)):
+        found = experiment(f"play.environment={name}", "channel.vocab_size=5", "evaluation.num_valid=200")
+        known = PLAYS.make(found.play, experiment=found, device=torch.device("cpu")).references()
+        assert known["scripted agents"] > least
+    riddle = ENVIRONMENTS.load("riddle")
+    # Of two prisoners and two days, the one who is there on the second day alone can't know: 1/2 - 1/2.
+    assert riddle(riddle.Options(num_prisoners=2)).silent_reward == 0.5
+    assert riddle(riddle.Options()).silent_reward == pytest.approx(0.526749, abs=1e-6)
+
+
+class Wrong(Environment):
+    """Says that the agent sees two things, and shows one."""
+
+    agents = (AgentSpec(name="one", num_features=2, num_actions=2),)
+    max_steps, attribute_names = 1, ("x",)
+
+    def reset(self, seed, episodes):
+        ones = np.ones((len(episodes), 1))
+        return Moment(
+            observations=(ones,), heard=-ones[:, :, None].astype(int), active=ones > 0, done=ones[:, 0] < 0,
+            meanings=ones[:, :, None].astype(int),
+        )  # fmt: skip
+
+    def step(self, moment, actions):
+        return moment, np.zeros((len(actions), 1))
+
+
+def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
+    found = experiment()
+    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    play.environment = Wrong(None)
+    with pytest.raises(
+        ConfigError, match=r"^environment Wrong: expected what one sees of shape \(8, 2\) from reset, got "
+    ):
+        play.evaluate()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            ("channel.length=variable",),
+            "channel.length: agents that act hear messages of one length: expected fixed",
+        ),
+        (("play.agents.forgetful=[speeker]",), "unknown agent 'speeker'"),
+        (("play.agents.is_shared=true",), "see, hear or do different things: expected false"),
+        (("play.learner=q_learning",), "q_learning needs a channel with a gradient"),
+        (("play.environment=ridle",), "unknown environment 'ridle'"),
+        (("play.environment.num_steps=0",), "num_steps: expected"),
+        (("world=thing",), "world: play acting does not read it"),
+        (("play.agents.cell=grue",), "unknown cell 'grue'"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 40 else None,
+)
+def test_what_does_not_fit_is_refused(settings, message, tmp_path):
+    with pytest.raises(ConfigError, match=message):
+        played(experiment(*settings), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
