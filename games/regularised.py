@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ecsuite.games.channels import Mode, QuantizedChannel, normal_noise
+from ecsuite.games.channels import Mode, normal_noise
 from ecsuite.games.message_builders import ValueMessageBuilder, ValueOptions
 from ecsuite.games.noise import Noise
+from ecsuite.games.value_channels import QuantizedChannel
 from ecsuite.parts.config import Count, Weight
 
 
