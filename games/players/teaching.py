@@ -33,6 +33,8 @@ from ecsuite.runtime.errors import ConfigError
 STEPS, RIGHT, TOTAL, NEW_RIGHT, NEW_TOTAL = range(5)
 """What is kept of the teaching of a role: the steps that it took (0: it is not over), and rounds of all agents that are
 right at its end, of those that were taught and of others."""
+ALL_RIGHT = 1 - 1e-6
+"""Accuracy of a round from which all of the answer is right."""
 
 
 class Teaching:
@@ -130,25 +132,23 @@ class Teaching:
         return is_learning(StepResult(objective=objective, measures=measures))
 
     @torch.no_grad()
-    def counts(self, role: Role) -> Tensor:
+    def counts(self, role: Role, *, others: bool = True) -> Tensor:
         """Rounds that each agent of a role has right, as the language has it, (num_agents, 5).
 
         A message is right if the language has it for the meaning, an answer if the task takes it as one. Rounds are
-        those of the first epoch of training that are taught, and of validation that are not, at most as many as an
-        evaluation has.
+        those of the first epoch of training that are taught and, if asked for, of validation that are not, at most as
+        many as an evaluation has.
         """
-        players, language = self.players, self.languages[role]
+        players, language, world = self.players, self.languages[role], self.players.world
         counts = torch.zeros(len(players.sides(role)), 5, dtype=torch.long)
+        sizes = world.sizes.batch_size, world.sizes.evaluation_batch_size
         players.eval()
-        for split, is_taught, right in (("train", True, RIGHT), ("valid", False, NEW_RIGHT)):
-            size = (
-                players.world.sizes.batch_size
-                if split == "train"
-                else players.world.sizes.evaluation_batch_size
-            )
+        for split, size, right in list(zip(("train", "valid"), sizes, (RIGHT, NEW_RIGHT), strict=True))[
+            : 1 + others
+        ]:
             for number in range(-(-self.num_rounds // size)):
-                batch = players.world.batch(split, number).cut(self.num_rounds - number * size)
-                batch, meanings = language.rounds(players.world, batch, is_taught=is_taught)
+                batch = world.batch(split, number).cut(self.num_rounds - number * size)
+                batch, meanings = language.rounds(world, batch, is_taught=right == RIGHT)
                 if not len(batch):
                     continue
                 message = as_message(language.ids(meanings, 0).to(players.device))
@@ -163,7 +163,7 @@ class Teaching:
         """How well agents of each role know what they were taught, now: `taught_sender`, `taught_receiver`."""
         figures = {}
         for role in self.languages:
-            found = self.counts(role).sum(0)
+            found = self.counts(role, others=False).sum(0)
             figures[f"taught_{role}"] = int(found[RIGHT]) / max(int(found[TOTAL]), 1)
         return figures
 
@@ -191,19 +191,16 @@ class Teaching:
         assert isinstance(side, Listener)
         pair = self.players.pair(0, index)
         understood = pair.understand(message, *pair.round_parts(batch), mode="greedy", generator=None)
-        return understood.measures["accuracy"] > 0.5
+        return understood.measures["accuracy"] > ALL_RIGHT
 
     def _lesson(self, role: Role, step: int) -> tuple[Batch, Message]:
         """The rounds of a step that are taught, and what is said in them."""
-        players, language = self.players, self.languages[role]
+        world, language = self.players.world, self.languages[role]
         epoch, place = divmod(step, self._per_pass(role))
-        size = self.options[role].batch_size or players.world.sizes.batch_size
-        world = players.world
-        number = epoch * self._per_pass(role) + place
-        batch = world.as_asked(world.draw("train", number, size), "train", number)
-        batch = batch.cut(max(world.num_train - place * size, 0))
-        batch, meanings = language.rounds(world, batch, is_taught=True)
-        return batch, as_message(language.ids(meanings, epoch).to(players.device))
+        size = self.options[role].batch_size or world.sizes.batch_size
+        drawn = world.draw("train", step, size).cut(world.num_train - place * size)
+        batch, meanings = language.rounds(world, world.as_asked(drawn, "train", step), is_taught=True)
+        return batch, as_message(language.ids(meanings, epoch).to(self.players.device))
 
     def _per_pass(self, role: Role) -> int:
         """Steps of a pass over the training examples."""
