@@ -66,18 +66,18 @@ class Asker:
         else:
             with ThreadPoolExecutor(self.backend.concurrency) as pool:
                 running = {key: pool.submit(self._answered, request) for key, request in asked.items()}
+                is_done = False
                 try:
                     done, _ = wait(running.values(), return_when=FIRST_EXCEPTION)
-                    is_done = not any(each.exception() for each in done)
-                except BaseException:
-                    is_done = False
-                    raise
+                    for each in done:
+                        each.result()  # raises what went wrong first
+                    is_done = True
                 finally:
                     if not is_done:  # those that were sent are waited for, since their answers are kept
                         self.backend.is_over.set()
                         pool.shutdown(cancel_futures=True)
                         self.backend.is_over.clear()
-                found = {key: each.result() for key, each in running.items() if not each.cancelled()}
+                found = {key: each.result() for key, each in running.items()}
         return [found[key_of(self.backend.settings, each)] for each in requests]
 
     def _answered(self, request: Request) -> tuple[str, Reply]:

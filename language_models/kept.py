@@ -8,6 +8,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import msgspec
+
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.checksums import CHECKSUM, checksum_of, sealed
 from ecsuite.language_models.backend import Reply, Request
@@ -68,7 +70,7 @@ class KeptAnswers:
                 if not line.endswith(b"\n") or row[CHECKSUM] != checksum_of(row):
                     raise ValueError
                 self._take(row, line)
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, msgspec.MsgspecError):
                 damaged += number < len(lines) - 1  # the last one was cut when the process was killed
         if damaged:
             note(f"{self.file}: {damaged} answers are damaged and asked for again")
@@ -76,7 +78,7 @@ class KeptAnswers:
             write_atomically(self.file, self._lines.values())
 
     def _take(self, row: Mapping[str, Any], line: bytes) -> None:
-        reply = Reply(**{name: row[name] for name in Reply.__slots__})
+        reply = msgspec.convert({name: row[name] for name in Reply.__slots__}, Reply)
         used = self.used(row["backend"])
         used.calls += 1
         used.tokens += reply.prompt_tokens + reply.answer_tokens

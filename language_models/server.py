@@ -30,9 +30,14 @@ from ecsuite.language_models.asking import GO_ON
 from ecsuite.language_models.backend import Backend, Reply, Request
 from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Weight
 from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.runtime.printable import printable
 
 AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 """Statuses after which the same question is sent once more."""
+NO_ANSWER = (
+    OSError, HTTPException, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError
+)  # fmt: skip
+"""What is raised where the network fails, or the body is none of the interface; URLError is an OSError."""
 MOST_BYTES = 1 << 22
 """Most bytes of an answer that are read."""
 LONGEST_WAIT = 120.0
@@ -138,7 +143,7 @@ class Server(Backend):
                 if error.code not in AGAIN:
                     raise ConfigError(self._refusal(error)) from None
                 told, least = f"answered {error.code}", _seconds(error.headers.get("Retry-After"))
-            except (URLError, HTTPException, OSError, ValueError, KeyError, TypeError, IndexError) as error:
+            except NO_ANSWER as error:
                 reason = error.reason if isinstance(error, URLError) else error
                 told, least = f"can't be asked ({shown(str(reason) or type(reason).__name__)})", 0.0
             if number < self.options.retries:
@@ -182,13 +187,14 @@ class Server(Backend):
                 text = str(json.loads(said)["answer"])
             except (ValueError, KeyError, TypeError):
                 text = said  # checked as any other text
-        usage = answer.get("usage") or {}
+        usage = answer.get("usage")
+        counts = usage if isinstance(usage, dict) else {}
         parts = (answer.get("model") or self.options.model, answer.get("system_fingerprint"))
         return Reply(
             text=text[:MOST_BYTES],
-            model=" ".join(str(part)[:200] for part in parts if part),
-            prompt_tokens=int(usage.get("prompt_tokens") or 0),
-            answer_tokens=int(usage.get("completion_tokens") or 0),
+            model=printable(" ".join(str(part)[:200] for part in parts if part)),
+            prompt_tokens=_count(counts.get("prompt_tokens")),
+            answer_tokens=_count(counts.get("completion_tokens")),
         )
 
     def _refusal(self, error: HTTPError) -> str:
@@ -211,6 +217,11 @@ class Server(Backend):
             turn = max(now, self._next)
             self._next = turn + 60 / self.options.per_minute
         self.is_over.wait(turn - now)
+
+
+def _count(value: Any) -> int:
+    """A number of tokens that a server tells; 0 where it is none."""
+    return value if type(value) is int and 0 <= value < 2**31 else 0
 
 
 def _seconds(text: str | None) -> float:

@@ -19,9 +19,10 @@ class ModelServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, every: int = 0, answer=None, model="scripted-1", key=""):
+    def __init__(self, every: int = 0, answer=None, model="scripted-1", key="", body=None):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.every, self.answer, self.model, self.key = every, answer or first_choices, model, key
+        self.body = body
         """Every so many requests one fails, each time in another way; 0: none."""
         self.asked, self.answered, self.bodies, self.lock = 0, [], [], threading.Lock()
 
@@ -73,6 +74,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(int(fault), b"{}")
         if fault == "json":
             return self._send(200, b'{"choices": [{"mess')
+        if server.body is not None:
+            return self._send(200, server.body)
         if fault == "slow":
             time.sleep(0.05)
         body = json.loads(raw)

@@ -1,6 +1,6 @@
 """A participant that is a language model: prompts of what an agent knows, and answers of a backend, which are kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -112,10 +112,10 @@ class LanguageModel(Participant):
             "said": said, "heard": heard, "answer": played.answer, "right": played.success, "success": played.success,
         }  # fmt: skip
 
-    def open(self, folder: Path, others: Sequence[Participant]) -> None:
+    def open(self, folder: Path, others: Sequence[Participant], note: Callable[[str], None]) -> None:
         """Read the answers that the folder has, once for all participants, and write further ones there."""
         shared = next((each.asker.kept for each in others if isinstance(each, LanguageModel)), None)
-        self.asker.kept = shared or KeptAnswers(folder)
+        self.asker.kept = shared or KeptAnswers(folder, note)
         if self._replayed is not None:
             self.asker.earlier = KeptAnswers(self._replayed, is_read_only=True)
 

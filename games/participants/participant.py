@@ -8,7 +8,7 @@ One participant stands for all agents of its kind, which are told apart by their
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -131,7 +131,7 @@ class Participant(ABC):
         """Refuse answers that it can't give, by `ConfigError`."""
         return
 
-    def open(self, folder: Path, others: "Sequence[Participant]") -> None:
+    def open(self, folder: Path, others: "Sequence[Participant]", note: Callable[[str], None]) -> None:
         """Use a run folder, which need not exist yet, together with the participants before this one."""
         return
 

@@ -266,7 +266,7 @@ class Rounds(Play):
         """Let participants keep their answers in the run folder."""
         self._note = note
         for number, each in enumerate(self.participants):
-            each.open(folder, self.participants[:number])
+            each.open(folder, self.participants[:number], note)
 
     def keep(self, folder: Path) -> dict[str, Any]:
         """Write all rounds, a line each; returns who took part."""

@@ -121,6 +121,33 @@ def test_a_server_that_talks_nonsense_stops_the_run_in_a_line(answer, tries, mes
         played(of_server(server, f"play.participant.tries={tries}"), tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b"[]", b'{"choices": []}', b'{"choices": [{"message": {"content": 5}}]}', b"[" * 5000, b"\xff"],
+    ids=["list", "empty", "number", "deep", "bytes"],
+)
+def test_a_body_of_another_kind_is_told_in_a_line(body, tmp_path):
+    with ModelServer(body=body) as server:
+        settings = of_server(server, "play.participant.backend.retries=0")
+        with pytest.raises(ConfigError, match=r"can't be asked \([^\n]*\), 1 times") as raised:
+            played(settings, tmp_path / "run")
+        assert "\n" not in str(raised.value)
+
+
+def test_answers_that_were_edited_are_asked_for_again(tmp_path):
+    notes = []
+    with ModelServer(model="m\x1b[31m\ud800") as server:
+        settings = [*of_server(server), "play.participant.max_calls=45"]
+        played(settings, tmp_path / "run")
+        file = tmp_path / "run" / "answers.jsonl"
+        lines = file.read_text().splitlines(keepends=True)
+        edited = lines[0].replace('"text": "', '"text": "zz')
+        file.write_text("".join([edited, "[]\n", '{"checksum": 1}\n', *lines[1:], lines[-1][:40]]))
+        played(settings[:-1], tmp_path / "run", resume=True, notes=notes)
+        assert server.asked == 80 and any("3 answers are damaged" in note for note in notes)
+    assert b"\\x1b[31m\\ud800" in json.dumps(rounds_of(tmp_path / "run")[0]).encode().replace(b"\\\\", b"\\")
+
+
 def test_a_server_that_changes_its_model_stops_the_run(tmp_path):
     with ModelServer() as server:
         settings = of_server(server, "play.participant.backend.concurrency=1")
