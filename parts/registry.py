@@ -144,7 +144,10 @@ def parts_in_list(registry: Registry, names: Iterable[str], place: str) -> list[
     for name in names:
         if own_code.is_foreign(name):
             raise ConfigError(f"{place}: a list has shipped parts only, and {name} is none: name it alone")
-        section = registry.section(name, place)
+        try:
+            section = registry.section(name, place)
+        except ConfigError as error:
+            raise ConfigError(f"{place}: {error}") from None
         kind = section.pop(KIND)
         parts.append(Part(kind, read_options(registry.load(kind).Options, section, f"{place}: {kind}")))
     if not parts:

@@ -276,7 +276,7 @@ def test_noise_in_evaluation_only():
             "deletion is of symbols, and the words of this channel",
         ),
         (("channel.noise=[]",), "channel.noise.of: expected at least one name"),
-        (("channel.noise=[deletion,foo]",), "unknown noise 'foo'"),
+        (("channel.noise=[deletion,foo]",), "channel.noise.of: unknown noise 'foo'"),
         (
             ('channel.noise=["deletion,probability=1.5"]',),
             "channel.noise.of: deletion.probability: expected float",
