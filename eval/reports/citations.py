@@ -88,7 +88,7 @@ def author_years(name: str) -> list[str]:
 def _author_year(work: Mapping[str, Any]) -> str:
     """A work by its authors and year: `Boldt & Mortensen 2024`, `Dessì et al. 2019`."""
     authors = [_last_name(author) for author in str(work["author"]).split(" and ")]
-    said = f"{authors[0]} et al." if len(authors) > 2 else " & ".join(authors)
+    said = f"{authors[0]} et al." if len(authors) > 2 or authors[-1] == "others" else " & ".join(authors)
     return f"{said} {work['year']}"
 
 
