@@ -9,6 +9,7 @@ import pytest
 COMMANDS = (
     "list",
     "train-game game.yaml --device cpu --epochs 1 --out run",
+    "train-game naming --set training.num_examples=40 --set play.participant=language_model --out rounds",
     "score finished --metrics topsim,cbm",
     "score finished --metrics xferbench,preset=nano --device cpu --plan",
     "icy icy_study.yaml --seeds 1 --workers 1",
