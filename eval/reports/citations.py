@@ -23,6 +23,8 @@ ECSUITE = {
 """The entry of this package; CITATION.cff says the same."""
 COMBINING = {"`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "v": "\u030c"}
 """The accents of LaTeX as combining characters of Unicode."""
+LETTERS = {r"\aa": "å", r"\o": "ø", r"\L": "Ł", r"\l": "ł"}
+"""Its commands of letters."""
 
 
 def sources() -> dict[str, list[str]]:
@@ -100,7 +102,9 @@ def _last_name(author: str) -> str:
 def _plain(text: str) -> str:
     """LaTeX without its braces and with accented letters."""
     accented = re.sub(r"\\([`'^~\"v])\s*{?(\w)}?", lambda found: found[2] + COMBINING[found[1]], text)
-    return unicodedata.normalize("NFC", re.sub("[{}]", "", accented.replace(r"\L", "Ł").replace(r"\l", "ł")))
+    for command, letter in LETTERS.items():
+        accented = accented.replace(command, letter)
+    return unicodedata.normalize("NFC", re.sub("[{}]", "", accented))
 
 
 def entry(key: str, work: Mapping[str, Any]) -> str:

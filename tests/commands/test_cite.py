@@ -34,6 +34,7 @@ def test_a_work_has_the_fields_of_its_type(key):
 
 def test_every_work_is_used_and_every_name_is_known():
     used = {key for names in TABLE["rests_on"].values() for keys in names.values() for key in keys}
+    used |= {load_claim(name).source.work for name in shipped_claims()}
     assert used == set(TABLE["works"])
     for kind in set(TABLE["rests_on"]) - {"cells", "agents", "metrics", "commands", "data"}:
         names = {name.removeprefix("paper/") for name in KINDS[kind].names()}

@@ -58,7 +58,7 @@ def test_the_test_beside_it_is_run_by_pytest(ecsuite, tmp_path):
         (["new", "chanel", "a.py"], "unknown kind 'chanel'; did you mean 'channel'?"),
         (["new", "channel", "a.txt"], "a.txt: expected a name for a Python file, such as noisy.py"),
         (["new", "channel", "there.py"], "there.py is there already: choose another name"),
-        (["check", "gumbel"], "gumbel: say what it is with --kind: play, world, task, channel"),
+        (["check", "gumbel"], "gumbel: say what it is with --kind: play, world, environment, task"),
         (["check", "./gone.py:X"], "./gone.py: can't be read: No such file or directory"),
         (["check", "gumbel", "--kind", "chanel"], "unknown kind 'chanel'; did you mean 'channel'?"),
         (["score", "corpus.jsonl", "--metrics", "./gone.py:x"], "./gone.py: can't be read"),
