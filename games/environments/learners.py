@@ -125,7 +125,7 @@ class PolicyGradient(Learner):
         return objective, {"entropy": mean_entropy.detach(), "value_error": error.detach()}
 
     def _signalled(self, episodes: Episodes) -> Tensor:
-        """Entropy of the mean distribution of symbols minus half of their mean entropy, the mean of speakers, in nats.
+        """Entropy of the mean distribution of symbols minus a fifth of their mean entropy, the mean of speakers.
 
         Means are over the episodes at a step, as all speakers can tell the time. With the whole of the second term it
         would be the mutual information, of which speakers often reach a maximum with too few symbols, and stay there.
@@ -139,7 +139,7 @@ class PolicyGradient(Learner):
                 gain = number[..., 0] * _entropy((likely * counts).sum(1) / number)
                 lost = _entropy(likely) * counts[..., 0]
                 found.append(
-                    (gain.sum() - 0.5 * lost.sum()) / (counts.sum().clamp(min=1) * self.channel.max_len)
+                    (gain.sum() - 0.2 * lost.sum()) / (counts.sum().clamp(min=1) * self.channel.max_len)
                 )
         return torch.stack(found).mean()
 

@@ -1,0 +1,148 @@
+"""PettingZoo's interface, both ways, and what checks find in worlds with steps."""
+
+import numpy as np
+import pytest
+
+from ecsuite.games.environments.environment import choices
+from ecsuite.games.environments.guided_grid import GuidedGrid
+from ecsuite.games.environments.pettingzoo import FromPettingZoo, to_pettingzoo
+from ecsuite.games.environments.riddle import Riddle
+from ecsuite.runtime.errors import ConfigError
+from ecsuite.testing import environments, run
+
+
+class Space:
+    def __init__(self, shape=(), n=None):
+        self.shape = shape
+        if n is not None:
+            self.n = n
+
+
+class Coin:
+    """Of two agents the first sees a coin, and the second guesses it; no PettingZoo is needed for such a world."""
+
+    possible_agents = ("sees", "guesses")
+    leaves = {"sees": True, "guesses": True}  # noqa: RUF012
+
+    def observation_space(self, agent):
+        return Space((2,))
+
+    def action_space(self, agent):
+        return Space(n=2)
+
+    def reset(self, seed=None):
+        self.coin = np.random.default_rng(seed).integers(2)
+        return self.seen(), {}
+
+    def seen(self):
+        return {"sees": np.eye(2)[self.coin], "guesses": np.zeros(2)}
+
+    def step(self, actions):
+        reward = float(actions["guesses"] == self.coin)
+        return (
+            self.seen(),
+            dict.fromkeys(self.possible_agents, reward),
+            self.leaves,
+            dict.fromkeys(self.leaves, False),
+            {},
+        )
+
+
+def adapted(make, speakers=("sees",)):
+    return type("Adapted", (FromPettingZoo,), {"make": staticmethod(make), "speakers": speakers})
+
+
+def problems(make):
+    return {
+        str(each.check): each.problem for each in map(run, environments.bound(environments.ALL, lambda: make))
+    }
+
+
+def test_an_environment_of_pettingzoo_is_one_of_ours():
+    world = adapted(Coin)
+    assert set(problems(lambda: world(world.Options())).values()) == {None}
+    environment = world(world.Options())
+    moment = environment.reset(1, np.arange(20))
+    coins = moment.observations[0].argmax(1)
+    after, rewards = environment.step(moment, np.stack([coins, coins], 1))
+    assert (rewards == 1).all() and after.done.all() and moment.heard[0].tolist() == [[-1], [0]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"step": property(lambda _: 1 / 0)},
+            "^environment Adapted: expected PettingZoo's parallel interface, and",
+        ),
+        (
+            {"leaves": {"sees": True, "guesses": False}},
+            "^environment Adapted: sees left at step 1 before others",
+        ),
+        ({"action_space": lambda *_: Space((3,))}, "^environment Adapted: expected discrete actions of sees"),
+        (
+            {"observation_space": lambda *_: Space(n=2)},
+            "^environment Adapted: expected vectors as observations of",
+        ),
+    ],
+    ids=["no step", "an agent leaves", "actions", "observations"],
+)
+def test_what_has_another_interface_is_refused(change, message):
+    made = type("Made", (Coin,), change)
+    if "step" in change:
+        made = type("Made", (), {name: getattr(Coin, name) for name in ("reset", "possible_agents")})
+    world = adapted(made)
+    with pytest.raises(ConfigError, match=message):
+        environment = world(world.Options())
+        environment.step(environment.reset(1, np.arange(2)), np.zeros((2, 2), int))
+
+
+def test_worlds_are_environments_of_pettingzoo():
+    tests = pytest.importorskip("pettingzoo.test")
+    for environment in (GuidedGrid(GuidedGrid.Options()), Riddle(Riddle.Options())):
+        env = to_pettingzoo(environment, num_symbols=5)
+        tests.parallel_api_test(env, num_cycles=20)
+    env = to_pettingzoo(GuidedGrid(GuidedGrid.Options()), num_symbols=5)
+    env.reset(seed=2)
+    seen, *_ = env.step({"guide": 3, "walker": 0})
+    assert seen["walker"][4:].tolist() == [0, 0, 0, 1, 0]  # what the guide said
+    with pytest.raises(ConfigError, match=r"^action 9 of walker: expected 0 to 4$"):
+        env.step({"guide": 0, "walker": 9})
+
+
+class Unrepeatable(GuidedGrid):
+    """Begins where the last episodes left off."""
+
+    calls = 0
+
+    def reset(self, seed, episodes):
+        Unrepeatable.calls += 1
+        return super().reset(seed + Unrepeatable.calls, episodes)
+
+
+class Neighbours(GuidedGrid):
+    """An episode depends on how many there are."""
+
+    def reset(self, seed, episodes):
+        moment = super().reset(seed, episodes)
+        places = choices(seed, "more", episodes, 1, len(episodes))
+        return self._moment((moment.inner[0] + places) % 5, moment.inner[1], moment.done, 0)
+
+
+class Endless(GuidedGrid):
+    """Episodes go on for ever."""
+
+    def _moment(self, places, goals, done, step):
+        return super()._moment(places, goals, done & False, step)
+
+
+@pytest.mark.parametrize(
+    ("world", "statement"),
+    [
+        (Unrepeatable, "The same seed, episodes and actions give the same observations, rewards and ends"),
+        (Neighbours, "An episode does not depend on those beside it"),
+        (Endless, "Every episode is over after `max_steps`, and rewards are finite numbers of each agent"),
+    ],
+)
+def test_checks_find(world, statement):
+    assert problems(lambda: world(world.Options()))[statement] is not None
