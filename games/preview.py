@@ -8,7 +8,7 @@ import numpy as np
 
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.contact_sheet import FORMATS, ShownRound, draw_rounds
-from ecsuite.games.sections import Experiment, with_training
+from ecsuite.games.sections import SIGNALLING, Experiment, with_training
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -66,6 +66,10 @@ def make_preview(experiment: Experiment, *, num_rounds: int = 2, split: str = "t
     Raises:
         ConfigError: If the game can't be made, or an argument is not valid.
     """
+    if experiment.play != SIGNALLING:
+        raise ConfigError(
+            f"{experiment.name}: play {experiment.play.kind} has no rounds of a sender and a receiver to show: train it"
+        )
     if not 1 <= num_rounds <= MAX_ROUNDS:
         raise ConfigError(f"--rounds {num_rounds}: expected 1 to {MAX_ROUNDS}")
     # The rounds of a batch may share their objects, so the batch size is that of training unless more are needed.

@@ -85,6 +85,12 @@ def read_evaluations(folder: Path) -> list[Evaluation]:
     return log
 
 
+def first_measure(folder: Path) -> str:
+    """The measure of a run that stands for the others: its accuracy, or the first one of its evaluations."""
+    names = read_evaluations(folder)[-1].sections.get("valid", {})
+    return "accuracy" if "accuracy" in names or not names else next(iter(names))
+
+
 def read_log(folder: Path, measure: str = "accuracy") -> dict[str, list[float]]:
     """The steps of a run's evaluations, and a measure by section; NaN where it is not defined.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ecsuite.eval.figures.canvas import FONT_SIZE, SOFT, label, look, new_figure, plain, save
 from ecsuite.eval.figures.curves import draw_on
+from ecsuite.eval.records.logs import first_measure
 from ecsuite.eval.reports.languages import Language, Usage
 from ecsuite.eval.reports.learning_curves import STEP, limits_of, lines_of
 from ecsuite.eval.reports.tiles import Tiles, can_draw, image, shape, text
@@ -80,9 +81,10 @@ def draw_language(
         figure.draw_without_rendering()  # places the boxes
         box = place.get_window_extent().transformed(figure.transFigure.inverted())
         outer = (box.x0, box.y0, box.width, box.height)
-        lines_of_run, levels = lines_of([run])
+        measure = first_measure(run)
+        lines_of_run, levels = lines_of([run], measure)
         axes = figure.add_axes(outer)
-        draw_on(axes, lines_of_run, x=STEP, y="accuracy", levels=levels, limits=limits_of("accuracy"))
+        draw_on(axes, lines_of_run, x=STEP, y=measure, levels=levels, limits=limits_of(measure))
         axes.set_position(_inner(axes, outer))
     figure.set_layout_engine("none")
     save(figure, *paths)

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ecsuite.eval.figures.canvas import ink_on
-from ecsuite.eval.records.logs import read_log
+from ecsuite.eval.records.logs import first_measure, read_log
 from ecsuite.eval.reports.languages import Language, Message, Usage, sparkline, thinned
 from ecsuite.eval.reports.tiles import PALE, symbol_colours
 from ecsuite.runtime.printable import printable
@@ -45,10 +45,14 @@ def print_language(
 
 
 def learning_curve(run: Path) -> str:
-    """The accuracy of validation as one line."""
-    values = read_log(run)["valid"]
+    """The accuracy of validation as one line, or another measure of a run that has none."""
+    measure = first_measure(run)
+    values = read_log(run, measure)["valid"]
     ticks = BLOCKS if _can_print(BLOCKS) else ASCII
-    return f"accuracy {values[0]:.1%} {sparkline(thinned(values, CURVE_WIDTH), ticks)} {values[-1]:.1%}"
+    form = ".1%" if measure == "accuracy" else ".4g"
+    return (
+        f"{measure} {values[0]:{form}} {sparkline(thinned(values, CURVE_WIDTH), ticks)} {values[-1]:{form}}"
+    )
 
 
 def grid_table(language: Language) -> Table:

@@ -127,4 +127,5 @@ def choices(seed: int, purpose: str, episodes: Integers, number: int, total: int
 
 def one_hot(values: Integers, total: int) -> Floats:
     """Whole numbers, (...), as rows with a single 1, (..., total)."""
-    return (values[..., None] == np.arange(total)).astype(np.float64)
+    rows: Floats = (values[..., None] == np.arange(total)).astype(np.float64)
+    return rows

@@ -191,4 +191,5 @@ class Reference(Landmarks):
         """See the base class."""
         goals = np.take_along_axis(state.landmarks, state.goals[:, :, None], 1)  # (batch, 2, 2)
         own = -np.sqrt(((state.positions[:, ::-1] - goals) ** 2).sum(2))
-        return 0.5 * own.mean(1, keepdims=True) + 0.5 * own
+        rewards: Floats = 0.5 * own.mean(1, keepdims=True) + 0.5 * own
+        return rewards
