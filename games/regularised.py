@@ -44,7 +44,7 @@ class RegularisedChannel(QuantizedChannel):
     evaluation whether the logit is positive. Large noise makes the sender choose large logits, and so bits.
     """
 
-    Options = RegularisedOptions
+    Options = RegularisedOptions  # type: ignore[assignment]
 
     def __init__(self, options: RegularisedOptions) -> None:
         super().__init__(ValueOptions(max_len=options.max_len, word_size=options.word_size, num_levels=2))

@@ -100,23 +100,23 @@ class RecurrentAgents(ActingAgents):
 
     def begin(self, batch: int) -> Decide:
         """See the base class."""
-        steps = []
+        reads, cells, answers = [], [], []
         for network in self.networks:
             assert isinstance(network, _Network)
-            steps.append(
-                tuple(each.unroll(torch.float32) for each in (network.read, network.cell, network.answer))
-            )
+            reads.append(network.read.unroll(torch.float32))
+            cells.append(network.cell.unroll(torch.float32))
+            answers.append(network.answer.unroll(torch.float32))
         states: list[State | None] = [None] * len(self.specs)
 
         def decide(agent: int, seen: Tensor, heard: Tensor, *, keeps: bool = True) -> Decision:
             inputs = [seen, heard.flatten(1)]
             if self.options.is_shared:
                 inputs.append(torch.eye(len(self.specs), device=seen.device)[agent].expand(len(seen), -1))
-            read, cell, answer = steps[0 if self.options.is_shared else agent]
-            state = cell(read(torch.cat(inputs, 1)).tanh(), states[agent])
+            place = 0 if self.options.is_shared else agent
+            state = cells[place](reads[place](torch.cat(inputs, 1)).tanh(), states[agent])
             if keeps and self.specs[agent].name not in self.options.forgetful:
                 states[agent] = state
-            outputs = answer(state[0])
+            outputs = answers[place](state[0])
             number = self.specs[agent].num_actions
             return Decision(scores=outputs[:, :number], logits=outputs[:, number:])
 

@@ -88,7 +88,8 @@ class Episodes:
     @property
     def returns(self) -> NDArray[np.float64]:
         """Sum of the rewards of each episode, the mean of its agents, (batch,)."""
-        return self.rewards.sum(0).mean(1)
+        returns: NDArray[np.float64] = self.rewards.sum(0).mean(1)
+        return returns
 
 
 def play_episodes(

@@ -154,7 +154,8 @@ class PolicyGradient(Learner):
 
 def _entropy(likely: Tensor) -> Tensor:
     """In nats, of the last dimension."""
-    return -torch.special.xlogy(likely, likely).sum(-1)
+    summed: Tensor = torch.special.xlogy(likely, likely).sum(-1)
+    return -summed
 
 
 def _of_choices(episodes: Episodes) -> tuple[Tensor, Tensor]:
