@@ -232,7 +232,8 @@ def _most_common(said: Tensor, counts: NDArray[np.bool_]) -> Tensor:
     if not len(messages):
         return torch.zeros_like(said[0, 0])
     distinct, number = messages.unique(dim=0, return_counts=True)
-    return distinct[number.argmax()]
+    most_common: Tensor = distinct[number.argmax()]
+    return most_common
 
 
 def _alternatives(usual: Episodes) -> tuple[Tensor, Tensor]:
