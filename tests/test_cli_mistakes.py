@@ -42,7 +42,7 @@ MISTAKES = {
     "train-game disc_tiny --until-accuracy 95": ("--until-accuracy: expected at most 1.0, got 95.0"),
     "train-game disc_tiny --until-accuracy nan": ("--until-accuracy: expected more than 0.0, got nan"),
     "train-game disc_tiny --max-minutes -1": ("--max-minutes: expected more than 0.0, got -1.0"),
-    "train-game disc_tiny --epochs 0": "--epochs: expected at least 1, got 0",
+    "train-game disc_tiny --epochs -1": "--epochs: expected at least 0, got -1",
     "train-game disc_tiny --patience 3": "--patience: needs training.keep_best, the figure that it watches",
     "train-game disc_tiny --keep-best acuracy": (
         "training.keep_best: unknown figure 'acuracy'; did you mean 'accuracy'?"
@@ -159,7 +159,7 @@ def test_usage_errors_are_a_line(ecsuite, arguments):
 
 TYPICAL = {
     "an unknown game": ("train-game disc_smal", "did you mean 'disc_small'?"),
-    "a wrong value": ("train-game disc_tiny --epochs 0", "--epochs: expected at least 1, got 0"),
+    "a wrong value": ("train-game disc_tiny --epochs -1", "--epochs: expected at least 0, got -1"),
     "a missing file": (
         "train-game nowhere.yaml",
         "nowhere.yaml: can't be read: No such file or directory; shipped ones: ecsuite list game",

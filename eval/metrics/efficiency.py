@@ -97,9 +97,10 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     """The language of a corpus beside the information-bottleneck bound: Zaslavsky et al. (2018), PNAS 115.
 
     Whole messages, without EOS, are words w; shares of the messages about each meaning are q(w|m), of all speakers
-    together. Of a run they are its senders' own probabilities, see `games.message_probabilities`: exact where there are
-    few messages, else of messages that are drawn; `shares` in the details says which. `complexity` is I(M; W),
-    `semantic_accuracy` I(W; U), both in bits, for the need p(m) and the beliefs p(u|m) of the space (`spaces.kinds`).
+    together. Of a run they are its senders' own probabilities, see `eval.metrics.message_probabilities`: exact where
+    there are few messages, else of messages that are drawn; `shares` in the details says which. `complexity` is
+    I(M; W), `semantic_accuracy` I(W; U), both in bits, for the need p(m) and the beliefs p(u|m) of the space
+    (`spaces.kinds`).
     `efficiency_loss` is epsilon, the least excess of I(M; W) - beta I(W; U) over that of optimal languages, divided by
     beta; `optimal_distance` is gNID to the optimal language of that beta. 0: no language is as accurate with less
     complexity. See `eval.efficiency.bound` for the bound and its precision.
@@ -192,7 +193,7 @@ def _language(corpus: Corpus, vectors: Any, space: Space, options: Options) -> _
         codes = space.find(vectors) * number + words
         speakers = corpus.columns.get(SPEAKER)
         return _Language(codes=codes, num_meanings=len(space), num_words=number, speakers=speakers)
-    from ecsuite.games.message_probabilities import said_by
+    from ecsuite.eval.metrics.message_probabilities import said_by
 
     said = said_by(options.run.players, options.run.experiment)
     number = int(said.words.max()) + 1

@@ -116,4 +116,4 @@ def test_metrics_read_the_options_that_the_command_says(name):
         concept_names=tuple("abcdef"),
     )
     load_metric(name)(corpus, Recorder())
-    assert read <= {"progress", *(SAMPLING if TRAITS[name].draws else ())}
+    assert read <= {"progress", "run", *(SAMPLING if TRAITS[name].draws else ())}

@@ -38,6 +38,7 @@ def test_a_kind_with_options_is_short_for_them(key, tmp_path):
     assert written.channel == expected
     assert yaml.safe_load(written.to_yaml())["channel"] == {
         "kind": "quantized", "max_len": 3, "word_size": 8, "num_levels": 2, "normalize": "sigmoid",
+        "noise": {"kind": "none"},
     }  # fmt: skip
 
 

@@ -75,9 +75,9 @@ def files(tmp_path, feature_file, object_table, image_folder):
 
 
 def test_every_world_of_the_registry_is_one():
-    assert set(WORLDS.parts) == {*WORLD, "space"} and set(TASKS.parts) == set(
+    assert set(WORLDS.parts) == {*WORLD, "space", "events"} and set(TASKS.parts) == set(
         TASK
-    )  # worlds/test_semantic_space.py
+    )  # worlds/test_semantic_space.py, players/test_teaching.py
     for kind in WORLDS.parts:
         assert issubclass(WORLDS.load(kind), World)
 

@@ -21,6 +21,7 @@ CASES = {
     "images": ("world.kind=images", "world.size=16", "world.held_out=0.3", "task.num_distractors=3"),
     "image_features": ("world.kind=image_features", "world.held_out=0.3", "task.num_distractors=3"),
     "digits": ("world.kind=digits", "world.held_out=0.3", "task.num_distractors=3"),
+    "events": ("world.kind=events", "world.entities=4", "world.actions=3", "task.num_distractors=3"),
     "space": ("world.kind=space", "task.num_distractors=3"),
     "thing": (
         "world.kind=thing",
