@@ -1,10 +1,11 @@
 """What came of a claim as tables, lines and JSON."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from ecsuite.eval.claims.arms import Compared
-from ecsuite.eval.claims.claim import Claim
+from ecsuite.eval.claims.claim import Claim, small_seeds
 from ecsuite.eval.claims.criterion import Criterion
 from ecsuite.eval.claims.drawing import draw_claim
 from ecsuite.eval.claims.figures import arm_figures
@@ -18,6 +19,8 @@ from ecsuite.tables.table import Column, Table, name_column, number_column, row_
 
 def report_of(claim: Claim, outcome: Outcome) -> Report:
     """The verdict, the differences that it rests on, and the arms with all seeds."""
+    if outcome.is_small:
+        claim = replace(claim, seeds=small_seeds(claim))
     verdict, judged = judge(claim, outcome.runs, is_small=outcome.is_small)
     others = [(each.about, each, apply(claim, each, outcome.runs)) for each in claim.descriptive]
     further = differences_table(others, title="Descriptive, which decides nothing")

