@@ -54,6 +54,15 @@ class Commands(TyperGroup):
         command = self.get_command(ctx, name)
         return (None, None, args) if command is None else (name, command, rest)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; that Ctrl-C ended it is told in a line, where nothing told more."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            if not hasattr(stop, "__notes__"):
+                sys.stderr.write("stopped\n")
+            raise
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, None if there is none."""
         if cmd_name not in COMMANDS:

@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import As, Json, Out, Plot, TrustCode
-from ecsuite.eval.figures.canvas import prepare_picture
-from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.commands.options import As, Json, Out, Plot, TrustCode, prepare_outputs
 from ecsuite.tables.forms import Form
 
 
@@ -28,10 +26,7 @@ def audit(
     from ecsuite.games.runs import load_run
     from ecsuite.runtime.errors import ConfigError
 
-    if plot is not None:
-        prepare_picture(plot)
-    if out is not None:
-        prepare_output_file(out)
+    prepare_outputs(out, plot)
     opened = load_run(run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
     play = opened.play
     if not isinstance(play, Acting):

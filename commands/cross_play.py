@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import As, Json, Out, Plot, TrustCode
-from ecsuite.eval.figures.canvas import prepare_picture
-from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.commands.options import As, Json, Out, Plot, TrustCode, prepare_outputs
 from ecsuite.tables.forms import Form
 
 
@@ -25,10 +23,7 @@ def cross_play(
     from ecsuite.eval.run_metrics.pairings import every_pairing
     from ecsuite.games.runs import load_run
 
-    if plot is not None:
-        prepare_picture(plot)
-    if out is not None:
-        prepare_output_file(out)
+    prepare_outputs(out, plot)
     opened = [
         load_run(folder, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
         for folder in runs

@@ -56,8 +56,10 @@ class DownloadOptions:
         ):  # so that a half-written file is removed
             try:
                 names = prepare(folder, reporter)
-            except (KeyboardInterrupt, SystemExit):
-                reporter.note("stopped; finished files are kept, and the same command goes on from there")
+            except (KeyboardInterrupt, SystemExit) as stop:
+                reporter.end(
+                    stop, "stopped; finished files are kept, and the same command goes on from there"
+                )
                 raise
         folder = folder.parent if folder.is_file() else folder
         sources = read_sources(folder)

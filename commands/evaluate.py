@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import As, Device, Json, Plot, Set, TrustCode
+from ecsuite.commands.options import As, Device, Json, Plot, Set, TrustCode, prepare_outputs
 from ecsuite.eval.reports.console import print_json
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import number, percent
@@ -83,7 +83,7 @@ def evaluate(
     files = {"world.objects": objects, "world.features": features}
     if reason is not None:
         own_code.trust([reason.partition(",")[0]])
-        files["reasoning"] = reason
+        assign = [*(assign or []), f"reasoning={reason}"]
     changes = {key: value for key, value in files.items() if value is not None}
     if noise is not None:
         from ecsuite.eval.run_metrics.noise_grid import noise_grid, rates_in, report
@@ -118,17 +118,6 @@ def evaluate(
         print_json({"run": str(run), "evaluations": found})
         return
     publish([_evaluations(found)], form)
-
-
-def prepare_outputs(out: Path | None, plot: Path | None) -> None:
-    """Check before the work starts that files can be written."""
-    from ecsuite.eval.figures.canvas import prepare_picture
-    from ecsuite.files.atomic_files import prepare_output_file
-
-    if plot is not None:
-        prepare_picture(plot)
-    if out is not None:
-        prepare_output_file(out)
 
 
 def names_to_keep(keep: str | None, out: Path | None) -> list[str]:

@@ -162,6 +162,17 @@ def given_options(ctx: typer.Context) -> dict[str, str]:
     return given
 
 
+def prepare_outputs(out: Path | None, plot: Path | None) -> None:
+    """Check before the work starts that files can be written."""
+    from ecsuite.eval.figures.canvas import prepare_picture
+    from ecsuite.files.atomic_files import prepare_output_file
+
+    if plot is not None:
+        prepare_picture(plot)
+    if out is not None:
+        prepare_output_file(out)
+
+
 def read_seeds(text: str | None, first: int) -> tuple[int, ...] | None:
     """Seeds as users write them: a number of seeds (`10`), a range (`123-132`) or a list (`123,125`).
 

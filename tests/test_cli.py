@@ -183,6 +183,15 @@ def test_commands_and_options_are_the_known_ones():
     assert found == OPTIONS
 
 
+def test_ctrl_c_is_told_in_a_line(ecsuite, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ecsuite.games.runs.load_run", interrupted)
+    for command in (["audit", "a"], ["cross-play", "a", "b"], ["evaluate", "a"]):
+        assert ecsuite(*command) == (130, "", "stopped\n")
+
+
 def test_the_version_and_short_help(ecsuite):
     assert ecsuite("--version") == (0, f"ecsuite {__version__}\n", "")
     for arguments in (["-h"], ["score", "-h"]):

@@ -111,13 +111,20 @@ class Reporter:
         """Return the reporter; nothing is shown yet."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         """Remove the progress bar; after an interrupt, note where finished stages are cached."""
         if self.live is not None:
             self.live.stop()
             self.live = None
-        if kind is KeyboardInterrupt and self.cache_dir is not None:
-            self.note(f"stopped; finished jobs are kept in {self.cache_dir}; run the same command to resume")
+        if isinstance(error, KeyboardInterrupt) and self.cache_dir is not None and self.cache_dir.is_dir():
+            self.end(
+                error, f"stopped; finished jobs are kept in {self.cache_dir}; run the same command to resume"
+            )
+
+    def end(self, stop: BaseException, text: str) -> None:
+        """Note what is left of work that was stopped; the command line then says no more."""
+        self.note(text)
+        stop.add_note(text)
 
     def progress(self, label: str, done: float, total: float) -> None:
         """Show progress, `done` of `total` in any unit; a new total starts a new progress bar.

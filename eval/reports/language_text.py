@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
@@ -49,10 +50,22 @@ def learning_curve(run: Path) -> str:
     measure = first_measure(run)
     values = read_log(run, measure)["valid"]
     ticks = BLOCKS if _can_print(BLOCKS) else ASCII
-    form = ".1%" if measure == "accuracy" else ".4g"
+    is_share = measure == "accuracy"
+    form = ".1%" if is_share else ".4g"
+    shares = values if is_share else within_their_range(values)
     return (
-        f"{measure} {values[0]:{form}} {sparkline(thinned(values, CURVE_WIDTH), ticks)} {values[-1]:{form}}"
+        f"{measure} {values[0]:{form}} {sparkline(thinned(shares, CURVE_WIDTH), ticks)} {values[-1]:{form}}"
     )
+
+
+def within_their_range(values: Sequence[float]) -> Sequence[float]:
+    """Where each value lies between the least finite one, 0, and the greatest, 1; NaN stays."""
+    array = np.array(values, dtype=np.float64)
+    finite = array[np.isfinite(array)]
+    if not len(finite):
+        return values
+    places: list[float] = ((array - finite.min()) / (np.ptp(finite) or 1.0)).clip(0.0, 1.0).tolist()
+    return places
 
 
 def grid_table(language: Language) -> Table:

@@ -13,7 +13,7 @@ from ecsuite.files.checksums import CHECKSUM, MARK, require_unchanged, require_u
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
 from ecsuite.games.interactions import FILE, KEY
-from ecsuite.games.run_log import LOG, require_unchanged_log
+from ecsuite.games.run_log import LOG, ROUNDS, ROUNDS_KEY, require_unchanged_log
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, FormatError
 
 CONFIG, METADATA, SCORES, CORPUS = "config.yaml", "metadata.json", "scores.json", "corpus.jsonl"
@@ -71,9 +71,11 @@ def _corpus_rows(folder: Path) -> list[Row]:
     metadata = folder / METADATA
     content: Any = json.loads(metadata.read_bytes()) if metadata.is_file() else {}
     content = content if isinstance(content, dict) else {}
-    hashes, kept = content.get("sha256"), content.get(KEY)
+    hashes = content.get("sha256")
     hashes = dict(hashes) if isinstance(hashes, dict) else {}
-    hashes |= {FILE: kept.get("sha256")} if isinstance(kept, dict) else {}
+    for key, file in ((KEY, FILE), (ROUNDS_KEY, ROUNDS)):
+        kept = content.get(key)
+        hashes |= {file: kept.get("sha256")} if isinstance(kept, dict) else {}
     rows = [_row(folder / name, partial(_bytes, hashes[name])) for name in hashes]
     is_there = (folder / CORPUS).is_file()
     rows += [_row(folder / CORPUS, lambda _: NO_CHECKSUM)] if is_there and CORPUS not in hashes else []

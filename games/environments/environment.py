@@ -101,6 +101,8 @@ class Environment(ABC):
     ) -> tuple[Integers, Integers]:
         """What an agent does that is not trained and knows the world, to compare with.
 
+        Asked only where `num_script_symbols` says that there is a script.
+
         Args:
             agent: Its number.
             seen: What it sees, (batch, num_features).

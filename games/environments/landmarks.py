@@ -6,6 +6,7 @@ from the same positions and goals, the same actions give the same numbers (`test
 compares with the package, and with recorded figures where it is not installed). Positions are drawn in another way.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -96,9 +97,9 @@ class Landmarks(Environment):
         )
         return self._moment(after), self.rewards(after)
 
+    @abstractmethod
     def rewards(self, state: _State) -> Floats:
         """The rewards of agents, (batch, num_agents)."""
-        raise NotImplementedError
 
     def _moment(self, state: _State) -> Moment:
         batch, number = len(state.goals), len(self.agents)

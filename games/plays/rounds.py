@@ -4,6 +4,7 @@ The state of such a play is the list of its rounds: what participants know, figu
 goes on after a stop as if there had been none, and nobody is asked anything but in `go_on`.
 """
 
+import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -22,7 +23,7 @@ from ecsuite.games.participants.participant import Ask, Participant, Round, Sett
 from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.plays.play import Measures, Play
 from ecsuite.games.registry import MEETINGS, PARTICIPANTS
-from ecsuite.games.run_log import ROUNDS
+from ecsuite.games.run_log import ROUNDS, ROUNDS_KEY
 from ecsuite.games.sections import EvaluationOptions, Experiment
 from ecsuite.jobs.signals import ending_at_once
 from ecsuite.language_models.allowed import Allowed
@@ -270,14 +271,16 @@ class Rounds(Play):
 
     def keep(self, folder: Path) -> dict[str, Any]:
         """Write all rounds, a line each; returns who took part."""
-        write_atomically(folder / ROUNDS, (self.row(number) for number in range(len(self.rounds))))
+        content = b"".join(self.row(number) for number in range(len(self.rounds)))
+        write_atomically(folder / ROUNDS, content)
         for each in self.participants:
             each.close()
         known = {
             place: dict(each.provenance())
             for (_, place), each in zip(self.kinds, self.participants, strict=True)
         }
-        return {"participants": known} if any(known.values()) else {}
+        kept = {ROUNDS_KEY: {"sha256": hashlib.sha256(content).hexdigest()}}
+        return kept | ({"participants": known} if any(known.values()) else {})
 
     def row(self, number: int) -> bytes:
         """A round as a line of JSON, which `ecsuite score` reads."""

@@ -10,11 +10,11 @@ from typing import Any, Literal, get_args, get_origin
 import numpy as np
 import pytest
 import torch
+from stopped_runs import trained
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import CHANNELS, LOSSES, MEETINGS, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
-from ecsuite.games.training import train
 from ecsuite.parts.registry import option_types
 from ecsuite.runtime.errors import ConfigError
 
@@ -164,21 +164,6 @@ def scramble(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-def trained(experiment, folder, *, stop_after=None):
-    """Train, or go on; `stop_after`: end after so many steps as a run does that is asked to."""
-    steps = 0
-
-    def should_stop():
-        nonlocal steps
-        steps += 1
-        return "preempted" if steps == stop_after else None
-
-    train(
-        experiment, folder, resume=True, device="cpu", progress=lambda *_: None, note=lambda _: None,
-        should_stop=should_stop,
-    )  # fmt: skip
-
-
 def plays(settings: list[str], folder) -> bool:
     """Whether a combination trains, and ends with the same bytes after a stop; else it was refused as it should be."""
     try:
@@ -190,9 +175,9 @@ def plays(settings: list[str], folder) -> bool:
         assert not (folder / "whole").exists(), f"refused after something was written: {error}"
         return False
     scramble(2)
-    trained(experiment, folder / "parts", stop_after=2)
+    trained(experiment, folder / "parts", stop_after=2, resume=True)
     scramble(3)
-    trained(experiment, folder / "parts")
+    trained(experiment, folder / "parts", resume=True)
     for whole in (folder / "whole").iterdir():
         if whole.suffix in (".safetensors", ".parquet") or whole.name in ("corpus.jsonl", "meanings.jsonl"):
             assert whole.read_bytes() == (folder / "parts" / whole.name).read_bytes(), whole.name

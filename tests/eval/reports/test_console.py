@@ -73,7 +73,12 @@ def test_output_folders_are_created_before_the_work(tmp_path):
         (SystemExit, ""),
     ],
 )
-def test_an_interrupt_names_the_cache_folder(capsys, error, expected_err):
+def test_an_interrupt_names_the_cache_folder(capsys, error, expected_err, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error), Reporter(cache_dir=Path("runs")):
+        raise error
+    assert capsys.readouterr() == ("", "")  # nothing is kept where there is no folder
+    Path("runs").mkdir()
     with pytest.raises(error), Reporter(cache_dir=Path("runs")):
         raise error
     assert capsys.readouterr() == ("", expected_err)

@@ -1,10 +1,13 @@
 """What is said of what: meanings as texts, samples, grids, and what messages are about."""
 
+import math
+
 import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.reports import languages
+from ecsuite.eval.reports.language_text import within_their_range
 from ecsuite.eval.reports.languages import Language, heading, phrase, sparkline, thinned
 
 NAMES = ("color=red", "color=blue", "shape=star", "shape=box", "shape=disc")
@@ -81,6 +84,13 @@ def test_phrases_and_lines_of_characters():
     assert phrase(["red", "or", "circle"]) == "red or circle" and phrase(["and", "a", "b"]) == "a and b"
     assert phrase(["color=red", "shape=star"]) == "color=red shape=star" and phrase([]) == ""
     assert sparkline([0.0, 0.5, 1.0, float("nan")], "abc") == "abc"
+
+
+def test_curves_of_rewards_are_drawn_within_their_range():
+    assert sparkline(within_their_range([-20.0, -14.0, -8.0, math.nan]), "abc") == "abc"
+    assert within_their_range([3.0, 3.0]) == [0.0, 0.0]
+    assert within_their_range([1.0, 2.0, math.inf, -math.inf]) == [0.0, 1.0, 1.0, 0.0]
+    assert all(map(math.isnan, within_their_range([math.nan])))
     assert list(thinned(range(100), 3)) == [0, 50, 99] and list(thinned([7], 3)) == [7]
 
 

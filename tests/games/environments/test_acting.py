@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from stopped_runs import trained
 
 from ecsuite.corpus import SPEAKER
 from ecsuite.formats import read_corpus
@@ -10,7 +11,6 @@ from ecsuite.games.environments.environment import AgentSpec, Environment, Momen
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import ENVIRONMENTS, PLAYS
 from ecsuite.games.runs import load_run
-from ecsuite.games.training import train
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = (
@@ -39,26 +39,13 @@ def experiment(*settings):
     return load_experiment("speaker_listener", [*SMALL, *settings])
 
 
-def played(found, folder, stop_after=None, resume=False):
-    steps = iter(range(1, 100))
-    return train(
-        found,
-        folder,
-        resume=resume,
-        device="cpu",
-        progress=lambda *_: None,
-        note=lambda _: None,
-        should_stop=lambda: "preempted" if next(steps) == stop_after else None,
-    )
-
-
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_run_that_was_stopped_ends_with_the_same_bytes(name, tmp_path):
     found = experiment(*VARIANTS[name])
-    played(found, tmp_path / "whole")
-    assert played(found, tmp_path / "parts", stop_after=3).stopped == "preempted"
-    result = played(found, tmp_path / "parts", resume=True)
+    trained(found, tmp_path / "whole")
+    assert trained(found, tmp_path / "parts", stop_after=3).stopped == "preempted"
+    result = trained(found, tmp_path / "parts", resume=True)
     assert set(result.measures) == {"reward", "steps"}
     for file in (
         "corpus.jsonl",
@@ -73,7 +60,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(name, tmp_path):
 def test_the_corpus_has_episodes_steps_speakers_actions_and_rewards(tmp_path):
     pyarrow = pytest.importorskip("pyarrow.parquet")
     found = experiment("play.environment=reference,num_steps=3", "evaluation.keep=[interactions]")
-    played(found, tmp_path)
+    trained(found, tmp_path)
     corpus = read_corpus(tmp_path)
     assert corpus.columns[SPEAKER].tolist()[:4] == ["agent_0", "agent_1", "agent_0", "agent_1"]
     assert corpus.columns["step"].tolist()[:7] == [0, 0, 1, 1, 2, 2, 0]
@@ -149,5 +136,5 @@ def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
 )
 def test_what_does_not_fit_is_refused(settings, message, tmp_path):
     with pytest.raises(ConfigError, match=message):
-        played(experiment(*settings), tmp_path / "run")
+        trained(experiment(*settings), tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.runs import load_run
-from ecsuite.games.training import train
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError
 
@@ -34,28 +34,15 @@ def experiment(name, *settings):
     return load_experiment("disc_tiny", [f"play={PLAYS[name]}", *changes, *settings])
 
 
-def played(found, folder, stop_after=None, resume=False):
-    steps = iter(range(1, 100))
-    return train(
-        found,
-        folder,
-        resume=resume,
-        device="cpu",
-        progress=lambda *_: None,
-        note=lambda _: None,
-        should_stop=lambda: "preempted" if next(steps) == stop_after else None,
-    )
-
-
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("name", PLAYS)
 def test_a_play_that_was_stopped_ends_with_the_same_bytes(name, tmp_path):
-    whole = played(experiment(name), tmp_path / "whole")
-    assert played(experiment(name), tmp_path / "parts", stop_after=5).stopped == "preempted"
-    assert played(experiment(name), tmp_path / "parts", resume=True) == whole
+    whole = trained(experiment(name), tmp_path / "whole")
+    assert trained(experiment(name), tmp_path / "parts", stop_after=5).stopped == "preempted"
+    assert trained(experiment(name), tmp_path / "parts", resume=True) == whole
     for file in ("corpus.jsonl", "checkpoint-000000010.safetensors", "config.yaml"):
         assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
-    assert played(experiment(name), tmp_path / "whole").was_done
+    assert trained(experiment(name), tmp_path / "whole").was_done
     logs = [(tmp_path / folder / "log.jsonl").read_text().splitlines() for folder in ("whole", "parts")]
     first, second = ([json.loads(line) | {"examples_per_second": 0} for line in lines] for lines in logs)
     assert first == second and [line["step"] for line in first] == [3, 6, 9, 10]
@@ -63,7 +50,7 @@ def test_a_play_that_was_stopped_ends_with_the_same_bytes(name, tmp_path):
 
 def test_agents_of_a_naming_game_agree(tmp_path):
     """They do in the end, whatever the seed (Baronchelli et al. 2006); the corpus says who speaks."""
-    result = played(experiment("naming", "training.num_examples=4000"), tmp_path)
+    result = trained(experiment("naming", "training.num_examples=4000"), tmp_path)
     assert result.measures == {"accuracy": 1.0}
     corpus = read_corpus(tmp_path)
     words = corpus.messages.values.reshape(4, 6)
@@ -73,7 +60,7 @@ def test_agents_of_a_naming_game_agree(tmp_path):
 def test_a_policy_learns_by_several_updates_a_rollout(tmp_path):
     """More updates of the same rollouts bring it further, and the chance level is that of a guess."""
     results = [
-        played(experiment("policy", f"play.num_updates={number}"), tmp_path / str(number))
+        trained(experiment("policy", f"play.num_updates={number}"), tmp_path / str(number))
         for number in (1, 6)
     ]
     rewards = [load_run(tmp_path / str(number)).log["train.accuracy"][-1] for number in (1, 6)]
@@ -99,7 +86,7 @@ def test_sections_that_a_play_does_not_read_are_refused_where_they_are_given_wit
 
 
 def test_a_run_without_senders_and_receivers_says_so(tmp_path):
-    played(experiment("naming"), tmp_path)
+    trained(experiment("naming"), tmp_path)
     with pytest.raises(ConfigError, match="has no senders and receivers to ask: score its corpus"):
         load_run(tmp_path).evaluate()
 
@@ -121,7 +108,7 @@ def test_a_trained_play_that_can_not_learn_is_refused_before_anything_is_written
         "    def corpus(self, evaluation):\n        return None\n"
     )
     with pytest.raises(ConfigError, match=f"^Mine: for a TrainedPlay, {message}$"):
-        played(load_experiment("disc_tiny", [f"play={file}:Mine"]), tmp_path / "run")
+        trained(load_experiment("disc_tiny", [f"play={file}:Mine"]), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -145,6 +132,6 @@ def test_a_play_is_tried_before_anything_is_written(tmp_path, old, new, message)
     assert old in text
     file.write_text(text.replace(old, new))
     with pytest.raises(Exception, match=message) as raised:
-        played(load_experiment("disc_tiny", [f"play={file}:NamingGame"]), tmp_path / "run")
+        trained(load_experiment("disc_tiny", [f"play={file}:NamingGame"]), tmp_path / "run")
     assert str(own_code.error_in_part(raised.value) or raised.value).startswith(f"{file}:")
     assert not (tmp_path / "run").exists()

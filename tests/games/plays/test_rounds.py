@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from model_server import KEY, ModelServer
+from stopped_runs import trained
 
+from ecsuite.eval.verification.files import file_rows
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.training import train
@@ -19,13 +21,8 @@ FINISHED = Path(__file__).parents[2] / "fixtures" / "small" / "finished"
 FILES = ("corpus.jsonl", "rounds.jsonl", "answers.jsonl", "metadata.json", "checkpoint-000000004.safetensors")
 
 
-def played(settings, folder, stop_after=None, notes=None, **how):
-    steps = iter(range(1, 10**6))
-    return train(
-        load_experiment("naming", settings), folder, device="cpu", progress=lambda *_: None,
-        note=(notes if notes is not None else []).append,
-        should_stop=lambda: "preempted" if next(steps) == stop_after else None, **how,
-    )  # fmt: skip
+def played(settings, folder, **how):
+    return trained(load_experiment("naming", settings), folder, **how)
 
 
 def of_server(server, *more):
@@ -47,6 +44,13 @@ def test_scripted_agents_agree_and_their_corpus_says_on_what(kind, tmp_path):
     corpus = read_corpus(tmp_path)
     assert len({tuple(corpus.messages[row]) for row in range(len(corpus.messages))}) <= 2
     assert result.measures["consensus_round"] < 2000 == len(rounds_of(tmp_path))
+
+
+def test_rounds_that_were_damaged_are_found(tmp_path):
+    played(("play.agents=4", "training.num_examples=40"), tmp_path)
+    assert {row.verdict for row in file_rows(tmp_path)} == {"identical"}
+    (tmp_path / "rounds.jsonl").write_bytes((tmp_path / "rounds.jsonl").read_bytes()[:-9])
+    assert [row.name for row in file_rows(tmp_path) if row.verdict == "damaged"] == ["rounds.jsonl"]
 
 
 def test_a_committed_minority_turns_the_others_only_if_it_is_large_enough(tmp_path):
