@@ -16,7 +16,7 @@ class Trained(Participant):
     The symbols of its channel are those of the play in their order, and its objects have the attributes of the world.
 
     Raises:
-        ConfigError: If there is no such run.
+        ConfigError: If there is no such run, or its game has other symbols or objects.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,13 +41,16 @@ class Trained(Participant):
                 f"many play.names and play.max_symbols, got {len(symbols)} and {setting.words.max_len}"
             )
         self._ids = {symbol: number for number, symbol in enumerate(symbols, 1)}
+        try:
+            self._messages = self.run.speak(setting.values)
+        except ConfigError as error:
+            raise ConfigError(f"run: {options.run}: {error}: the world of the play has others") from None
 
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
         """The most likely message, or the candidate with the highest score."""
         words = self.setting.words
         if ask.role == "speaker":
-            (message,) = self.run.speak(self.setting.values[[ask.thing]])
-            said = [words.symbols[symbol - 1] for symbol in message] or [words.symbols[0]]
+            said = [words.symbols[symbol - 1] for symbol in self._messages[ask.thing]] or [words.symbols[0]]
             return words.separator.join(said)
         heard = [[self._ids[symbol] for symbol in words.split(ask.message)]]
         things = list(ask.candidates) or list(range(len(self.setting.things)))

@@ -234,6 +234,9 @@ def test_trained_networks_talk_with_a_model(tmp_path):
     ]
     listened = [row for row in rounds_of(tmp_path) if row["listener"] == 1]
     assert listened and all(row["answer"] in row["candidates"] for row in listened)
+    with pytest.raises(ConfigError, match="the world of the play has others"):
+        talked([*settings, "world.num_attributes=9"], tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 def test_the_plan_tells_the_calls_and_a_replay_asks_nobody(tmp_path):
