@@ -124,12 +124,15 @@ def documents(text: str, name: str) -> list[Any]:
             json.dumps(values, ensure_ascii=False).encode()  # raises on a lone surrogate
         return values
     except LineError as error:
-        reason = f"expected {error.expected}, got {error.got}" if error.expected else f"got {error.got}"
-        raise CorpusError(f"{name}: not JSON: {reason}") from None
+        raise CorpusError(f"{name}: expected {error.expected or 'JSON'}, got {error.got}") from None
     except json.JSONDecodeError as error:
-        raise CorpusError(f"{name}:{error.lineno}: not JSON: {error.msg} at column {error.colno}") from None
+        raise CorpusError(
+            f"{name}:{error.lineno}: expected JSON, got text that is none at column {error.colno}: {error.msg}"
+        ) from None
     except (RecursionError, UnicodeEncodeError):
-        raise CorpusError(f"{name}: not JSON: nesting that is too deep, or a lone surrogate") from None
+        raise CorpusError(
+            f"{name}: expected JSON, got nesting that is too deep, or a lone surrogate"
+        ) from None
 
 
 def encode(value: object, indent: int | None = None) -> bytes:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ecsuite.corpus import Corpus, Ragged
@@ -78,6 +78,8 @@ def check_reading(folder: Path) -> None:
 
 
 @given(noise)
+@example(b"[\n\n0")
+@example(b"[\n\x00\n")
 @settings(max_examples=30, deadline=None)
 def test_any_bytes_as_a_corpus(data):
     with tempfile.TemporaryDirectory() as folder:
@@ -112,6 +114,8 @@ def test_the_fast_reader_agrees_with_the_exact_one(rows, write, block):
 
 
 @given(noise)
+@example(b"[\n\n0")
+@example(b"[\n\x00\n")
 @settings(max_examples=30, deadline=None)
 def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(data):
     plain = parse_plain(data + b"\n")
