@@ -214,8 +214,8 @@ def least_absolute_errors(design: Floats, targets: Floats) -> Iterator[float]:
     def solve(target: Floats) -> float:
         if zero_is_best(design, products, target):
             return float(np.abs(target).sum())
-        # HiGHS as `linprog` calls it, with less done around it
-        solution = milp(-target, constraints=constraints, bounds=Bounds(-1, 1))
+        # HiGHS as `linprog` calls it, with less done around it; presolve finds nothing to leave out here
+        solution = milp(-target, constraints=constraints, bounds=Bounds(-1, 1), options={"presolve": False})
         assert solution.success, solution.message  # t = 0 is feasible and the box is bounded
         error = -float(solution.fun)
         return error if error > 1e-9 else 0.0
