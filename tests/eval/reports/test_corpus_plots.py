@@ -98,6 +98,15 @@ def test_translation_shows_pairs_and_unmatched(figures):
     assert sorted(widths)[:-2] == [0.5, 0.5]  # 7 to c, and 9 to a
 
 
+def test_words_without_a_pair_stand_by_their_frequency(figures):
+    """All name one concept: 3 is its word, 1 said twice, 2 four times, 4 once."""
+    said = [3] * 5 + [1] * 2 + [2] * 4 + [4]
+    draw_translation(corpus_of([[word] for word in said], [[0]] * len(said), concept_names=("a",)))
+    shown, boxes = texts(figures[0])
+    middle = dict(zip(shown, boxes[:, [1, 3]].mean(axis=1), strict=True))
+    assert sorted("1234", key=lambda word: -middle[word]) == ["3", "2", "1", "4"]
+
+
 def test_rare_words_are_counted_not_drawn(figures, no_layout):
     draw_translation(CORPORA["narrow"], max_words=3)
     draw_heatmap(CORPORA["narrow"], max_words=3)

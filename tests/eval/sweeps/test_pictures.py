@@ -125,6 +125,14 @@ def test_settings_that_are_lists_are_told_apart():
     assert pictures.settings_side_by_side(runs, "accuracy")
 
 
+@pytest.mark.parametrize(("direction", "best_first"), [("higher", "321"), ("lower", "123"), (None, "321")])
+def test_combinations_of_settings_stand_with_the_best_first(direction, best_first):
+    runs = sources([({"size": size}, size / 10) for size in (2, 3, 1)])
+    axes = pictures.settings_side_by_side(runs, "accuracy", direction).axes[0]
+    sizes = [text for text in axes.texts if int(text.get_position()[0]) == 0]
+    assert [text.get_text() for text in sizes] == list(best_first)
+
+
 def test_an_axis_of_numbers_that_span_much_is_logarithmic():
     runs = sources([({"rate": rate}, rate) for rate in (1e-4, 1e-3, 1e-2)], seeds=(1,))
     figure, [line] = pictures.over_setting(runs, "accuracy")
