@@ -109,6 +109,14 @@ def all_draws(monkeypatch):
         monkeypatch.setattr(resampling, name, number)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_waiting_for_disks():
+    """What is written need not outlive a power cut: a killed process loses nothing of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 def leave_layout_out(patch):
     """Figures are drawn as if all in them had room: to measure it takes half the time of drawing."""
     if find_spec("matplotlib"):

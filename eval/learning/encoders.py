@@ -243,6 +243,6 @@ def require_transformers(what: str) -> Any:
         import transformers
     except ImportError:
         raise missing_extra(f"{what} needs transformers", "xtreme") from None
-    transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     return transformers

@@ -59,7 +59,7 @@ def translate(
     from transformers import GenerationConfig
 
     special = Specials.of(vocab_size)
-    settings = GenerationConfig(  # type: ignore[no-untyped-call]
+    settings = GenerationConfig(
         max_new_tokens=decoding.num_new_tokens,
         num_beams=beam,
         do_sample=False,

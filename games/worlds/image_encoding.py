@@ -148,14 +148,14 @@ def _load(encoder: str) -> tuple[Any, Any]:
         import transformers
     except ImportError:
         raise missing_extra(f"encoder {encoder} needs transformers and pillow", "images") from None
-    transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     require_weights_fit(Path(encoder))
     if not Path(encoder).exists():
         stay_offline_without_network()
     try:
         model = transformers.AutoModel.from_pretrained(encoder, use_safetensors=True)
-        processor = transformers.AutoImageProcessor.from_pretrained(encoder)  # type: ignore[no-untyped-call]
+        processor = transformers.AutoImageProcessor.from_pretrained(encoder)
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
         raise ConfigError(

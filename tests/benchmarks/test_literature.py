@@ -88,6 +88,7 @@ def test_published_figures_are_computed_again(capsys):
     assert len(found) == 6
 
 
+@pytest.mark.slow
 def test_topsim_of_a_published_language():
     (row,) = known.segmented_topsim([(3, 16)], num_seeds=1)
     assert row.ours == pytest.approx(row.published, abs=0.003)

@@ -47,7 +47,7 @@ def test_a_game_that_needs_a_file_is_shown_without_it(ecsuite):
     assert (code, err) == (0, "") and "  features: FILE.npz  #" in out
 
 
-@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [16, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_study_is_printed_as_it_is_run(ecsuite, tmp_path, step):
     shipped = shipped_studies()
     for name in list(shipped)[::step]:

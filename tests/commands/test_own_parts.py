@@ -23,11 +23,11 @@ def nothing_is_trusted(monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "left_out"),
     [
-        *(("metric", ()), ("grammar", ()), ("task", TRAIN)),
+        *(("metric", ()), ("task", TRAIN)),
         *(
             pytest.param(kind, (), marks=pytest.mark.slow)
             for kind in KINDS
-            if kind not in ("metric", "grammar")
+            if kind != "metric"
         ),
     ],
 )
@@ -147,6 +147,7 @@ def test_options_of_a_metric_that_are_refused(ecsuite, tmp_path, names, message)
     assert (code, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_grammar_may_be_a_class_with_options(ecsuite, tmp_path):
     (tmp_path / "own.py").write_text(
         "from dataclasses import dataclass\nfrom ecsuite.parts.config import Count\n"

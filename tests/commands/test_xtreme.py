@@ -37,6 +37,7 @@ def test_a_corpus_is_evaluated(xtreme):
     assert result["signature"] in out
 
 
+@pytest.mark.slow
 def test_another_backbone_is_in_the_signature(xtreme):
     code, _, err = xtreme(
         "corpus.jsonl", "--tasks", "udpos", "--backbone", "encoder", "--out", "encoder.json"
@@ -45,6 +46,7 @@ def test_another_backbone_is_in_the_signature(xtreme):
     assert "|body:encoder|" in json.loads(Path("encoder.json").read_text())["signature"]
 
 
+@pytest.mark.slow
 def test_json_is_reproducible(xtreme):
     arguments = ("corpus.jsonl", "--json", "--tasks", "udpos, tatoeba", "--languages", "ru, de")
     first, second = (xtreme(*arguments) for _ in range(2))
@@ -66,6 +68,7 @@ def test_baselines_are_scored(xtreme):
     assert "POS: lexicon" in out and "xtreme-baselines|udpos:lexicon|" in out
 
 
+@pytest.mark.slow
 def test_a_picture_is_drawn(xtreme):
     pytest.importorskip("matplotlib")
     assert xtreme("corpus.jsonl", "--tasks", "udpos", "--plot", "by_family.svg")[0] == 0

@@ -25,6 +25,7 @@ def same(first, second):
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
+@pytest.mark.slow
 def test_both_agents_of_another_run_and_one_of_each(tmp_path, small, run, whole):
     other = tmp_path / "other"
     run(small("training.seed=5", "training.num_epochs=1"), other)
@@ -161,6 +162,7 @@ def test_a_society_of_frozen_agents_is_stopped_and_goes_on_to_the_same_bytes(
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_receivers_of_another_run_listen_in_a_society(tmp_path, small, run, whole):
     run(small(*TWO), tmp_path / "two")
     own = load_run(tmp_path / "two")

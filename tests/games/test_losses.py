@@ -150,6 +150,7 @@ def test_the_baseline_of_the_receiver_is_the_mean_reward_so_far():
     assert advantages == [[1, 1], [-1, -1], [0.5, -0.5]]
 
 
+@pytest.mark.slow
 def test_a_game_of_rewards_is_learnt():
     game, world = game_of("disc_tiny", "loss=reward", "training.batch_size=64", "channel.max_len=2")
     optimizer = torch.optim.Adam(game.parameters(), lr=0.01)

@@ -86,6 +86,7 @@ def as_agents(game, step, shown):
     return game.right_answer(step, shown)
 
 
+@pytest.mark.slow
 def test_a_receiver_who_knows_is_always_right_and_one_who_guesses_at_chance():
     rights = []
     for seed in range(40):

@@ -42,6 +42,7 @@ def test_scores_without_intervals_have_one_spread(tmp_path):
     assert found.within_sd is None and found.between_sd is None and found.sd == pytest.approx(0.5**0.5)
 
 
+@pytest.mark.slow
 def test_the_parts_of_the_spread_are_found_in_simulation(tmp_path):
     """400 seeds whose trainings vary by .3 and whose corpora add .4."""
     rng = np.random.default_rng(0)

@@ -60,7 +60,7 @@ def language(geometry):
     )
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("channel", ["soft", "gumbel"])
 @pytest.mark.parametrize("role", ["sender", "receiver"])
 def test_agents_of_torchs_layers_learn_a_language(role, channel):

@@ -39,7 +39,7 @@ def test_a_curve_has_50_points_or_one_an_update():
     assert all(len(values) == 50 for values in curve.values())
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("channel", ["soft", "gumbel", "reinforce"])
 def test_end_to_end_accuracy_increases(channel):
     found = train("fc2l", "fc2l", max_steps=150, channel=channel)

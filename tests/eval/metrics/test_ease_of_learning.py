@@ -39,6 +39,7 @@ def values(corpus):
     return [score.value for score in ease_of_learning(corpus, Options())]
 
 
+@pytest.mark.slow
 def test_words_of_values_are_easier_than_random_messages(few):
     receiver, sender = ease_of_learning(corpus_of("concat", num_attributes=3), Options())
     hol = values(corpus_of("hol", num_attributes=3))

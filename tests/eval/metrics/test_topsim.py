@@ -148,6 +148,7 @@ def test_the_interval_of_many_messages_covers_in_95_percent(num_noise):
     assert 90 <= sum(each.ci95[0] <= mean <= each.ci95[1] for each in scores) <= 99
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_language_that_was_sampled():
     rng = np.random.default_rng(0)
     meanings = rng.integers(0, 4, (4_000, 3))

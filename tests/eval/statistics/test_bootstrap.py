@@ -67,6 +67,7 @@ def test_a_statistic_that_never_varies_has_none():
     assert statistic_interval(one, np.arange(6.0), np.arange(6.0)) is None
 
 
+@pytest.mark.slow
 def test_coverage_of_ten_normal_values(monkeypatch):
     """Without the correction it is 91 %."""
     monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 499)

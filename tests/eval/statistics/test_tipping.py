@@ -6,6 +6,7 @@ import pytest
 from ecsuite.eval.statistics.tipping import tipping_point
 
 
+@pytest.mark.slow
 def test_the_point_of_a_logistic_curve_lies_within_its_interval():
     rng = np.random.default_rng(0)
     shares = rng.uniform(0, 0.3, 300)

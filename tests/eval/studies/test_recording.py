@@ -44,6 +44,7 @@ def test_a_file_of_csv_has_the_record_table(ecsuite, small_files, name):
     assert all(row["signature"] for row in rows)
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_json(ecsuite, small_files):
     rows = recorded(ecsuite, COMMANDS["exact"])
     _, out, _ = ecsuite(*COMMANDS["exact"].split(), "--json")

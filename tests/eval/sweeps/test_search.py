@@ -45,6 +45,7 @@ def settings(sweep):
     return [trial["settings"] for trial in sweep.search["trials"]]
 
 
+@pytest.mark.slow
 def test_a_search_asks_the_same_again_and_computes_nothing_twice(searched, small, tmp_path, monkeypatch):
     sweep = searched()
     trials = sweep.search["trials"]

@@ -89,6 +89,7 @@ def test_the_whole_line(corpus, pairs):
     assert first["sacrebleu"]["bleu"].startswith("nrefs:1|")
 
 
+@pytest.mark.slow
 def test_the_seed_and_the_setting_matter(pairs):
     choices = ({}, {"seed": 1}, {"setting": "frozen"}, {"setting": "reduced"})
     plain, *others = (run(None, pairs, **choice) for choice in choices)

@@ -31,6 +31,7 @@ def missing(study, folder):
     return [job.label for job in Runner(folder=folder).plan(plan(study).values()).missing]
 
 
+@pytest.mark.slow
 def test_texts_do_not_disturb_each_other(study_of, texts, both):
     alone = measure(study_of(texts=texts[1:]), Runner())
     assert alone.by_seed[0] == {"artificial-2": both.by_seed[0]["artificial-2"]}

@@ -49,6 +49,7 @@ def test_means_of_backbones_and_their_names(drawn, make_result):
     assert set(names) >= {*result.bodies, "baseline"}
 
 
+@pytest.mark.slow
 def test_a_missing_baseline_is_not_drawn(drawn, make_result):
     (legend,) = drawn(make_result(level, baselines={})).legends
     assert "baseline" not in [text.get_text() for text in legend.texts]
@@ -59,6 +60,7 @@ def test_all_tasks_and_languages_are_drawn(make_result, tmp_path):
     assert (tmp_path / "all.svg").read_text().count("Kartvelian") >= 1
 
 
+@pytest.mark.slow
 def test_the_same_result_gives_the_same_file(make_result, tmp_path):
     for name in ("a", "b"):
         draw(make_result(level, tasks=("udpos",)), tmp_path / f"{name}.svg", tmp_path / f"{name}.png")

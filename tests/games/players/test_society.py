@@ -220,6 +220,7 @@ def test_a_step_of_learning_has_as_many_messages_as_asked(small):
     assert len(set(seen[:6])) == 6  # another part of them in each step of a role
 
 
+@pytest.mark.slow
 def test_imitation_makes_senders_alike(small):
     found = society(small("society.senders=3", "society.imitate_every=1", "channel.max_len=2"))
     updates = Optimise(small("optimizer.lr=0.03").optimizer, found)

@@ -32,6 +32,7 @@ def figure(monkeypatch):
     return figure
 
 
+@pytest.mark.slow
 def test_published_scores_are_drawn_where_they_hold(figure):
     drawn = figure(compare([of_level("words", 2.0), of_level("nothing", 2.1)]))
     assert_readable(drawn)
