@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ecsuite.people.study import Study
 
 DATASETS, PROTOCOLS = OneOf("synth", "eng"), OneOf("balanced", "published")
-KINDS = OneOf("codes", "agents", "chains", "pairs")
+KINDS = OneOf("codes", "agents", "chains", "pairs", "rounds")
 ROLES = OneOf("receiver", "sender")
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: any free one.")]
 Host = Annotated[
@@ -79,7 +79,14 @@ def try_grammar(
 
 
 def play_run(
-    run: Annotated[str, typer.Argument(help="A run folder of trained agents.", show_default=False)],
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN_OR_GAME",
+            help="A run folder of trained agents, or a game of rounds: a name or a file.",
+            show_default=False,
+        ),
+    ],
     role: Annotated[
         str, typer.Option(help="receiver (choose objects) or sender (type messages)."), ROLES
     ] = "receiver",
@@ -89,13 +96,22 @@ def play_run(
     host: Host = "127.0.0.1",
     no_browser: NoBrowser = False,
 ) -> None:
-    """Learn the language of trained agents, in the place of one of them."""
+    """Play in the place of an agent: learn the language of trained ones, or take part in a game of rounds."""
     _require_people()
     from ecsuite.people.games import load_agents
     from ecsuite.people.opening import RUNS, make_database
 
-    name = f"people_{Path(run).resolve().name}_{role}"
-    study = _study({"name": name, "run": run, "roles": [role], "seed": seed}, "ecsuite people play")
+    if Path(run).is_dir() or ("/" in run and not run.endswith((".yaml", ".yml"))):
+        name = f"people_{Path(run).resolve().name}_{role}"
+        tree = {"name": name, "run": run, "roles": [role], "seed": seed}
+    else:
+        if role != "receiver":
+            raise ConfigError(
+                f"--role {role!r}: not read with a game of rounds, in which everybody does both"
+            )
+        name = f"people_{Path(run).stem}"
+        tree = {"name": name, "play": run, "seed": seed}
+    study = _study(tree, "ecsuite people play")
     agents = load_agents(study)
     database = make_database(study, out or RUNS / name)
     _run(study, database, port, host, no_browser, is_trial=True, agents=agents)
@@ -147,10 +163,8 @@ def simulate(
     from ecsuite.people.study import read_study
 
     study = read_study(file)
-    if study.run:
-        raise ConfigError(
-            f"{file}: programs play no games with the agents of a run: expected codes or chains"
-        )
+    if study.run or study.play:
+        raise ConfigError(f"{file}: programs play no games with agents: expected codes, chains or pairs")
     study = replace(study, name=f"{study.name}_simulated", simulated=True)
     database = make_database(study, out or RUNS / study.name)
     number = take_part(Sessions(study, database, game_to_play(study, database, None)))
@@ -264,9 +278,9 @@ def _run(
     if is_trial and study.pairs:
         second = address(listening).replace("127.0.0.1", "localhost")
         print(f"The partner is a second tab at {second}", flush=True)
-    if study.run or not is_trial:
+    if study.run or study.play or not is_trial:
         print(
             f"Answers are stored in {database.file}; ecsuite people report {database.file.parent}", flush=True
         )
     people = People(sessions, is_trial=is_trial)
-    serve(people.app(), listening, opens_browser=not no_browser, close=database.close)
+    serve(people.app(), listening, opens_browser=not no_browser, close=sessions.close)

@@ -10,6 +10,7 @@ from ecsuite.games.first_step import try_play
 from ecsuite.games.initial_weights import with_initial_weights
 from ecsuite.games.loggers import Logger
 from ecsuite.games.plays.play import Play
+from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.precision import choose_game_precision
 from ecsuite.games.registry import PLAYS
 from ecsuite.games.run_folder import only_process
@@ -19,6 +20,7 @@ from ecsuite.games.train_state import Callbacks
 from ecsuite.games.trainer import Trainer
 from ecsuite.games.training_result import Result
 from ecsuite.jobs.signals import StopRequest
+from ecsuite.language_models.backend import Request
 from ecsuite.runtime.devices import choose_device
 
 
@@ -28,6 +30,7 @@ def train(
     *,
     resume: bool = False,
     replay: Path | None = None,
+    person: Callable[[Request], str] | None = None,
     device: str = "auto",
     loggers: Sequence[Logger] = (),
     progress: Callable[[str, float, float], None],
@@ -44,6 +47,7 @@ def train(
         folder: The run folder; created if missing.
         resume: Continue from the newest checkpoint of the folder, if there is one.
         replay: A run folder whose kept answers are used, so that nobody is asked; None: participants are asked.
+        person: Answers where a play of rounds asks a person at a page, and waits until it does.
         device: auto, cpu, cuda or mps.
         loggers: Take the figures of every evaluation; see `ecsuite.games.loggers.make_loggers`.
         progress: Called as `progress(label, steps done, steps in total)` after every step; the last evaluation and
@@ -73,6 +77,8 @@ def train(
             play.take_agents(role, agents, experiment.training.init_of(role) or "")
         if replay is not None:
             play.replay(replay)
+        if person is not None and isinstance(play, Rounds):
+            play.seat(person)
         play.check(folder, note)
         if own_code.is_foreign(experiment.play.kind):
             try_play(experiment, place)

@@ -2,7 +2,8 @@
 
 import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from threading import Event
 from typing import Any, ClassVar
 
@@ -11,6 +12,9 @@ import numpy as np
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.runtime.errors import ConfigError
+
+PERSON = "person"
+"""The model of what people answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,6 +26,10 @@ class Request:
     allowed: Allowed
     draw: int
     """Another number is another draw of the same answer; 0 where nothing is drawn."""
+    choices: tuple[str, ...] = ()
+    """The answers to choose from, in the order that the prompt has them in."""
+    past: Sequence[Any] = ()
+    """The rounds that the agent was in, for a person, who is told what came of the last one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,8 +55,8 @@ class Backend(ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What changes an answer: part of the digest by which it is kept."""
-        return {}
+        """What changes an answer: part of the digest by which it is kept. All options, unless a backend says which."""
+        return {"backend": type(self).__name__, **asdict(self.options)}
 
     @property
     def is_drawn(self) -> bool:
@@ -67,6 +75,10 @@ class Backend(ABC):
 
     def require(self, allowed: Allowed) -> None:
         """Refuse answers that the backend can't be held to, by `ConfigError`."""
+        return
+
+    def check(self) -> None:
+        """Refuse what nobody can answer, before anything is written, by `ConfigError`."""
         return
 
     @abstractmethod
@@ -106,4 +118,26 @@ class Typed(Backend):
         except OSError:
             raise ConfigError("backend typed: expected a terminal at which a person answers") from None
         text = said.decode(errors="replace").strip()
-        return Reply(text=text, model="person", prompt_tokens=0, answer_tokens=0)
+        return Reply(text=text, model=PERSON, prompt_tokens=0, answer_tokens=0)
+
+
+class Page(Backend):
+    """A person at a page of `ecsuite people`, whose answers are kept as those of a model."""
+
+    person: Callable[[Request], str] | None = None
+    """Who answers, as soon as somebody has a place."""
+
+    @property
+    def seconds_per_call(self) -> float:
+        """An assumption."""
+        return 10.0
+
+    def check(self) -> None:
+        """Refuse to go on without a person."""
+        if self.person is None:
+            raise ConfigError("backend page: a person answers: expected `ecsuite people play` with this game")
+
+    def reply(self, request: Request) -> Reply:
+        """What the person answers."""
+        assert self.person is not None
+        return Reply(text=self.person(request), model=PERSON, prompt_tokens=0, answer_tokens=0)

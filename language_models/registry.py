@@ -17,6 +17,10 @@ BACKENDS = Registry(
             "ecsuite.language_models.backend:Typed",
             "a person at this terminal, who reads the prompts",
         ),
+        "page": (
+            "ecsuite.language_models.backend:Page",
+            "a person at a page of `ecsuite people`, who reads the prompts",
+        ),
         "drawn": ("ecsuite.language_models.backend:Drawn", "answers at random, without any model"),
     },
     base="ecsuite.language_models.backend:Backend",

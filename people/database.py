@@ -6,6 +6,7 @@ whoever has the file cannot go on in somebody's place.
 
 import hashlib
 import secrets
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -269,10 +270,16 @@ class Database:
         self._run("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", participant, question, reply)
 
     def forget(self, participant: int) -> None:
-        """Delete all that a participant gave, also from the log of changes."""
+        """Delete all that a participant gave, also from the log of changes, and their play of rounds."""
+        shutil.rmtree(play_folder(self.file, participant), ignore_errors=True)
         with self.transaction():
             self._run("DELETE FROM participants WHERE id = ?", participant)
         self._run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def play_folder(file: Path, participant: int) -> Path:
+    """The run folder of the play of rounds of a participant, beside the file of the answers."""
+    return file.with_name(f"P{participant:03}")
 
 
 def hashed(token: str) -> str:

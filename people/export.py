@@ -11,20 +11,20 @@ import numpy as np
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.reports.console import write_json
 from ecsuite.files.atomic_files import write_atomically
-from ecsuite.formats import write_corpus
+from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.people.agents_export import AGENTS_TRIAL_WORDS, agents_trials, sender_corpus
 from ecsuite.people.agents_game import AgentsGame
 from ecsuite.people.chain_languages import generations, letter_ids, object_concepts
 from ecsuite.people.chains import Chain, read_chains
 from ecsuite.people.codes_game import CodesGame
-from ecsuite.people.database import Database
+from ecsuite.people.database import Database, play_folder
 from ecsuite.people.game import ATTENTION, HELD_OUT
 from ecsuite.people.games import MakeGame, game_to_read
 from ecsuite.people.objects import COLOURS, DATASETS, SHAPES, letters_of
 from ecsuite.people.pair_report import pair_corpora
 from ecsuite.people.records import Record, as_numbers, read_records
 from ecsuite.people.responses_table import RESPONSE_WORDS, response_rows
-from ecsuite.people.study import CODES, WITH_CHAINS, WITH_PAIRS, WITH_RUN, Study
+from ecsuite.people.study import CODES, WITH_CHAINS, WITH_PAIRS, WITH_PLAY, WITH_RUN, Study
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.csv_text import FORMULA
 
@@ -48,13 +48,13 @@ TRIAL_WORDS = {
 """The columns of `trials.csv` and the keys of `trials.json`."""
 PARTICIPANT_WORDS = {
     "participant": "P001 and so on, in the order of beginning.",
-    "dataset": "synth or eng; agents in a game with agents.",
-    "grammar": "The language; in a game with agents, the role.",
+    "dataset": "synth or eng; agents in a game with agents; rounds in one of rounds.",
+    "grammar": "The language; in a game with agents, the role; of rounds, the game.",
     "chain": "The chain.",
     "generation": "Generation in the chain, from 1.",
     "counted": "Whether the participant counts: one from whom the last generation descends.",
     "pair": "The pair of people who play with each other.",
-    "protocol": "balanced, published, agents, chain or pair.",
+    "protocol": "balanced, published, agents, chain, pair or rounds.",
     "seed": "Seed of the codes, of the order of objects and of the pictures.",
     "stage": "How far the participant came; finished: to the end.",
     "seconds": "From agreeing to the last page.",
@@ -78,9 +78,11 @@ PARTICIPANT_WORDS = {
 """The columns of `participants.csv`."""
 OF_CHAINS, OF_PAIRS = ("chain", "generation", "counted"), ("pair",)
 RULES_OF_CODES = ("left_out_published", "left_out_preregistered")
+WITHOUT_QUESTIONS = (*OF_CHAINS, *OF_PAIRS, *RULES_OF_CODES, "passed_attention", "strategy", "rule", "notes")
 LEFT_OUT = {
     CODES: (*OF_CHAINS, *OF_PAIRS),
-    WITH_RUN: (*OF_CHAINS, *OF_PAIRS, *RULES_OF_CODES, "passed_attention", "strategy", "rule", "notes"),
+    WITH_RUN: WITHOUT_QUESTIONS,
+    WITH_PLAY: (*WITHOUT_QUESTIONS, "accuracy_training", "accuracy_held_out"),
     WITH_CHAINS: (*OF_PAIRS, *RULES_OF_CODES, "accuracy_held_out"),
     WITH_PAIRS: (*OF_CHAINS, *RULES_OF_CODES, "accuracy_training", "accuracy_held_out", "passed_attention"),
 }
@@ -152,6 +154,13 @@ def _corpora(
     if study.chains:
         languages = [each for chain in chains for each in generations(study, database, chain)]
         return {each.name: each.corpus(study) for each in languages}
+    if study.play:
+        folders = {record.name: play_folder(database.file, record.row["id"]) for record in records}
+        return {
+            name: read_corpus(folder)
+            for name, folder in folders.items()
+            if (folder / "corpus.jsonl").is_file()
+        }
     if study.pairs:
         return pair_corpora(study, records)
     corpora = {}

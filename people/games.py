@@ -19,6 +19,7 @@ from ecsuite.people.database import Database
 from ecsuite.people.game import Game
 from ecsuite.people.pair_game import pair_game
 from ecsuite.people.pictures import as_png
+from ecsuite.people.rounds_game import rounds_game, try_play
 from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
@@ -68,8 +69,10 @@ def game_to_play(study: Study, database: Database, agents: Agents | None) -> Mak
     """The game of a study that goes on; the agents' language is stored when they are first met.
 
     Raises:
-        ConfigError: If answers were given about other weights.
+        ConfigError: If answers were given about other weights, or a play of rounds can't be played.
     """
+    if study.play:
+        try_play(study)
     if agents is None:
         return game_to_read(study, database)
     language, stored = agents.language, database.setting(LANGUAGE, "")
@@ -88,6 +91,8 @@ def game_to_read(study: Study, database: Database) -> MakeGame:
     """The game of a study whose answers are only read; agents hear nothing new in it."""
     if study.run:
         return partial(_agents_game, stored_language(database))
+    if study.play:
+        return partial(rounds_game, study)
     if study.pairs:
         return partial(pair_game, study)
     return partial(chain_game, study) if study.chains else codes_game

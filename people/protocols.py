@@ -43,6 +43,8 @@ CHAIN = "chain"
 """The protocol of chains of participants."""
 PAIR = "pair"
 """The protocol of two people who play with each other."""
+ROUNDS = "rounds"
+"""The protocol of plays of rounds in which a person takes the place of an agent."""
 PROTOCOLS = {
     "balanced": Protocol(
         line="held-out objects whose parts were shown, in random order; a quiz, an attention check, questions",
@@ -61,6 +63,7 @@ PROTOCOLS = {
         tells_codes=True,
     ),
     PAIR: Protocol(line="two people speak and choose in turns", quiz=PAIR_QUIZ, tells_codes=True),
+    ROUNDS: Protocol(line="in the place of an agent in a play of rounds", quiz={}, tells_codes=True),
 }
 
 

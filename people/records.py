@@ -8,7 +8,7 @@ from ecsuite.grammars.icy import canonical
 from ecsuite.people.chains import chain_name
 from ecsuite.people.database import Database, Row
 from ecsuite.people.game import ATTENTION, HELD_OUT, TRAINING
-from ecsuite.people.protocols import AGENTS, PAIR
+from ecsuite.people.protocols import AGENTS, PAIR, ROUNDS
 from ecsuite.people.stages import FINISHED
 from ecsuite.people.study import Study
 
@@ -29,9 +29,9 @@ class Record:
 
     @property
     def grammar(self) -> str:
-        """The canonical name of the language; of a game with agents, the role; of pairs, `pair`."""
+        """The canonical name of the language; with agents, the role; of pairs, `pair`; of rounds, the game."""
         name = str(self.row["grammar"])
-        return name if self.row["dataset"] == AGENTS or name == PAIR else canonical(name)
+        return name if self.row["dataset"] in (AGENTS, ROUNDS) or name == PAIR else canonical(name)
 
     @property
     def chain(self) -> str | None:

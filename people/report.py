@@ -163,7 +163,7 @@ def status_table(study: Study, records: Sequence[Record], now: float) -> Table:
     wanted = f"{study.wanted} participants wanted"
     if study.participants == ANY_NUMBER:
         wanted = "any number of participants"
-    of = "role" if study.run else "language of a dataset"
+    of = "role" if study.run else "game" if study.play else "language of a dataset"
     columns = (*LANGUAGE, *map(number_column, ("finished", "at_work", "stopped", "missing")))
     return Table(
         columns=columns,

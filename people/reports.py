@@ -22,6 +22,7 @@ from ecsuite.people.games import game_to_read, stored_language
 from ecsuite.people.pair_report import draw_pairs, pairs_result, pairs_table, understood
 from ecsuite.people.records import RULES, Record
 from ecsuite.people.report import as_result, draw_curves, report_tables, status_rows, status_table
+from ecsuite.people.rounds_report import rounds_report
 from ecsuite.people.study import Study
 from ecsuite.tables.table import Table
 
@@ -41,6 +42,8 @@ def make_report(study: Study, database: Database, records: Sequence[Record]) -> 
             data=agents_result(study, language, roles),
             draw=partial(draw_learning, study, roles),
         )
+    if study.play:
+        return rounds_report(study, database, records)
     if study.chains:
         chains = read_chains(study, database, now=0.0)
         rows = [row for chain in chains for row in measured(study, list(generations(study, database, chain)))]

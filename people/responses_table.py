@@ -13,12 +13,13 @@ from ecsuite.people.study import Study
 RESPONSE_WORDS = {
     "participant": "The participant, P001 and so on: the unit of random effects.",
     "counted": "1 if the participant counts: of chains, one from whom the last generation descends; else who finished.",
-    "condition": "Dataset and grammar, or the role in a game with agents.",
+    "condition": "Dataset and grammar, the role in a game with agents, or the game of rounds.",
     "chain": "The chain; empty where there are none.",
     "generation": "Generation in the chain, from 1.",
     "pair": "The pair of people who play with each other; empty where there are none.",
     "trial": "Number of the response among the participant's, from 1.",
-    "phase": "training, held_out, test (of chains), speaking or listening (of pairs), or attention (a check).",
+    "phase": "training, held_out, test (of chains), speaking or listening (of pairs), round_speaking, "
+    "round_listening or round_test (of plays of rounds), or attention (a check).",
     "item": "The object in words; empty in an attention check.",
     "message": "Of pairs, what was said in the trial.",
     "response": "What was answered; of listeners, the object.",
@@ -65,7 +66,7 @@ def _rows(
     shared = {
         "participant": record.name,
         "counted": int(row["id"] in counted),
-        "condition": record.grammar if study.run else f"{row['dataset']}_{record.grammar}",
+        "condition": record.grammar if study.run or study.play else f"{row['dataset']}_{record.grammar}",
         "chain": record.chain,
         "generation": row["generation"],
         "pair": record.pair,

@@ -26,7 +26,7 @@ from ecsuite.people.pair_game import SPEAKING
 from ecsuite.people.responses import ERRORS, BadRequestError, WithHeaders
 from ecsuite.people.session import MAX_TYPED, Sessions
 from ecsuite.people.stages import GAME
-from ecsuite.people.study import WITH_CHAINS, WITH_PAIRS, WITH_RUN
+from ecsuite.people.study import WITH_CHAINS, WITH_PAIRS, WITH_PLAY, WITH_RUN
 from ecsuite.people.views import view
 
 MAX_BODY = 16_384
@@ -52,6 +52,7 @@ TITLES = {
     WITH_RUN: "A language that agents invented",
     WITH_CHAINS: "An unknown language",
     WITH_PAIRS: "A game for two",
+    WITH_PLAY: "A game of words",
 }
 """By kind of study, the title of the page."""
 Action = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -192,13 +193,18 @@ class People:
         typed = _text(sent, "typed", MAX_TYPED).strip()
         if not typed or not typed.isprintable():
             raise BadRequestError("Type a code first.")
-        if self.sessions.required(token)["kind"] in (TEST, SPEAKING) and not letters_of(typed):
+        plays, row = self.sessions.plays, self.sessions.required(token)
+        if row["kind"] in (TEST, SPEAKING) and not letters_of(typed):
             raise BadRequestError("Type letters from a to z.")
+        if plays is not None and row["stage"] == GAME and (wrong := plays.refusal(row, typed)):
+            raise BadRequestError(wrong)
         row = self.sessions.answer(token, _number(sent, "step"), typed, _milliseconds(sent))
         game = self.sessions.game_of(self.sessions.required(token))
         told = game.told(row["step"], Shown(kind=row["kind"], thing=row["thing"]), row["typed"])
         return {
-            "is_right": None if row["kind"] in (TEST, SPEAKING) else bool(row["is_right"]),
+            "is_right": None
+            if plays is not None or row["kind"] in (TEST, SPEAKING)
+            else bool(row["is_right"]),
             "points": row["points"],
             "kept": row["typed"],
             "told": told,

@@ -19,6 +19,7 @@ from ecsuite.people.game import ATTENTION, TEST, Game, Shown
 from ecsuite.people.pair_game import LISTENING
 from ecsuite.people.pairs import Pairs
 from ecsuite.people.places import Places
+from ecsuite.people.plays import Plays
 from ecsuite.people.protocols import PROTOCOLS
 from ecsuite.people.questions import QUESTIONS
 from ecsuite.people.stages import (
@@ -63,6 +64,7 @@ class Sessions:
         self.study, self.database, self.clock = study, database, clock
         self.game_of, self._secret = make_game, bytes.fromhex(database.setting("secret"))
         self.pairs = Pairs(study, database, clock) if study.pairs else None
+        self.plays = Plays(study, database) if study.play else None
         self.queue = Queue(60.0 * study.wait_minutes, clock)
         self._places = Places(study, database, self.queue)
 
@@ -129,6 +131,10 @@ class Sessions:
         row = self.database.participant(token)
         if row is None and self.queue.is_waiting(token):
             self.begin(token, worker)
+        if row is not None and self.plays is not None and row["stage"] == GAME:
+            with self.database.transaction():
+                if self.plays.judge(row := self.required(token)):
+                    self.database.update(row["id"], {"stage": FINISHED, "finished_at": self.clock()})
         if row is None or self.pairs is None:
             return
         self.pairs.sign(row)
@@ -224,50 +230,60 @@ class Sessions:
             RefusedError: If nothing can be answered, or the step is a later one.
         """
         with self.database.transaction():
-            row = self.required(token)
-            if (known := self.database.answer(row["id"], step)) is not None:
-                return known
-            if row["stage"] != GAME or step != row["step"]:
-                raise RefusedError("This example can't be answered now.")
-            game, shown = self.game_of(row), Shown(kind=row["kind"], thing=row["thing"])
-            if shown.kind == LISTENING and self.pairs is not None and self.pairs.message(row) is None:
-                raise RefusedError("Your partner has said nothing yet.")
-            is_right = game.is_right(step, shown, typed)
-            points = (
-                game.points(row["shown_available"]) if is_right and shown.kind not in (ATTENTION, TEST) else 0
-            )
-            now = self.clock()
-            entry = {
-                "participant": row["id"],
-                "step": step,
-                "example": game.example_of(step),
-                "kind": shown.kind,
-                "thing": shown.thing,
-                "num_available": row["shown_available"],
-                "num_looks": row["num_looks"],
-                "typed": typed,
-                "is_right": int(is_right),
-                "points": points,
-                "shown_at": row["shown_at"],
-                "answered_at": now,
-                "response_ms": response_ms,
-            }
-            self.database.insert("answers", entry)
-            if self.pairs is not None:
-                self.pairs.sign(row)
-                if shown.kind == LISTENING:
-                    self.pairs.judge(row, step, is_right, points)
-            self.database.update(row["id"], {"score": row["score"] + points, "last_seen": now})
-            after = game.available_after(step, shown, row["num_available"])
-            if after != row["num_available"]:
-                self._change(row, after, "unlocked")
-            if step + 1 < game.num_steps:
-                self._show(row, GAME, step + 1, after)
-            elif PROTOCOLS[row["protocol"]].quiz:
-                self.database.update(row["id"], {"stage": QUESTIONS_STAGE})
-            else:
-                self.database.update(row["id"], {"stage": FINISHED, "finished_at": now})
-            return entry
+            entry = self._answered(token, step, typed, response_ms)
+        if self.plays is not None:  # stored, so that the play may go on with it
+            self.plays.seat(self.required(token)).give(step, entry["typed"])
+        return entry
+
+    def _answered(self, token: str, step: int, typed: str, response_ms: float | None) -> Row:
+        row = self.required(token)
+        if (known := self.database.answer(row["id"], step)) is not None:
+            return known
+        if row["stage"] != GAME or step != row["step"]:
+            raise RefusedError("This example can't be answered now.")
+        game, shown = self.game_of(row), Shown(kind=row["kind"], thing=row["thing"])
+        if shown.kind == LISTENING and self.pairs is not None and self.pairs.message(row) is None:
+            raise RefusedError("Your partner has said nothing yet.")
+        if self.plays is not None:
+            if (read := self.plays.seat(row).read(step, typed)) is None:
+                raise RefusedError("This can't be answered now.")
+            typed = read
+        is_right = game.is_right(step, shown, typed)
+        points = (
+            game.points(row["shown_available"]) if is_right and shown.kind not in (ATTENTION, TEST) else 0
+        )
+        now = self.clock()
+        entry = {
+            "participant": row["id"],
+            "step": step,
+            "example": game.example_of(step),
+            "kind": shown.kind,
+            "thing": shown.thing,
+            "num_available": row["shown_available"],
+            "num_looks": row["num_looks"],
+            "typed": typed,
+            "is_right": int(is_right),
+            "points": points,
+            "shown_at": row["shown_at"],
+            "answered_at": now,
+            "response_ms": response_ms,
+        }
+        self.database.insert("answers", entry)
+        if self.pairs is not None:
+            self.pairs.sign(row)
+            if shown.kind == LISTENING:
+                self.pairs.judge(row, step, is_right, points)
+        self.database.update(row["id"], {"score": row["score"] + points, "last_seen": now})
+        after = game.available_after(step, shown, row["num_available"])
+        if after != row["num_available"]:
+            self._change(row, after, "unlocked")
+        if step + 1 < game.num_steps:
+            self._show(row, GAME, step + 1, after)
+        elif PROTOCOLS[row["protocol"]].quiz:
+            self.database.update(row["id"], {"stage": QUESTIONS_STAGE})
+        else:
+            self.database.update(row["id"], {"stage": FINISHED, "finished_at": now})
+        return entry
 
     def change_panel(self, token: str, before: int, after: int) -> None:
         """Add an object to the panel or remove one, if the page knows how many there are."""
@@ -301,9 +317,17 @@ class Sessions:
                 now = self.clock()
                 self.database.update(row["id"], {"stage": FINISHED, "finished_at": now, "last_seen": now})
 
+    def close(self) -> None:
+        """End what goes on, and close the file of the answers."""
+        if self.plays is not None:
+            self.plays.close()
+        self.database.close()
+
     def withdraw(self, token: str) -> bool:
         """Delete all that a participant gave; returns whether there was one."""
         if (row := self.database.participant(token)) is None:
             return False
+        if self.plays is not None:
+            self.plays.leave(row)
         self.database.forget(row["id"])
         return True

@@ -20,7 +20,7 @@ from ecsuite.parts.config import (
     unread,
 )
 from ecsuite.people.objects import DATASETS, make_codes
-from ecsuite.people.protocols import AGENTS, CHAIN, PAIR
+from ecsuite.people.protocols import AGENTS, CHAIN, PAIR, ROUNDS
 from ecsuite.people.stages import AWAY, LEFT
 from ecsuite.people.texts import TEXTS, shipped_texts
 from ecsuite.runtime.errors import ConfigError
@@ -47,15 +47,17 @@ CAN_CHANGE = (
     "left_code",
 )
 """Settings that may change while a study runs: no answer depends on them."""
-CODES, WITH_RUN, WITH_CHAINS, WITH_PAIRS = (
+CODES, WITH_RUN, WITH_CHAINS, WITH_PAIRS, WITH_PLAY = (
     "a study of codes",
     "a study with run",
     "a study with chains",
     "a study with pairs",
+    "a study with play",
 )
 READS = {
     CODES: ("grammars", "datasets", "participants", "protocol", "min_score", "min_accuracy"),
     WITH_RUN: ("roles", "participants"),
+    WITH_PLAY: ("participants",),
     WITH_CHAINS: ("grammars", "datasets", "generations", "seen", "passes", "drops_homonyms", "wait_minutes", "waited",
                   "waited_code"),
     WITH_PAIRS: ("datasets", "rounds", "choices", "turn_seconds", "partner_seconds", "wait_minutes", "waited",
@@ -82,6 +84,8 @@ class Study:
     """Run folder of trained agents whose language is learned, in place of `grammars`, `datasets` and `protocol`."""
     roles: tuple[Literal["receiver", "sender"], ...] = ("receiver",)
     """Roles that participants take in the game with the agents of `run`; each takes one."""
+    play: str = ""
+    """Game of rounds, by its name or its file, in which each participant takes the place of an agent."""
     chains: Natural = 0
     """Chains of participants for each grammar in each dataset, the language of the first; 0: there are no chains."""
     generations: Count = 10
@@ -157,8 +161,8 @@ class Study:
         for kind, names in listed.items():
             if len(set(names)) < len(names):
                 raise ConfigError(f"{kind}: expected each once, got {', '.join(names)}")
-        if sum(map(bool, (self.run, self.chains, self.pairs))) > 1:
-            raise ConfigError("expected at most one of run, chains and pairs")
+        if sum(map(bool, (self.run, self.play, self.chains, self.pairs))) > 1:
+            raise ConfigError("expected at most one of run, play, chains and pairs")
         changed = {each.name: each.name for each in fields(self) if getattr(self, each.name) != each.default}
         refuse_unread(self.kind, [self.kind], changed, READS)
         for dataset in self.datasets:
@@ -182,8 +186,8 @@ class Study:
     @property
     def kind(self) -> str:
         """One of `READS`."""
-        if self.run:
-            return WITH_RUN
+        if self.run or self.play:
+            return WITH_RUN if self.run else WITH_PLAY
         return WITH_CHAINS if self.chains else WITH_PAIRS if self.pairs else CODES
 
     @property
@@ -193,9 +197,14 @@ class Study:
 
     @property
     def conditions(self) -> list[tuple[str, str]]:
-        """All pairs of a dataset and a grammar (of pairs, `pair`); of a game with agents, `agents` and the roles."""
+        """All pairs of a dataset and a grammar (of pairs, `pair`).
+
+        Of a game with agents, `agents` and the roles; of rounds, `rounds` and the game.
+        """
         if self.run:
             return [(AGENTS, role) for role in self.roles]
+        if self.play:
+            return [(ROUNDS, Path(self.play).stem)]
         if self.pairs:
             return [(dataset, PAIR) for dataset in self.datasets]
         return [(dataset, grammar) for dataset in self.datasets for grammar in self.grammars]
@@ -203,7 +212,7 @@ class Study:
     @property
     def played_protocol(self) -> str:
         """The protocol of the game: one of `PROTOCOLS`."""
-        protocols = {WITH_RUN: AGENTS, WITH_CHAINS: CHAIN, WITH_PAIRS: PAIR}
+        protocols = {WITH_RUN: AGENTS, WITH_CHAINS: CHAIN, WITH_PAIRS: PAIR, WITH_PLAY: ROUNDS}
         return protocols.get(self.kind, self.protocol)
 
     def place_seconds(self, has_begun: bool) -> float:

@@ -17,6 +17,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "agents": {"run": "runs/disc_small"},
     "chains": {"chains": 4, "grammars": ("hol",), "datasets": ("eng",), "seen": 12, "idle_minutes": 10},
     "pairs": {"pairs": 20, "datasets": ("synth",), "begin_minutes": 5},
+    "rounds": {"play": "naming"},
 }
 """By kind of study, the settings that differ from the defaults."""
 TO_FILL_IN = """
@@ -73,7 +74,7 @@ def _settings(study: Study) -> str:
             continue
         value = getattr(study, name)
         is_default = value == default[name]
-        if is_default and name in ("run", "chains", "pairs"):  # these make it another kind of study
+        if is_default and name in ("run", "play", "chains", "pairs"):  # these make it another kind of study
             continue
         is_list = isinstance(value, tuple)
         text = (

@@ -103,11 +103,12 @@ def _game(sessions: Sessions, row: Row) -> dict[str, Any]:
     """The step of a participant, and the panel of unlocked objects."""
     game, names_objects = sessions.game_of(row), bool(row["names_objects"])
     shown = Shown(kind=row["kind"], thing=row["thing"])
-    if sessions.pairs is None:
+    partners = sessions.pairs or sessions.plays
+    if partners is None:
         step: dict[str, Any] = {"view": game.view(row["step"], shown, names_objects)}
     else:
-        told, kind = sessions.pairs.told(row)
-        step = {"view": sessions.pairs.view(row, names_objects), "told": told, "told_kind": kind}
+        told, kind = partners.told(row)
+        step = {"view": partners.view(row, names_objects), "told": told, "told_kind": kind}
     return {
         **step,
         "step": row["step"],

@@ -10,7 +10,7 @@ import numpy as np
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting, label
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.asking import Asker, AskingOptions, Cost, PlanningBackend
-from ecsuite.language_models.backend import Drawn, Request
+from ecsuite.language_models.backend import Drawn, Page, Request
 from ecsuite.language_models.kept import FILE, KeptAnswers
 from ecsuite.language_models.prompts import read_prompt
 from ecsuite.language_models.registry import BACKENDS
@@ -75,7 +75,9 @@ class LanguageModel(Participant):
         shown = Allowed(choices=tuple(order)) if order and not ask.candidates else ask.allowed
         system, user = self.prompt.render(self._values(ask, shown))
         draw = int(rng.integers(MOST_DRAWS)) if self.backend.is_drawn else 0
-        return Request(system=system, user=user, allowed=ask.allowed, draw=draw)
+        return Request(
+            system=system, user=user, allowed=ask.allowed, draw=draw, choices=shown.choices, past=ask.memory
+        )
 
     def _values(self, ask: Ask, shown: Allowed) -> dict[str, Any]:
         """What the template knows."""
@@ -116,7 +118,12 @@ class LanguageModel(Participant):
         """Read the answers that the folder has, once for all participants, and write further ones there."""
         shared = next((each.asker.kept for each in others if isinstance(each, LanguageModel)), None)
         self.asker.kept = shared or KeptAnswers(folder, note)
-        if self._replayed is not None:
+        if self._replayed is None:
+            try:
+                self.backend.check()
+            except ConfigError as error:
+                raise ConfigError(f"{self.setting.place}.{error}") from None
+        else:
             self.asker.earlier = KeptAnswers(self._replayed, is_read_only=True)
 
     def planned(self) -> Cost:
@@ -135,6 +142,11 @@ class LanguageModel(Participant):
         if not (folder / FILE).is_file():
             raise ConfigError(f"--replay {folder}: expected a run folder with answers, {FILE}")
         return True
+
+    def seat(self, person: Callable[[Request], str]) -> None:
+        """See the base class."""
+        if isinstance(self.backend, Page):
+            self.backend.person = person
 
     def close(self) -> None:
         """Write the answers in an order that does not depend on which came first."""

@@ -19,6 +19,7 @@ import torch
 
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.asking import Cost
+from ecsuite.language_models.backend import Request
 from ecsuite.parts.own_code import NoOptions
 
 
@@ -142,6 +143,10 @@ class Participant(ABC):
     def replay(self, folder: Path) -> bool:
         """Answer with what a run folder has from now on; False: nobody is asked."""
         return False
+
+    def seat(self, person: Callable[[Request], str]) -> None:
+        """Let a person answer, if this is one at a page."""
+        return
 
     def close(self) -> None:
         """The run is written."""

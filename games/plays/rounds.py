@@ -27,6 +27,7 @@ from ecsuite.games.run_log import ROUNDS, ROUNDS_KEY
 from ecsuite.games.sections import EvaluationOptions, Experiment
 from ecsuite.jobs.signals import ending_at_once
 from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.backend import Request
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, shown
 
@@ -258,10 +259,15 @@ class Rounds(Play):
 
     def replay(self, folder: Path) -> None:
         """Let participants answer with what the folder has."""
-        if not any(each.replay(folder) for each in self.participants):
+        if not any([each.replay(folder) for each in self.participants]):  # all of them, also after the first
             raise ConfigError(
                 f"--replay: nobody who is asked plays {self.experiment.name}: it repeats without answers"
             )
+
+    def seat(self, person: Callable[[Request], str]) -> None:
+        """Let a person answer where one is asked at a page."""
+        for each in self.participants:
+            each.seat(person)
 
     def check(self, folder: Path, note: Callable[[str], None]) -> None:
         """Let participants keep their answers in the run folder."""

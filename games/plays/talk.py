@@ -5,7 +5,7 @@ generations of new agents, who are taught what one of those before them said in 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from ecsuite.games.players.options import EVERYONE
 from ecsuite.games.plays.rounds import Planned, Rounds, words_of
 from ecsuite.games.registry import MEETINGS, PARTICIPANTS
 from ecsuite.games.sections import Experiment
+from ecsuite.games.tasks import Reconstruction
 from ecsuite.games.world_making import make_world
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.parts.config import Count, Levels, Natural
@@ -99,7 +100,10 @@ class Talk(Rounds):
 
     def make_things(self) -> "tuple[tuple[str, ...], np.ndarray[Any, Any]]":
         """The objects of the world, by the names of their values."""
-        world = make_world(self.experiment)
+        alone = Part(
+            "reconstruction", Reconstruction.Options()
+        )  # a round has as many things as the play says
+        world = make_world(replace(self.experiment, task=alone))
         if world.num_values is None or world.has_rules:
             raise ConfigError(
                 "world: for play talk, expected a world of single objects with attribute values"

@@ -75,7 +75,7 @@ function drawGame(display, state, next) {
 
   const cards = game.panel.map(({ code, name }, place) =>
     element("li", {}, shownObject(game, "panel", place, name), element("span", { class: "code" }, code)));
-  const views = { choice: choices, partner: partnerTypes };
+  const views = { choice: choices, partner: partnerTypes, round: (game.view.choices || []).length ? chosen : typing };
   const test = element("section", {}, ...(views[game.view.kind] || typing)(game, send));
   if (game.told !== undefined) {  // a game for two, in which the server says what came of the round before
     lastResult = { text: game.told, kind: game.told_kind };
@@ -117,6 +117,7 @@ function typing(game, send) {
     code: "Secret code of this object",
     speak: "Say which object this is: type a word. Your partner sees it, and chooses among several objects.",
     test: "Test: which code do you give this object? You are not told whether it is right.",
+    round: "Your answer",
     message: `What would the agents say of this object? (${rule})`,
   };
   const input = element("input", { id: "typed", type: "text", name: "typed", autocomplete: "off", autocapitalize: "none",
@@ -132,6 +133,12 @@ function typing(game, send) {
 
 function partnerTypes() {
   return [element("p", { class: "said", tabindex: -1, "data-focus": true }, "Your partner is at work. Please wait: this page goes on by itself.")];
+}
+
+function chosen(game, send) {  // by the number of the answer
+  const { name, choices: texts } = game.view;
+  const items = texts.map((text, place) => element("li", {}, button(text, () => send(String(place + 1)))));
+  return [element("p", { class: "named", tabindex: -1, "data-focus": true }, name), element("ol", { class: "choices" }, ...items)];
 }
 
 function choices(game, send) {

@@ -262,7 +262,7 @@ def test_the_example_reads_what_is_exported_and_tests_the_trend(tmp_path, capsys
     ("settings", "message"),
     [
         ({"participants": 3}, "participants: not read by a study with chains"),
-        ({"run": "x"}, "at most one of run, chains and pairs"),
+        ({"run": "x"}, "at most one of run, play, chains and pairs"),
         ({"chains": 0}, "generations: not read by a study of codes; read by a study with chains"),
         ({"seen": 10}, "seen: expected at most the 9 objects of synth"),
     ],

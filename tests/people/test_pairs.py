@@ -214,7 +214,7 @@ def test_simulated_pairs_come_to_agree(pairs, tmp_path, ecsuite):
     ("settings", "message"),
     [
         ({"grammars": ("hol",)}, "grammars: not read by a study with pairs"),
-        ({"chains": 2}, "at most one of run, chains and pairs"),
+        ({"chains": 2}, "at most one of run, play, chains and pairs"),
         ({"pairs": 0}, "rounds: not read by a study of codes; read by a study with pairs"),
     ],
 )

@@ -1,0 +1,139 @@
+"""A person in a play of rounds: meets a model, goes on after a restart, and leaves a run as all others."""
+
+import json
+import time
+
+import pytest
+from stopped_runs import trained
+
+from ecsuite.formats import read_corpus
+from ecsuite.people.export import export
+from ecsuite.people.games import game_to_play
+from ecsuite.people.opening import make_database
+from ecsuite.people.records import read_records
+from ecsuite.people.reports import make_report
+from ecsuite.people.rounds_game import with_person
+from ecsuite.people.session import FINISHED, Sessions
+from ecsuite.people.study import Study, with_texts
+from ecsuite.people.views import view
+from ecsuite.runtime.errors import ConfigError
+
+pytest.importorskip("markdown_it", reason="the extra `people` is not installed")
+NAMES = """
+play: {kind: naming, agents: 3, pool: 3, at_once: true, participant: {kind: language_model, memory: 2}}
+training: {num_examples: 12, num_epochs: 1, batch_size: 4, evaluate_every: 1, checkpoint_every: 1}
+"""
+TALK = """
+play: {kind: talk, agents: 2, candidates: 3, symbols: letters, max_symbols: 3, blocks: 1}
+world: {kind: attributes, num_attributes: 2, num_values: 2}
+training: {num_epochs: 1, batch_size: 4, evaluate_every: 1, checkpoint_every: 2}
+"""
+
+
+def sessions_of(tmp_path, text, name="game"):
+    file = tmp_path / f"{name}.yaml"
+    file.write_text(text)
+    study = with_texts(Study(name="with_rounds", play=str(file)))
+    database = make_database(study, tmp_path / "study")
+    return Sessions(study, database, game_to_play(study, database, None))
+
+
+def state(sessions, token):
+    """What the page shows, as soon as it is the person's turn, or the game is over."""
+    for _ in range(500):
+        sessions.wait(token)
+        found = view(sessions, token, is_trial=True)
+        if found["stage"] == FINISHED or found.get("game", {}).get("view", {}).get("kind") == "round":
+            return found
+        time.sleep(0.01)
+    raise AssertionError(found)
+
+
+def begin(sessions):
+    token = sessions.new_token()
+    sessions.begin(token)
+    sessions.go_on(token, "instructions", {"has_sound": False, "names_objects": False})
+    return token
+
+
+def play(sessions, token, answer, steps=None):
+    """Answer until it is over, or so many steps; returns what was shown."""
+    found = []
+    while (now := state(sessions, token))["stage"] != FINISHED and len(found) != steps:
+        found.append(now["game"])
+        sessions.answer(token, now["game"]["step"], answer(now["game"]), 900.0)
+    return found
+
+
+def rounds_of(folder):
+    return [json.loads(line) for line in (folder / "rounds.jsonl").read_text().splitlines()]
+
+
+def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
+    sessions = sessions_of(tmp_path, NAMES)
+    token = begin(sessions)
+    shown = play(sessions, token, lambda game: "2")
+    folder = tmp_path / "study" / "P001"
+    rows = [row for row in rounds_of(folder) if 2 in (row["speaker"], row["listener"])]
+    own = [row["said"] if row["speaker"] == 2 else row["answer"] for row in rows]
+    assert len(rounds_of(folder)) == 12 and own == [game["view"]["choices"][1] for game in shown]
+    row = sessions.required(token)
+    assert row["score"] == sum(each["success"] for each in rows)
+    assert [answer["is_right"] for answer in sessions.database.answers(1)] == [r["success"] for r in rows]
+    assert {each["participant_kind"] for each in rows if each["speaker"] == 2} <= {"language_model person"}
+    assert "Your past rounds" in shown[-1]["view"]["name"] and shown[1]["told"]
+    experiment, _ = with_person(sessions.study.play, row["seed"])
+    trained(experiment, tmp_path / "again", replay=folder)
+    for file in ("rounds.jsonl", "corpus.jsonl", "answers.jsonl"):
+        assert (tmp_path / "again" / file).read_bytes() == (folder / file).read_bytes()
+    report = make_report(sessions.study, sessions.database, read_records(sessions.database))
+    assert report.data["participants"][0]["rounds"] == len(rows)
+    export(sessions.study, sessions.database, tmp_path / "data", has_workers=False)
+    assert len(read_corpus(tmp_path / "data" / "corpora" / "P001").messages) == 3
+
+
+def test_a_server_that_is_started_again_goes_on_where_the_person_was(tmp_path):
+    first = sessions_of(tmp_path, TALK)
+    token = begin(first)
+    shown = play(first, token, lambda game: "1" if game["view"]["choices"] else "Ab", steps=3)
+    first.close()
+    again = sessions_of(tmp_path, TALK)
+    shown += play(again, token, lambda game: "1" if game["view"]["choices"] else "ab")
+    assert [game["step"] for game in shown] == list(range(len(shown)))
+    rows = rounds_of(tmp_path / "study" / "P001")
+    assert len(rows) == 4 + 8 and {row["said"] for row in rows if row["speaker"] == 1} == {"ab"}
+    answers = again.database.answers(1)
+    assert {answer["kind"] for answer in answers} <= {"round_speaking", "round_listening", "round_test"}
+
+
+def test_what_can_not_be_answered_is_told_and_who_withdraws_leaves_nothing(tmp_path):
+    sessions = sessions_of(tmp_path, NAMES.replace("pool: 3", "symbols: letters, max_symbols: 2"))
+    token = begin(sessions)
+    row = state(sessions, token) and sessions.required(token)
+    assert sessions.plays.refusal(row, "abc").startswith("Expected 1 to 2 of these symbols")
+    assert sessions.plays.refusal(row, "AB.") == ""
+    assert sessions.withdraw(token)
+    assert not (tmp_path / "study" / "P001").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ((NAMES, "play: {kind: acting, environment: riddle}"), "or a game of rounds (naming, talk), got play acting"),
+        (("pool: 3", "pool: 3, num_others: 1, other: {kind: committed, name: a}"), "play.other: expected {kind"),
+        (("memory: 2", "backend: page"), "one agent may be a person at a page, got 3"),
+        (("memory: 2", "backend: {kind: server, model: m}"), "play.participant.backend.url: expected an address"),
+    ],
+    ids=["kind", "others", "three", "server"],
+)  # fmt: skip
+def test_games_that_nobody_can_play_are_refused(change, message, tmp_path):
+    with pytest.raises(ConfigError) as raised:
+        sessions_of(tmp_path, NAMES.replace(*change))
+    assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_a_page_needs_a_person(tmp_path):
+    experiment, _ = with_person("naming", 1)
+    with pytest.raises(ConfigError, match=r"play\.other\.backend page: a person answers"):
+        trained(experiment, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
