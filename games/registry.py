@@ -101,6 +101,10 @@ LEARNERS = Registry(
             "ecsuite.games.environments.learners:PolicyGradient",
             "policy gradient with a learnt baseline",
         ),
+        "ppo": (
+            "ecsuite.games.environments.ppo:PPO",
+            "proximal policy optimisation with the losses of torchrl (Schulman et al. 2017); extra torchrl",
+        ),
         "q_learning": (
             "ecsuite.games.environments.learners:QLearning",
             "recurrent Q-learning; with channel dru it is DIAL (Foerster et al. 2016)",

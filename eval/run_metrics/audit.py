@@ -43,6 +43,8 @@ class Condition:
     """Mean over episodes."""
     half_width: float | None
     """Of its 95 % interval."""
+    cost: float | None
+    """What messages cost in an episode, the mean of agents, which the reward is without; None: they cost nothing."""
     loss: Difference | None
     """Reward as it was played minus this one, over the same episodes; None: this is as it was played."""
 
@@ -93,6 +95,7 @@ class Audit:
             "conditions": [
                 {
                     "name": each.name, "reward": each.reward, "half_width": each.half_width,
+                    "cost": each.cost,
                     "loss": None if each.loss is None else each.loss.to_json(),
                 }
                 for each in self.conditions
@@ -128,15 +131,13 @@ def audit(
     alternatives, weights = _alternatives(usual)
     influence = _Influence(alternatives, weights, play)
     played.episodes(watch=influence)
-    losses = []
-    rewards = {}
-    for name, deliver in _deliveries(usual, rng).items():
-        rewards[name] = played.episodes(deliver=deliver).returns
-        losses.append(paired_difference(usual.returns - rewards[name]))
-    conditions = [_condition("as said", usual.returns, None)]
-    conditions += [
-        _condition(name, values, loss)
-        for (name, values), loss in zip(rewards.items(), corrected(losses), strict=True)
+    changed = {name: played.episodes(deliver=deliver) for name, deliver in _deliveries(usual, rng).items()}
+    losses = corrected([paired_difference(usual.returns - each.returns) for each in changed.values()])
+    conditions = [
+        _condition(play, name, episodes, loss)
+        for (name, episodes), loss in zip(
+            [("as said", usual), *changed.items()], [None, *losses], strict=True
+        )
     ]
     try:
         scripted = float(
@@ -188,9 +189,10 @@ def _as_said(step: int, said: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
     return said, heard
 
 
-def _condition(name: str, rewards: NDArray[np.float64], loss: Difference | None) -> Condition:
-    mean, half_width = mean_and_half_width(rewards.tolist())
-    return Condition(name=name, reward=mean, half_width=half_width, loss=loss)
+def _condition(play: Acting, name: str, episodes: Episodes, loss: Difference | None) -> Condition:
+    mean, half_width = mean_and_half_width(episodes.returns.tolist())
+    cost = float(play.costs(episodes).sum(0).mean()) if play.options.length_cost else None
+    return Condition(name=name, reward=mean, half_width=half_width, cost=cost, loss=loss)
 
 
 def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliver]:

@@ -23,6 +23,8 @@ def report(found: Audit) -> Report:
         "gets right in other episodes",
         "shuffled: the mean over shuffles of whole episodes; an influence of 0 is exact, without shuffles",
     ]
+    if found.conditions[0].cost is not None:
+        notes.append("cost: of the symbols that are said, which is neither in the reward nor in what is lost")
     if found.scripted is not None:
         notes.insert(2, f"scripted agents of this world get {found.scripted:.4g} an episode")
     return Report(
@@ -42,10 +44,14 @@ def _rewards(found: Audit) -> Table:
             lost = estimate(each.loss.mean, width)
         what = CONDITIONS.get(each.name, "what is said")
         p = nothing() if each.loss is None else p_value(each.loss.p_holm)
-        rows.append(row_of(each.name, estimate(each.reward, each.half_width), lost, p, text(what)))
+        paid = [] if each.cost is None else [number(each.cost), number(each.reward - each.cost)]
+        rows.append(row_of(each.name, estimate(each.reward, each.half_width), *paid, lost, p, text(what)))
+    has_costs = found.conditions[0].cost is not None
+    costs = (number_column("cost"), number_column("net", heading="less cost")) if has_costs else ()
     columns = (
         name_column("heard"),
         number_column("reward", heading="reward an episode"),
+        *costs,
         number_column("lost"),
         number_column("p", heading="p (Holm)"),
         Column("what", heading="what is heard", wraps=True),

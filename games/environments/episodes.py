@@ -1,7 +1,7 @@
 """Episodes: agents act and speak in a world with steps, and what came of it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from ecsuite.agents.message import Message
+from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.environments.environment import Environment, Integers, Moment
 from ecsuite.runtime.errors import ConfigError
@@ -67,7 +67,8 @@ class Episodes:
     said: Tensor
     """What arrives of messages, (steps, batch, num_agents, message width), without the graph."""
     words: Tensor
-    """The messages themselves: ids, (steps, batch, num_agents, max_len), or words of values, with their width."""
+    """The messages themselves: ids, (steps, batch, num_agents, max_len), with EOS and PAD where messages may end early
+    one more, or words of values, with their width."""
     messages: Sequence[Sequence[Message | None]]
     """The messages of each step and agent; None: it never speaks."""
     scores: Sequence[Tensor]
@@ -84,6 +85,13 @@ class Episodes:
     """Whether the episode was not over before the step, (steps, batch)."""
     meanings: Integers
     """(steps, batch, num_agents, num_attributes)."""
+
+    @property
+    def num_symbols(self) -> Integers:
+        """Symbols that each agent said at each step, without EOS, (steps, batch, num_agents)."""
+        is_said = (self.words != EOS) & (self.words != PAD)
+        numbers: Integers = is_said.sum(3).cpu().numpy() * self.counts
+        return numbers
 
     @property
     def returns(self) -> NDArray[np.float64]:
@@ -113,7 +121,7 @@ def play_episodes(
     Args:
         environment: The world.
         agents: Who acts.
-        channel: How logits become messages; it has a fixed length.
+        channel: How logits become messages.
         seed: Of the environment.
         episodes: Their numbers, (batch,).
         mode: How messages are chosen.
@@ -211,12 +219,21 @@ def _message(
 ) -> Message:
     """The message of logits, (batch, max_len * number of logits of a symbol)."""
     builder = channel.start_message(mode, logits, generator, epoch)
-    for of_symbol in logits.unflatten(1, (channel.max_len, -1)).unbind(1):
-        if num_symbols is not None and num_symbols < channel.vocab_size:
-            of_symbol = of_symbol.clone()
-            of_symbol[:, num_symbols + 1 :] = -torch.inf
+    for of_symbol in of_symbols(channel, logits, num_symbols).unbind(1):
         builder.step(of_symbol)
     return builder.message()
+
+
+def of_symbols(channel: Channel, logits: Tensor, num_symbols: int | None) -> Tensor:
+    """The logits of a message, (..., max_len * number), as (..., max_len, number), -inf where it may not be said.
+
+    EOS of messages of one length is left to the channel.
+    """
+    logits = logits.unflatten(-1, (channel.max_len, -1))
+    if num_symbols is not None and num_symbols < channel.vocab_size:
+        logits = logits.clone()
+        logits[..., num_symbols + 1 :] = -torch.inf
+    return logits
 
 
 def _arriving(
@@ -227,10 +244,23 @@ def _arriving(
         return torch.zeros_like(like)
     if is_noisy and channel.has_noise:
         message = channel.received(message, generator)
-    symbols = message.symbols
+    symbols = message.symbols[
+        : channel.max_len
+    ]  # beyond there is nothing but EOS, which is heard where one ends early
     if not symbols.is_floating_point():
-        symbols = one_hot(symbols.clamp(min=0), channel.symbol_size).float()
+        symbols = one_hot(symbols.clamp(min=EOS), channel.symbol_size).float()
     return symbols.transpose(0, 1).flatten(1)
+
+
+def played_again(episodes: Episodes, agents: Agents) -> Episodes:
+    """The same episodes with the scores and logits of other agents, who see and hear the same."""
+    scores, logits = [], []
+    decide = agents.begin(episodes.alive.shape[1])
+    for agent, (seen, heard) in enumerate(zip(episodes.seen, episodes.heard, strict=True)):
+        made = [decide(agent, *each) for each in zip(seen, heard.detach(), strict=True)]
+        scores.append(torch.stack([each.scores for each in made]))
+        logits.append(torch.stack([each.logits for each in made]))
+    return replace(episodes, scores=scores, logits=logits)
 
 
 def require_fitting(environment: Environment, moment: Moment, batch: int) -> None:

@@ -14,7 +14,8 @@ from torch.nn.functional import one_hot
 from ecsuite.agents.linear import Linear
 from ecsuite.games.channels import Channel
 from ecsuite.games.environments.agents import ActingAgents
-from ecsuite.games.environments.episodes import Choose, Episodes
+from ecsuite.games.environments.environment import Floats
+from ecsuite.games.environments.episodes import Choose, Episodes, played_again
 from ecsuite.games.noise import gumbel, uniform
 from ecsuite.parts.config import Count, Share, Weight
 from ecsuite.runtime.errors import ConfigError
@@ -30,6 +31,8 @@ class Learner(nn.Module, ABC):
     """
 
     Options: type
+    num_updates: int | None = None
+    """Updates by the same episodes, for which agents meet what they met once more; None: one, by what they did then."""
 
     def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
         super().__init__()
@@ -103,16 +106,11 @@ class PolicyGradient(Learner):
         self, episodes: Episodes, step: int, agents: ActingAgents
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """See the base class."""
-        counts = episodes.counts
-        returns = np.zeros_like(episodes.rewards)
-        after = np.zeros_like(returns[0])
-        for number in reversed(range(len(returns))):
-            returns[number] = after = episodes.rewards[number] + self.options.discount * after
-        spread = max(float(returns[counts].std()), 1e-6) if counts.any() else 1.0
-        mask = torch.from_numpy(counts).to(episodes.said)
+        returns, spread = self.returns(episodes)
+        mask = torch.from_numpy(episodes.counts).to(episodes.said)
         total = mask.sum().clamp(min=1)
         wanted = torch.from_numpy(returns / spread).to(mask)
-        expected = self._expected(episodes)
+        expected = self.baseline(self.known(episodes))
         advantage = (wanted - expected.detach()) * mask
         advantage = advantage / ((advantage**2).sum() / total).sqrt().clamp(min=1e-6)
         log_probability, entropy = _of_choices(episodes)
@@ -121,10 +119,19 @@ class PolicyGradient(Learner):
         mean_entropy = (entropy * mask).sum() / total
         objective = policy + self.options.baseline_weight * error - self.options.entropy * mean_entropy
         if self.options.signalling:
-            objective = objective - self.options.signalling * self._signalled(episodes)
+            objective = objective - self.options.signalling * self.signalled(episodes)
         return objective, {"entropy": mean_entropy.detach(), "value_error": error.detach()}
 
-    def _signalled(self, episodes: Episodes) -> Tensor:
+    def returns(self, episodes: Episodes) -> tuple[Floats, float]:
+        """What came of the rest of each episode, (steps, batch, num_agents), and its standard deviation."""
+        counts = episodes.counts
+        returns = np.zeros_like(episodes.rewards)
+        after = np.zeros_like(returns[0])
+        for number in reversed(range(len(returns))):
+            returns[number] = after = episodes.rewards[number] + self.options.discount * after
+        return returns, max(float(returns[counts].std()), 1e-6) if counts.any() else 1.0
+
+    def signalled(self, episodes: Episodes) -> Tensor:
         """Entropy of the mean distribution of symbols minus a fifth of their mean entropy, the mean of speakers.
 
         Means are over the episodes at a step, as all speakers can tell the time. With the whole of the second term it
@@ -134,7 +141,8 @@ class PolicyGradient(Learner):
         for agent, logits in enumerate(episodes.logits):
             if episodes.messages[0][agent] is not None:
                 counts = torch.from_numpy(episodes.counts[..., agent, None, None]).to(logits)
-                likely = logits.unflatten(2, (self.channel.max_len, -1))[..., 1:].softmax(-1)
+                first = 0 if self.channel.has_eos else 1  # to be silent is also to say something
+                likely = logits.unflatten(2, (self.channel.max_len, -1))[..., first:].softmax(-1)
                 number = counts.sum(1).clamp(min=1)  # (steps, 1, 1)
                 gain = number[..., 0] * _entropy((likely * counts).sum(1) / number)
                 lost = _entropy(likely) * counts[..., 0]
@@ -143,13 +151,12 @@ class PolicyGradient(Learner):
                 )
         return torch.stack(found).mean()
 
-    def _expected(self, episodes: Episodes) -> Tensor:
-        """What the baseline expects of the rest of the episode, (steps, batch, num_agents), in standard deviations."""
+    def known(self, episodes: Episodes) -> Tensor:
+        """What the baseline sees, (steps, batch, num_known), of which it makes returns in standard deviations."""
         meanings = torch.from_numpy(episodes.meanings).to(episodes.said).flatten(2)
         step = torch.arange(len(meanings), device=meanings.device) / self.max_steps
         known = [*episodes.seen, meanings, step[:, None, None].expand(*meanings.shape[:2], 1)]
-        expected: Tensor = self.baseline(torch.cat(known, 2))
-        return expected
+        return torch.cat(known, 2)
 
 
 def _entropy(likely: Tensor) -> Tensor:
@@ -229,11 +236,13 @@ class QLearning(Learner):
         if step % self.options.refresh_every == 0:
             self.target.load_state_dict(agents.state_dict())
         alive = torch.from_numpy(episodes.alive).to(episodes.said)
+        with torch.no_grad():
+            targets = played_again(episodes, self.target)
         errors = []
         for agent, scores in enumerate(episodes.scores):
             actions = torch.from_numpy(episodes.actions[..., agent]).to(scores.device)
             rewards = torch.from_numpy(episodes.rewards[..., agent]).to(scores)
-            later = self._best(episodes, agent)
+            later = self._best(targets, agent)
             wanted = rewards + self.options.discount * torch.cat(
                 [later[1:] * alive[1:], torch.zeros_like(later[:1])]
             )
@@ -241,11 +250,8 @@ class QLearning(Learner):
         loss = torch.stack(errors).sum() / (alive.sum() * len(errors))
         return loss, {"value_error": loss.detach()}
 
-    @torch.no_grad()
     def _best(self, episodes: Episodes, agent: int) -> Tensor:
-        """The highest score of what the agent may do at each step, by the target, (steps, batch)."""
-        seen, heard = episodes.seen[agent], episodes.heard[agent].detach()
-        decide = self.target.begin(seen.shape[1])
-        scores = torch.stack([decide(agent, *each).scores for each in zip(seen, heard, strict=True)])
+        """The highest score of what the agent may do at each step, (steps, batch)."""
+        scores = episodes.scores[agent]
         may_choose = torch.from_numpy(episodes.counts[..., agent]).to(scores.device)
         return scores.amax(-1).where(may_choose, scores[..., 0])

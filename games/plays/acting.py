@@ -1,15 +1,17 @@
 """Agents that act and speak in a world with steps, as a play."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ecsuite.agents.message import EOS, PAD
 from ecsuite.corpus import SPEAKER, Corpus, Ragged
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.channels import Channel, Mode
@@ -25,6 +27,7 @@ from ecsuite.games.registry import ACTORS, CHANNELS, ENVIRONMENTS, LEARNERS
 from ecsuite.games.sections import EvaluationOptions, Experiment
 from ecsuite.games.train_state import sums
 from ecsuite.games.training_notes import agent_text, words_text
+from ecsuite.parts.config import Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import initial_weights
@@ -57,6 +60,9 @@ class Acting(TrainedPlay):
         """The agents."""
         is_severed: bool = False
         """Messages arrive at nobody: a control."""
+        length_cost: Weight = 0.0
+        """Cost of each symbol that is said, without EOS, taken from the speaker's reward of that step; agents can be
+        silent where channel.length=variable."""
 
     sections = (*TrainedPlay.sections, "channel")
     options_read = ("training.noise", "evaluation.noise", "evaluation.keep")
@@ -66,7 +72,7 @@ class Acting(TrainedPlay):
         self.environment: Environment = ENVIRONMENTS.make(options.environment)
         with initial_weights(experiment.training.seed):
             self.channel: Channel = CHANNELS.make(experiment.channel)
-            require_fixed_length(self.channel)
+            require_fitting_lengths(self.channel, options.length_cost)
             self.agents: ActingAgents = ACTORS.make(
                 options.agents, environment=self.environment, channel=self.channel
             )
@@ -77,33 +83,51 @@ class Acting(TrainedPlay):
 
     @property
     def figures(self) -> Sequence[str]:
-        """Reward of an episode, the mean of its agents; and its steps."""
-        return ("reward", "steps")
+        """Reward of an episode, the mean of its agents, without costs of messages; its steps; and these costs."""
+        return ("reward", "steps", "cost") if self.options.length_cost else ("reward", "steps")
 
     def update(self, step: int, optimise: Optimise) -> Measures:
         """Play batches of episodes, and learn from them."""
-        training, measures = self.experiment.training, dict[str, Any]()
-        optimise.begin()
-        for number in range(step * training.accumulate, (step + 1) * training.accumulate):
-            generator = self.noise("train", number)
-            epoch = step // self.steps_per_epoch
-            self.channel.start_epoch(epoch)
-            episodes = self.play(
-                np.arange(number * training.batch_size, (number + 1) * training.batch_size),
+        training, measures, again = self.experiment.training, dict[str, Any](), self.learner.num_updates
+        numbers = range(step * training.accumulate, (step + 1) * training.accumulate)
+        batches: Iterable[Episodes] = (self._practised(number, step) for number in numbers)
+        batches = batches if again is None else list(batches)
+        for _ in range(again or 1):
+            optimise.begin()
+            for episodes in batches:
+                costs = self.costs(episodes)
+                learnt = replace(episodes, rewards=episodes.rewards - costs)
+                objective, figures = self.learner.objective(learnt, step, self.agents)
+                if not self.channel.has_policy_gradient:
+                    objective = objective + self._of_channel(episodes)
+                optimise.backward(objective, training.accumulate)
+                found: dict[str, Any] = {"reward": float(episodes.returns.mean()), "loss": objective.detach()}
+                if self.options.length_cost:
+                    found["cost"] = float(costs.sum(0).mean())
+                measures = sums(measures, found | dict(figures))
+            optimise.step()
+        return {name: value / (len(numbers) * (again or 1)) for name, value in measures.items()}
+
+    def _practised(self, number: int, step: int) -> Episodes:
+        """A batch of episodes of training, with the graph of its computation where the learner needs it."""
+        epoch, size = step // self.steps_per_epoch, self.experiment.training.batch_size
+        self.channel.start_epoch(epoch)
+        with torch.set_grad_enabled(self.learner.num_updates is None):
+            return self.play(
+                np.arange(number * size, (number + 1) * size),
                 "train",
-                generator,
+                self.noise("train", number),
                 epoch=epoch,
             )
-            objective, figures = self.learner.objective(episodes, step, self.agents)
-            if not self.channel.has_policy_gradient:
-                objective = objective + self._cost(episodes)
-            optimise.backward(objective, training.accumulate)
-            reward = float(episodes.returns.mean())
-            measures = sums(measures, {"reward": reward, "loss": objective.detach(), **figures})
-        optimise.step()
-        return {name: value / training.accumulate for name, value in measures.items()}
 
-    def _cost(self, episodes: Episodes) -> Tensor | float:
+    def costs(self, episodes: Episodes) -> NDArray[np.float64]:
+        """What messages cost, (steps, batch, num_agents)."""
+        if not self.options.length_cost:
+            return np.zeros_like(episodes.rewards)
+        costs: NDArray[np.float64] = self.options.length_cost * episodes.num_symbols.astype(np.float64)
+        return costs
+
+    def _of_channel(self, episodes: Episodes) -> Tensor | float:
         """What the channel itself adds to the objective, such as a divergence, of a message."""
         messages = [message for step in episodes.messages for message in step if message is not None]
         zeros = torch.zeros_like(messages[0].length)
@@ -174,9 +198,12 @@ class Acting(TrainedPlay):
 
     def _figures(self, agents: Agents) -> dict[str, float]:
         played = list(self.batches("valid", self.experiment.evaluation.num_valid, agents))
-        rewards = np.concatenate([episodes.returns for episodes in played])
-        steps = np.concatenate([episodes.alive.sum(0) for episodes in played])
-        return {"reward": float(rewards.mean()), "steps": float(steps.mean())}
+        figures = {
+            "reward": [episodes.returns for episodes in played],
+            "steps": [episodes.alive.sum(0) for episodes in played],
+            "cost": [self.costs(episodes).sum(0).mean(1) for episodes in played],
+        }
+        return {name: float(np.concatenate(figures[name]).mean()) for name in self.figures}
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
         """What each speaker says in episodes, step by step, with what it is about, its action, and its reward."""
@@ -207,11 +234,13 @@ class Acting(TrainedPlay):
         if self.channel.is_of_values:
             messages, symbol_names = self.channel.as_symbols(torch.from_numpy(said))
         else:
-            messages = Ragged.from_lengths(said.astype(np.int32).ravel(), np.full(len(said), said.shape[1]))
+            is_said = said != PAD
+            messages = Ragged.from_lengths(said[is_said].astype(np.int32), is_said.sum(1))
             symbol_names = None
         names = np.array([spec.name for spec in specs])
         return Corpus(
             messages=messages,
+            eos=EOS if self.channel.has_eos else None,
             symbol_names=symbol_names,
             meanings=meanings,
             attribute_names=self.environment.attribute_names,
@@ -246,14 +275,15 @@ class Acting(TrainedPlay):
             for number, spec in enumerate(specs):
                 episode, step = np.nonzero(batch.alive.T)
                 at = step, episode
-                said = batch.words[:, :, number].cpu().numpy()[at] if spec.speaks else [None] * len(step)
+                words = batch.words[:, :, number].cpu().numpy()[at]
+                said = [(each[each != PAD] if each.ndim == 1 else each).tolist() for each in words]
                 columns = {
                     "episode": first + episode,
                     "step": step,
                     "agent": [spec.name] * len(step),
                     "seen": batch.seen[number].cpu().numpy()[at].tolist(),
                     "heard": batch.heard[number].flatten(2).cpu().numpy()[at].tolist(),
-                    "message": [None if each is None else each.tolist() for each in said],
+                    "message": said if spec.speaks else [None] * len(said),
                     "action": batch.actions[..., number][at],
                     "reward": batch.rewards[..., number][at],
                     "counts": batch.counts[..., number][at],
@@ -285,15 +315,25 @@ class Acting(TrainedPlay):
         """Rewards to compare with, by who gets them: scripted agents, and the best that is known without messages."""
         known = {}
         try:
-            known["scripted agents"] = self._figures(ScriptedAgents(self.environment, self.channel))["reward"]
+            figures = self._figures(ScriptedAgents(self.environment, self.channel))
         except ConfigError:
             pass
+        else:
+            known["scripted agents"] = figures["reward"]
+            if self.options.length_cost:
+                known["scripted agents, less the cost of messages"] = figures["reward"] - figures["cost"]
         if self.environment.silent_reward is not None:
             known["without messages"] = self.environment.silent_reward
         return known
 
 
-def require_fixed_length(channel: Channel) -> None:
-    """Raise `ConfigError` if messages may end early: what an agent hears at a step has one width."""
-    if channel.has_eos:
-        raise ConfigError("channel.length: agents that act hear messages of one length: expected fixed")
+def require_fitting_lengths(channel: Channel, length_cost: float) -> None:
+    """Raise `ConfigError` if messages end early where nobody learns to, or cost something where none can be shorter."""
+    if channel.has_eos and not channel.has_policy_gradient:
+        raise ConfigError(
+            "channel.length: agents that act learn to end messages with channel reinforce only: expected fixed"
+        )
+    if length_cost and not channel.has_eos:
+        raise ConfigError(
+            f"play.length_cost: messages of this channel have one length: expected 0, got {length_cost}"
+        )

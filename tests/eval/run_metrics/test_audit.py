@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from ecsuite.eval.run_metrics.audit import audit
+from ecsuite.eval.run_metrics.audit_report import report
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import PLAYS
@@ -62,8 +63,13 @@ def told(found, kind):
 
 
 def test_agents_that_use_what_is_said():
-    play = grid()
-    found = audit(play, agents=ScriptedAgents(play.environment, play.channel), num_episodes=64)
+    play = grid("channel.length=variable", "play.length_cost=0.5")
+    scripted = ScriptedAgents(play.environment, play.channel)
+    found = audit(play, agents=scripted, num_episodes=64)
+    # The guide says something at each step, and the cost is the mean of both agents.
+    steps = play.play(np.arange(64), "greedy", play.noise("audit", 0), purpose="audit", agents=scripted).alive
+    assert found.conditions[0].cost == 0.5 * steps.sum() / 64 / 2
+    assert report(found).tables[0].columns[3].heading == "less cost"
     rewards = {each.name: each.reward for each in found.conditions}
     assert rewards["as said"] == found.scripted > 0.8
     assert all(rewards[name] < 0.1 for name in ("severed", "swapped", "constant", "own last"))

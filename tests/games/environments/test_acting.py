@@ -28,6 +28,10 @@ VARIANTS = {
         "play.environment=riddle", "play.learner=q_learning,refresh_every=3", "channel=dru,word_size=2",
         "play.agents.is_shared=true", "play.agents.cell=rnn",
     ),
+    "ppo": (
+        "play.environment=reference,num_steps=4", "play.learner=ppo,num_updates=2", "play.length_cost=0.1",
+        "channel=reinforce,vocab_size=4,max_len=2,length=variable", "training.accumulate=2",
+    ),
     "grid": (
         "play.environment=guided_grid,size=3", "channel=quantized", "play.learner.signalling=0",
         "play.agents.forgetful=[walker]",
@@ -42,11 +46,13 @@ def experiment(*settings):
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_run_that_was_stopped_ends_with_the_same_bytes(name, tmp_path):
+    if name == "ppo":
+        pytest.importorskip("torchrl", reason="learner ppo needs torchrl")
     found = experiment(*VARIANTS[name])
     trained(found, tmp_path / "whole")
     assert trained(found, tmp_path / "parts", stop_after=3).stopped == "preempted"
     result = trained(found, tmp_path / "parts", resume=True)
-    assert set(result.measures) == {"reward", "steps"}
+    assert set(result.measures) == {"reward", "steps"} | ({"cost"} if name == "ppo" else set())
     for file in (
         "corpus.jsonl",
         "meanings.jsonl",
@@ -90,6 +96,49 @@ def test_scripted_agents_know_their_world():
     assert riddle(riddle.Options()).silent_reward == pytest.approx(0.526749, abs=1e-6)
 
 
+class OneSpeaks(Environment):
+    """A speaker and somebody who hears it, for three steps, whose reward is always 1."""
+
+    agents = (
+        AgentSpec(name="speaker", num_features=1),
+        AgentSpec(name="hearer", num_features=1, speaks=False, num_heard=1),
+    )
+    max_steps, attribute_names = 3, ("x",)
+
+    def reset(self, seed, episodes, step=0):
+        shape = (len(episodes), 2)
+        return Moment(
+            observations=(np.ones((len(episodes), 1)),) * 2, heard=np.broadcast_to([[-1], [0]], (*shape, 1)),
+            active=np.ones(shape, bool), done=np.full(shape[0], step == 3), meanings=np.zeros((*shape, 1), int),
+            inner=step,
+        )  # fmt: skip
+
+    def step(self, moment, actions):
+        return self.reset(0, actions[:, 0], moment.inner + 1), np.ones(actions.shape)
+
+
+def test_symbols_cost_their_speaker_and_silence_nothing(tmp_path, monkeypatch):
+    monkeypatch.setitem(ENVIRONMENTS.parts, "one_speaks", (f"{__name__}:OneSpeaks", "one speaks"))
+    settings = (
+        "play.environment=one_speaks", "channel.length=variable", "channel.max_len=2", "play.length_cost=0.5",
+        "play.learner.signalling=0", "training.num_epochs=5", "optimizer.lr=0.1",
+    )  # fmt: skip
+    found = experiment(*settings)
+    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    episodes = play.play(np.arange(4), "sample", play.noise("valid", 0))
+    # Of a batch of episodes: what is said is counted, whatever it is; EOS and what is beyond it are not.
+    said = [[len([s for s in word.tolist() if s > 0]) for word in step] for step in episodes.words[:, :, 0]]
+    assert episodes.num_symbols[..., 0].tolist() == said and max(map(max, said)) == 2
+    assert (play.costs(episodes) == 0.5 * np.stack([said, np.zeros_like(said)], 2)).all()
+    # Nobody has anything from messages here, so that speakers learn to be silent, and rewards stay 3 an episode.
+    result = trained(found, tmp_path)
+    assert result.measures["reward"] == 3 and result.measures["cost"] == 0
+    corpus = read_corpus(tmp_path)
+    assert corpus.eos == 0 and {tuple(message) for message in corpus.messages} == {(0,)}
+    heard = play.play(np.arange(4), "sample", play.noise("valid", 0)).heard[1][1, :, 0]
+    assert heard.unflatten(1, (2, -1)).sum(2).eq(1).all()  # also that nothing was said
+
+
 class Wrong(Environment):
     """Says that the agent sees two things, and shows one."""
 
@@ -121,8 +170,12 @@ def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
     ("settings", "message"),
     [
         (
-            ("channel.length=variable",),
-            "channel.length: agents that act hear messages of one length: expected fixed",
+            ("channel=gumbel,length=variable",),
+            "channel.length: agents that act learn to end messages with channel reinforce only: expected fixed",
+        ),
+        (
+            ("play.length_cost=0.1",),
+            "play.length_cost: messages of this channel have one length: expected 0, got 0.1",
         ),
         (("play.agents.forgetful=[speeker]",), "unknown agent 'speeker'"),
         (("play.agents.is_shared=true",), "see, hear or do different things: expected false"),

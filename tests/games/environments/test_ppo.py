@@ -1,0 +1,91 @@
+"""Proximal policy optimisation: its objective by hand, and what it is refused for."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.games.environments.episodes import played_again
+from ecsuite.games.environments.learners import _of_choices
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.registry import PLAYS
+from ecsuite.runtime.errors import ConfigError
+
+SETTINGS = (
+    "play.environment=guided_grid,size=3,num_steps=4", "play.learner=ppo,trace=0.5,discount=0.9,clip=0.1,entropy=0.3",
+    "play.learner.baseline_weight=0.7", "play.learner.signalling=0", "play.agents.hidden_size=8",
+    "channel=reinforce,vocab_size=4,max_len=2,length=variable",
+)  # fmt: skip
+
+
+def play_of(*settings):
+    found = load_experiment("speaker_listener", [*SETTINGS, *settings])
+    return PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+
+
+def test_the_objective_is_the_clipped_one_of_actions_and_symbols_together():
+    pytest.importorskip("torchrl", reason="learner ppo needs torchrl")
+    play = play_of()
+    with torch.no_grad():
+        episodes = play.play(np.arange(32), "train", play.noise("train", 0))
+        before = _of_choices(episodes)[0]
+        for each in play.agents.parameters():
+            each.add_(0.1 * torch.randn(each.shape, generator=torch.Generator().manual_seed(1)))
+    objective, figures = play.learner.objective(episodes, 0, play.agents)
+    # The same by hand: `_of_choices` knows the probabilities of messages as the channel computed them.
+    again = played_again(episodes, play.agents)
+    choices, is_made = play.learner.choices(episodes)
+    assert not is_made[:, :, 1, 1:].any() and is_made[:, :, 0, 1].all()  # the walker says nothing
+    now = torch.zeros_like(before)
+    entropy = torch.zeros_like(before)
+    for agent in range(2):
+        logits = [again.scores[agent]]
+        if agent == 0:
+            logits = [logits[0], *again.logits[0].unflatten(2, (2, -1)).unbind(2)]
+        for place, each in enumerate(logits):
+            likely = each.log_softmax(-1)
+            made = is_made[:, :, agent, place]
+            now[..., agent] += likely.gather(-1, choices[:, :, agent, place, None])[..., 0] * made
+            entropy[..., agent] -= (likely.exp() * likely).sum(-1) * made
+    rewards = torch.from_numpy(episodes.rewards / play.learner.returns(episodes)[1]).float()
+    values = play.learner.baseline(play.learner.known(episodes))
+    alive = torch.from_numpy(episodes.alive)[..., None]
+    advantage, later = torch.zeros_like(values), 0.0
+    for step in reversed(range(len(values))):
+        goes_on = alive[step + 1] if step + 1 < len(values) else torch.zeros_like(alive[0])
+        after = values[step + 1] if step + 1 < len(values) else 0.0
+        later = advantage[step] = (
+            rewards[step] + 0.9 * goes_on * after - values[step] + 0.45 * goes_on * later
+        )
+    advantage, mask = advantage.detach(), torch.from_numpy(episodes.counts).float()
+    error = ((values - (advantage + values).detach()) ** 2 * mask).sum() / mask.sum()
+    advantage = advantage / ((advantage**2 * mask).sum() / mask.sum()).sqrt()
+    ratio = (now - before).exp()
+    gain = torch.minimum(ratio * advantage, ratio.clamp(0.9, 1.1) * advantage)
+    wanted = 0.7 * error - ((gain + 0.3 * entropy) * mask).sum() / mask.sum()
+    assert (ratio > 1.1).any() and (ratio < 0.9).any()
+    torch.testing.assert_close(objective, wanted)
+    assert 0 < figures["clipped"] < 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            ("channel=gumbel,length=fixed",),
+            "^play.learner: ppo learns what to say as it learns what to do: expected",
+        ),
+        (("play.learner.clip=0",), "clip: expected"),
+    ],
+    ids=["a channel with a gradient", "clip"],
+)
+def test_what_does_not_fit_is_refused(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        play_of(*settings)
+
+
+def test_it_says_what_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torchrl.objectives", None)
+    with pytest.raises(ConfigError, match=r"^learner ppo needs torchrl: pip install .*ecsuite\[torchrl\]"):
+        play_of()
