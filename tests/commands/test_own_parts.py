@@ -24,11 +24,7 @@ def nothing_is_trusted(monkeypatch):
     ("kind", "left_out"),
     [
         *(("metric", ()), ("task", TRAIN)),
-        *(
-            pytest.param(kind, (), marks=pytest.mark.slow)
-            for kind in KINDS
-            if kind != "metric"
-        ),
+        *(pytest.param(kind, (), marks=pytest.mark.slow) for kind in KINDS if kind != "metric"),
     ],
 )
 def test_a_new_file_passes_its_checks(ecsuite, monkeypatch, tmp_path, kind, left_out):
