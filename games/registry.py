@@ -79,6 +79,10 @@ ENVIRONMENTS = Registry(
             "ecsuite.games.environments.guided_grid:GuidedGrid",
             "a guide sees a grid, in which a walker who sees nothing is to find a goal",
         ),
+        "task_and_talk": (
+            "ecsuite.games.environments.task_and_talk:TaskAndTalk",
+            "a dialogue in which an asker is to find out attributes of an object (Kottur et al. 2017)",
+        ),
     },
     base="ecsuite.games.environments.environment:Environment",
 )
@@ -108,6 +112,10 @@ LEARNERS = Registry(
         "q_learning": (
             "ecsuite.games.environments.learners:QLearning",
             "recurrent Q-learning; with channel dru it is DIAL (Foerster et al. 2016)",
+        ),
+        "answers": (
+            "ecsuite.games.environments.answers:Answers",
+            "right answers by cross-entropy, and messages by how likely these became",
         ),
     },
     base="ecsuite.games.environments.learners:Learner",

@@ -129,7 +129,7 @@ def audit(
     rng = play.rng("audit", 0)
     usual = played.episodes()
     alternatives, weights = _alternatives(usual)
-    influence = _Influence(alternatives, weights, play)
+    influence = _Influence(alternatives, weights, play, usual)
     played.episodes(watch=influence)
     changed = {name: played.episodes(deliver=deliver) for name, deliver in _deliveries(usual, rng).items()}
     losses = corrected([paired_difference(usual.returns - each.returns) for each in changed.values()])
@@ -206,7 +206,7 @@ def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliv
     places = rng.permutation(batch)
     other = np.empty(batch, np.int64)
     other[places] = np.roll(places, 1)
-    common = torch.stack([_most_common(said[:, :, each], usual.counts[..., each]) for each in range(number)])
+    common = torch.stack([_most_common(said[:, :, each], usual.speaking[..., each]) for each in range(number)])
     rows = torch.arange(batch, device=said.device)
     speakers = torch.arange(number, device=said.device)[None, :, None]
 
@@ -240,7 +240,7 @@ def _most_common(said: Tensor, counts: NDArray[np.bool_]) -> Tensor:
 
 def _alternatives(usual: Episodes) -> tuple[Tensor, Tensor]:
     """The messages that are said most often, (num_messages, message width), and the share of each."""
-    counts = torch.from_numpy(usual.counts).to(usual.said.device) & (usual.said.abs().sum(-1) >= 0)
+    counts = torch.from_numpy(usual.speaking).to(usual.said.device) & (usual.said.abs().sum(-1) >= 0)
     is_speaker = torch.tensor([message is not None for message in usual.messages[0]], device=counts.device)
     messages, number = usual.said[counts & is_speaker].unique(dim=0, return_counts=True)
     kept = number.argsort(descending=True)[:MOST_MESSAGES]
@@ -255,15 +255,17 @@ class _Influence:
     Of hearers that ignore messages it is exactly 0.
     """
 
-    def __init__(self, messages: Tensor, weights: Tensor, play: Acting) -> None:
+    def __init__(self, messages: Tensor, weights: Tensor, play: Acting, usual: Episodes) -> None:
         self.messages, self.weights, self.play = messages, weights, play
+        self.acts, self.hears = usual.acting.any(1), (usual.heard_from >= 0).any(1)
         self.sums: dict[tuple[int, int], list[Tensor]] = {}
 
     def __call__(self, step: int, agent: int, decide: Decide, seen: Tensor, heard: Tensor) -> None:
         """Ask an agent what it would do; see `Watch`."""
-        if step == 0 or self.play.environment.agents[agent].num_actions == 1:
+        is_due = 0 < step < len(self.acts) and self.acts[step, agent]
+        if self.play.environment.agents[agent].num_actions == 1 or not is_due:
             return
-        for slot in range(heard.shape[1]):
+        for slot in np.flatnonzero(self.hears[step, agent, : heard.shape[1]]).tolist():
             likely = []
             for message in self.messages:
                 other = heard.clone()

@@ -45,7 +45,7 @@ def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws:
     for speaker, spec in enumerate(specs):
         if not spec.speaks:
             continue
-        counts, own = usual.counts[..., speaker], codes[..., speaker]
+        counts, own = usual.speaking[..., speaker], codes[..., speaker]
         meant = usual.meanings[:, :, speaker]
         together = np.unique(meant.reshape(-1, meant.shape[-1]), axis=0, return_inverse=True)[1].reshape(
             own.shape
@@ -53,10 +53,11 @@ def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws:
         yield _information(
             "signalling", f"what {spec.name} says, of what it sees", own, together, counts, orders
         )
-        if spec.num_actions > 1:
+        both = counts & usual.acting[..., speaker]
+        if spec.num_actions > 1 and both.any():
             done = usual.actions[..., speaker]
             yield _information(
-                "consistency", f"what {spec.name} says, of what it does", own, done, counts, orders
+                "consistency", f"what {spec.name} says, of what it does", own, done, both, orders
             )
         both = np.concatenate([said[:, :, speaker], before[:, :, speaker]], 2)
         for place, name in enumerate(play.environment.attribute_names):
@@ -68,7 +69,7 @@ def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws:
         for speaker in np.unique(usual.heard_from[:, :, hearer]):
             if speaker < 0 or speaker == hearer:
                 continue
-            arrived = (usual.heard_from[:, :, hearer] == speaker).any(2) & usual.counts[..., hearer]
+            arrived = (usual.heard_from[:, :, hearer] == speaker).any(2) & usual.acting[..., hearer]
             arrived[0] = False
             done, earlier = usual.actions[..., hearer], np.roll(codes[..., speaker], 1, axis=0)
             about = f"what {spec.name} does, of what {specs[speaker].name} said"

@@ -17,7 +17,9 @@ Messages are no part of it: what is said at a step is heard at the next one, by 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +30,9 @@ from ecsuite.runtime.randomness import random_words
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+PURPOSES = {"train": 0, "valid": 1 << 40, "corpus": 1 << 41, "audit": 1 << 42, "seen": 1 << 43}
+"""The number of the first episode for each purpose, so that no two share one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +63,12 @@ class Moment:
     """Whose action and message count at the coming step, (batch, num_agents); the action of others is 0."""
     done: NDArray[np.bool_]
     """Which episodes are over, (batch,)."""
+    speaking: NDArray[np.bool_] | None = None
+    """Of those that are active: whose message counts, (batch, num_agents); None: that of all."""
+    acting: NDArray[np.bool_] | None = None
+    """Of those that are active: whose action counts, (batch, num_agents); None: that of all."""
+    right: Integers | None = None
+    """The right action of each agent at the coming step, (batch, num_agents), -1 where none is; None: nowhere."""
     meanings: Integers
     """What messages of the coming step may be about, (batch, num_agents, num_attributes), by speaker."""
     inner: Any = field(default=None, repr=False)
@@ -81,6 +92,14 @@ class Environment(ABC):
     """Symbols that the agents of `script` use; None: there is no script."""
     silent_reward: float | None = None
     """Reward of an episode that is known for agents that hear nothing; None: it is not known."""
+    silent_accuracy: float | None = None
+    """Accuracy that is known for agents that hear nothing; None: it is not known."""
+    right_reward: float | None = None
+    """Reward of an episode in which all was right, of which runs then have an accuracy; None: there is none."""
+    steps_per_turn: int | None = None
+    """Steps of a turn of a dialogue; None: there are no turns."""
+    other_purposes: Mapping[str, str] = MappingProxyType({})
+    """Further evaluations by name, such as of objects that are in training: the purpose in `PURPOSES` of each."""
 
     def __init__(self, options: Any) -> None:
         self.options = options

@@ -15,9 +15,6 @@ from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.environments.environment import Environment, Integers, Moment
 from ecsuite.runtime.errors import ConfigError
 
-PURPOSES = {"train": 0, "valid": 1 << 40, "corpus": 1 << 41, "audit": 1 << 42}
-"""The number of the first episode for each purpose, so that no two share one."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
@@ -80,7 +77,13 @@ class Episodes:
     rewards: NDArray[np.float64]
     """(steps, batch, num_agents); 0 after the end."""
     counts: NDArray[np.bool_]
-    """Whether action and message count: the episode goes on and the agent is active, (steps, batch, num_agents)."""
+    """Whether action or message count: the episode goes on and the agent is active, (steps, batch, num_agents)."""
+    speaking: NDArray[np.bool_]
+    """Whether the message counts, (steps, batch, num_agents)."""
+    acting: NDArray[np.bool_]
+    """Whether the action counts, (steps, batch, num_agents)."""
+    right: Integers | None
+    """The right actions where the world says so, (steps, batch, num_agents), -1 elsewhere; None: it never does."""
     alive: NDArray[np.bool_]
     """Whether the episode was not over before the step, (steps, batch)."""
     meanings: Integers
@@ -90,7 +93,7 @@ class Episodes:
     def num_symbols(self) -> Integers:
         """Symbols that each agent said at each step, without EOS, (steps, batch, num_agents)."""
         is_said = (self.words != EOS) & (self.words != PAD)
-        numbers: Integers = is_said.sum(3).cpu().numpy() * self.counts
+        numbers: Integers = is_said.sum(3).cpu().numpy() * self.speaking
         return numbers
 
     @property
@@ -150,6 +153,7 @@ def play_episodes(
             said, heard_from = deliver(step - 1, said, heard_from)
         if step == 0:
             heard_from = torch.full_like(heard_from, -1)  # nobody said anything yet
+        acting = _of_active(moment, moment.acting)
         arriving = torch.cat([torch.zeros_like(said[:, :1]), said], 1)
         seen, heard, decisions, messages, sent, actions = [], [], [], [], [], []
         for number, spec in enumerate(specs):
@@ -159,21 +163,21 @@ def play_episodes(
                 watch(step, number, decide, seen[-1], heard[-1])
             decision = decide(number, seen[-1], heard[-1])
             decisions.append(decision)
-            is_active = torch.from_numpy(moment.active[:, number]).to(device)
             chosen = choose(decision.scores) if spec.num_actions > 1 else torch.zeros_like(rows[:, 0])
-            actions.append(chosen.where(is_active, 0))
+            actions.append(chosen.where(torch.from_numpy(acting[:, number]).to(device), 0))
             message = None
             if spec.speaks:
                 message = _message(channel, decision.logits, mode, generator, epoch, spec.num_symbols)
             messages.append(message)
             sent.append(_arriving(channel, message, generator, is_noisy, said[:, 0]))
         said = torch.stack(sent, 1)
-        alive = ~moment.done
+        alive, speaking = ~moment.done, _of_active(moment, moment.speaking)
         numbers = torch.stack(actions, 1).cpu().numpy()
         after, rewards = environment.step(moment, numbers)
         steps.append(
             (seen, heard, heard_from.cpu().numpy(), said.detach(), messages, decisions, numbers,
-             rewards * alive[:, None], alive[:, None] & moment.active, alive, moment.meanings)
+             rewards * alive[:, None], alive, moment.meanings, moment.right,
+             *(alive[:, None] & each for each in (moment.active, speaking, acting)))
         )  # fmt: skip
         moment = after
         if moment.done.all():
@@ -181,11 +185,17 @@ def play_episodes(
     return _together(steps, channel, len(specs))
 
 
+def _of_active(moment: Moment, which: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Which of the active agents, (batch, num_agents); None: all of them."""
+    return moment.active if which is None else moment.active & which
+
+
 def _together(steps: Sequence[tuple], channel: Channel, number: int) -> Episodes:  # type: ignore[type-arg]
     """The steps of episodes as one."""
-    seen, heard, heard_from, said, messages, decisions, actions, rewards, counts, alive, meanings = zip(
-        *steps, strict=True
-    )
+    (
+        seen, heard, heard_from, said, messages, decisions, actions, rewards, alive, meanings, right,
+        counts, speaking, acting,
+    ) = zip(*steps, strict=True)  # fmt: skip
     like = next(message.symbols for message in messages[0] if message is not None)
     silent = torch.zeros_like(like)
     words = [
@@ -204,6 +214,9 @@ def _together(steps: Sequence[tuple], channel: Channel, number: int) -> Episodes
         actions=np.stack(actions),
         rewards=np.stack(rewards),
         counts=np.stack(counts),
+        speaking=np.stack(speaking),
+        acting=np.stack(acting),
+        right=None if right[0] is None else np.stack(right),
         alive=np.stack(alive),
         meanings=np.stack(meanings),
     )
@@ -278,7 +291,11 @@ def require_fitting(environment: Environment, moment: Moment, batch: int) -> Non
         for spec, seen in zip(specs, moment.observations, strict=True)
     } | {
         "heard": (moment.heard[..., :most], (batch, len(specs), most)),
-        "active": (moment.active, (batch, len(specs))),
+        **{
+            name: (flags, (batch, len(specs)))
+            for name in ("active", "speaking", "acting")
+            if (flags := getattr(moment, name)) is not None
+        },
         "done": (moment.done, (batch,)),
         "meanings": (moment.meanings, (batch, len(specs), len(environment.attribute_names))),
     }

@@ -140,7 +140,7 @@ class PolicyGradient(Learner):
         found = []
         for agent, logits in enumerate(episodes.logits):
             if episodes.messages[0][agent] is not None:
-                counts = torch.from_numpy(episodes.counts[..., agent, None, None]).to(logits)
+                counts = torch.from_numpy(episodes.speaking[..., agent, None, None]).to(logits)
                 first = 0 if self.channel.has_eos else 1  # to be silent is also to say something
                 likely = logits.unflatten(2, (self.channel.max_len, -1))[..., first:].softmax(-1)
                 number = counts.sum(1).clamp(min=1)  # (steps, 1, 1)
@@ -160,8 +160,8 @@ class PolicyGradient(Learner):
 
 
 def _entropy(likely: Tensor) -> Tensor:
-    """In nats, of the last dimension."""
-    summed: Tensor = torch.special.xlogy(likely, likely).sum(-1)
+    """In nats, of the last dimension; its gradient is finite at 0, too."""
+    summed: Tensor = (likely * likely.clamp(min=torch.finfo(likely.dtype).tiny).log()).sum(-1)
     return -summed
 
 
@@ -173,12 +173,15 @@ def _of_choices(episodes: Episodes) -> tuple[Tensor, Tensor]:
         if scores.shape[-1] > 1:
             of_all = scores.log_softmax(-1)
             actions = torch.from_numpy(episodes.actions[..., agent]).to(scores.device)
-            chosen, entropy = of_all.gather(-1, actions[..., None])[..., 0], -(of_all.exp() * of_all).sum(-1)
+            acting = torch.from_numpy(episodes.acting[..., agent]).to(scores)
+            chosen = of_all.gather(-1, actions[..., None])[..., 0] * acting
+            entropy = -(of_all.exp() * of_all).sum(-1) * acting
         messages = [step[agent] for step in episodes.messages]
         said = [message.log_probability for message in messages if message is not None]
         if said and said[0] is not None:
-            chosen = chosen + torch.stack([each for each in said if each is not None])
-            entropy = entropy + torch.stack(
+            speaking = torch.from_numpy(episodes.speaking[..., agent]).to(scores)
+            chosen = chosen + torch.stack([each for each in said if each is not None]) * speaking
+            entropy = entropy + speaking * torch.stack(
                 [each.entropy for each in messages if each is not None and each.entropy is not None]
             )
         log_probabilities.append(chosen)
@@ -191,7 +194,7 @@ class QLearning(Learner):
 
     Scores of actions are expected returns. What they miss is the error of the next step's highest score, of agents as
     they were some steps ago that see and hear the same. Gradients go through messages to the speaker, one step back.
-    An agent that is not active does action 0.
+    An agent that does not act does action 0.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -253,5 +256,5 @@ class QLearning(Learner):
     def _best(self, episodes: Episodes, agent: int) -> Tensor:
         """The highest score of what the agent may do at each step, (steps, batch)."""
         scores = episodes.scores[agent]
-        may_choose = torch.from_numpy(episodes.counts[..., agent]).to(scores.device)
+        may_choose = torch.from_numpy(episodes.acting[..., agent]).to(scores.device)
         return scores.amax(-1).where(may_choose, scores[..., 0])

@@ -117,12 +117,12 @@ class PPO(PolicyGradient):
         """
         words = episodes.words[..., : self.channel.max_len]
         speaks = torch.tensor([spec.speaks for spec in self.specs], device=words.device)
-        is_said = (words != PAD) & speaks[:, None]
-        actions = torch.from_numpy(episodes.actions).to(words.device)[..., None]
-        return (
-            torch.cat([actions, words.where(is_said, 0)], -1),
-            torch.cat([torch.ones_like(actions, dtype=torch.bool), is_said], -1),
+        speaks = speaks & torch.from_numpy(episodes.speaking).to(words.device)
+        is_said = (words != PAD) & speaks[..., None]
+        actions, acts = (
+            torch.from_numpy(each).to(words.device)[..., None] for each in (episodes.actions, episodes.acting)
         )
+        return torch.cat([actions, words.where(is_said, 0)], -1), torch.cat([acts, is_said], -1)
 
     def logits(self, episodes: Episodes, is_made: Tensor) -> Tensor:
         """Logits of all that each agent might have chosen, (steps, batch, num_agents, 1 + max_len, most choices)."""

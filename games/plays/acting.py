@@ -16,8 +16,8 @@ from ecsuite.corpus import SPEAKER, Corpus, Ragged
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.environments.agents import ActingAgents, AgentsOptions, ScriptedAgents
-from ecsuite.games.environments.environment import Environment
-from ecsuite.games.environments.episodes import PURPOSES, Agents, Deliver, Episodes, Watch, play_episodes
+from ecsuite.games.environments.environment import PURPOSES, Environment
+from ecsuite.games.environments.episodes import Agents, Deliver, Episodes, Watch, play_episodes
 from ecsuite.games.environments.landmarks import SpeakerListener
 from ecsuite.games.environments.learners import Learner, PolicyGradient
 from ecsuite.games.interactions import FILE, KEY, as_parquet, require_pyarrow
@@ -83,8 +83,15 @@ class Acting(TrainedPlay):
 
     @property
     def figures(self) -> Sequence[str]:
-        """Reward of an episode, the mean of its agents, without costs of messages; its steps; and these costs."""
-        return ("reward", "steps", "cost") if self.options.length_cost else ("reward", "steps")
+        """Accuracy, where there is one; reward of an episode, the mean of its agents, without costs of messages; its
+        steps; and these costs."""
+        accuracy = () if self.environment.right_reward is None else ("accuracy",)
+        return (*accuracy, "reward", "steps", *(("cost",) if self.options.length_cost else ()))
+
+    def chance(self) -> Mapping[str, float]:
+        """What is right without messages, where that is known."""
+        known = self.environment.silent_accuracy
+        return {} if known is None else {"accuracy": known}
 
     def update(self, step: int, optimise: Optimise) -> Measures:
         """Play batches of episodes, and learn from them."""
@@ -194,11 +201,18 @@ class Acting(TrainedPlay):
 
     def evaluate(self) -> dict[str, float]:
         """Mean reward and steps of the episodes of validation."""
-        return self._figures(self.agents)
+        return self._figures()
 
-    def _figures(self, agents: Agents) -> dict[str, float]:
-        played = list(self.batches("valid", self.experiment.evaluation.num_valid, agents))
+    def other_evaluations(self) -> dict[str, dict[str, float]]:
+        """The same of the environment's other purposes, such as objects that are in training."""
+        purposes = self.environment.other_purposes
+        return {name: self._figures(purpose=purpose) for name, purpose in purposes.items()}
+
+    def _figures(self, agents: Agents | None = None, purpose: str = "valid") -> dict[str, float]:
+        played = list(self.batches(purpose, self.experiment.evaluation.num_valid, agents))
+        right = self.environment.right_reward
         figures = {
+            "accuracy": [right is not None and episodes.returns > right - 1e-9 for episodes in played],
             "reward": [episodes.returns for episodes in played],
             "steps": [episodes.alive.sum(0) for episodes in played],
             "cost": [self.costs(episodes).sum(0).mean(1) for episodes in played],
@@ -212,7 +226,7 @@ class Acting(TrainedPlay):
         rows, words, first = list[Any](), list[Any](), 0
         missing = dict.fromkeys(speakers, evaluation.corpus_size)
         for batch in self.batches("corpus"):
-            counts = batch.counts.transpose(1, 0, 2)[:, :, speakers]  # (batch, steps, num_speakers)
+            counts = batch.speaking.transpose(1, 0, 2)[:, :, speakers]  # (batch, steps, num_speakers)
             episode, step, place = np.nonzero(counts)
             speaker = np.array(speakers)[place]
             kept = np.zeros(len(episode), bool)
@@ -238,6 +252,8 @@ class Acting(TrainedPlay):
             messages = Ragged.from_lengths(said[is_said].astype(np.int32), is_said.sum(1))
             symbol_names = None
         names = np.array([spec.name for spec in specs])
+        size = self.environment.steps_per_turn
+        turns = {} if size is None else {"turn": steps // size + 1}
         return Corpus(
             messages=messages,
             eos=EOS if self.channel.has_eos else None,
@@ -245,7 +261,7 @@ class Acting(TrainedPlay):
             meanings=meanings,
             attribute_names=self.environment.attribute_names,
             columns={
-                "episode": episodes, "step": steps, SPEAKER: names[who], "action": actions, "reward": rewards
+                "episode": episodes, "step": steps, **turns, SPEAKER: names[who], "action": actions, "reward": rewards
             },
             metadata={"vocab_size": self.channel.vocab_size, "max_len": self.channel.max_len},
         )  # fmt: skip

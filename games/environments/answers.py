@@ -1,0 +1,46 @@
+"""A learner of agents that are told what would have been right, as the receivers of signalling games are."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ecsuite.games.environments.agents import ActingAgents
+from ecsuite.games.environments.episodes import Episodes
+from ecsuite.games.environments.learners import PolicyGradient
+from ecsuite.runtime.errors import ConfigError
+
+
+class Answers(PolicyGradient):
+    """Answers are learnt from the right ones by cross-entropy, messages from how likely these were made.
+
+    Of channels with a gradient, it goes through the message to the speaker. Symbols of others are made more likely by
+    how much less the cross-entropy of the rest of the episode was than the baseline expected.
+    """
+
+    def objective(
+        self, episodes: Episodes, step: int, agents: ActingAgents
+    ) -> tuple[Tensor, Mapping[str, Tensor]]:
+        """See the base class."""
+        if episodes.right is None:
+            name = type(agents.environment).__name__
+            raise ConfigError(f"play.learner: answers are learnt where the world knows the right ones: {name} does not")
+        likely = _of_right(episodes)  # (steps, batch, num_agents)
+        rewards = likely.detach().double().sum(2, keepdim=True).expand_as(likely).cpu().numpy()
+        told = replace(episodes, rewards=rewards, acting=np.zeros_like(episodes.acting))
+        objective, figures = super().objective(told, step, agents)
+        loss = -likely.sum() / likely.shape[1]
+        return objective + loss, {**figures, "cross_entropy": loss.detach()}
+
+
+def _of_right(episodes: Episodes) -> Tensor:
+    """Log-probability of the right answers where one is due, (steps, batch, num_agents); elsewhere 0."""
+    assert episodes.right is not None
+    found = []
+    for agent, scores in enumerate(episodes.scores):
+        right = torch.from_numpy(episodes.right[..., agent]).to(scores.device)
+        chosen = scores.log_softmax(-1).gather(-1, right.clamp(min=0)[..., None])[..., 0]
+        found.append(chosen.where(right >= 0, 0.0))
+    return torch.stack(found, 2)
