@@ -116,12 +116,13 @@ class PPO(PolicyGradient):
         What follows the end of a message, and the messages of those who do not speak, nobody chose: they are 0.
         """
         words = episodes.words[..., : self.channel.max_len]
-        speaks = torch.tensor([spec.speaks for spec in self.specs], device=words.device)
-        speaks = speaks & torch.from_numpy(episodes.speaking).to(words.device)
-        is_said = (words != PAD) & speaks[..., None]
-        actions, acts = (
-            torch.from_numpy(each).to(words.device)[..., None] for each in (episodes.actions, episodes.acting)
+        is_idle = ~episodes.counts  # of whom nothing counts
+        actions, acts, speaks = (
+            torch.from_numpy(each).to(words.device)[..., None]
+            for each in (episodes.actions, is_idle | episodes.acting, is_idle | episodes.speaking)
         )
+        may_speak = torch.tensor([spec.speaks for spec in self.specs], device=words.device)
+        is_said = (words != PAD) & speaks & may_speak[:, None]
         return torch.cat([actions, words.where(is_said, 0)], -1), torch.cat([acts, is_said], -1)
 
     def logits(self, episodes: Episodes, is_made: Tensor) -> Tensor:
