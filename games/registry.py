@@ -83,6 +83,14 @@ ENVIRONMENTS = Registry(
             "ecsuite.games.environments.task_and_talk:TaskAndTalk",
             "a dialogue in which an asker is to find out attributes of an object (Kottur et al. 2017)",
         ),
+        "guess_who": (
+            "ecsuite.games.environments.guess_who:GuessWho",
+            "a dialogue in which an asker, or both, find out which of some objects the other one sees",
+        ),
+        "feedback": (
+            "ecsuite.games.environments.guess_who:Feedback",
+            "a dialogue in which the one who is to find an object says something back in between",
+        ),
     },
     base="ecsuite.games.environments.environment:Environment",
 )

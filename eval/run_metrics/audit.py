@@ -206,7 +206,9 @@ def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliv
     places = rng.permutation(batch)
     other = np.empty(batch, np.int64)
     other[places] = np.roll(places, 1)
-    common = torch.stack([_most_common(said[:, :, each], usual.speaking[..., each]) for each in range(number)])
+    common = torch.stack(
+        [_most_common(said[:, :, each], usual.speaking[..., each]) for each in range(number)]
+    )
     rows = torch.arange(batch, device=said.device)
     speakers = torch.arange(number, device=said.device)[None, :, None]
 
@@ -257,15 +259,16 @@ class _Influence:
 
     def __init__(self, messages: Tensor, weights: Tensor, play: Acting, usual: Episodes) -> None:
         self.messages, self.weights, self.play = messages, weights, play
-        self.acts, self.hears = usual.acting.any(1), (usual.heard_from >= 0).any(1)
+        self.usual = usual
         self.sums: dict[tuple[int, int], list[Tensor]] = {}
 
     def __call__(self, step: int, agent: int, decide: Decide, seen: Tensor, heard: Tensor) -> None:
         """Ask an agent what it would do; see `Watch`."""
-        is_due = 0 < step < len(self.acts) and self.acts[step, agent]
-        if self.play.environment.agents[agent].num_actions == 1 or not is_due:
+        acts = 0 < step < len(self.usual.acting) and bool(self.usual.acting[step, :, agent].any())
+        if self.play.environment.agents[agent].num_actions == 1 or not acts:
             return
-        for slot in np.flatnonzero(self.hears[step, agent, : heard.shape[1]]).tolist():
+        hears = (self.usual.heard_from[step, :, agent, : heard.shape[1]] >= 0).any(0)
+        for slot in np.flatnonzero(hears).tolist():
             likely = []
             for message in self.messages:
                 other = heard.clone()

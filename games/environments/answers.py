@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ecsuite.games.channels import Channel
 from ecsuite.games.environments.agents import ActingAgents
 from ecsuite.games.environments.episodes import Episodes
 from ecsuite.games.environments.learners import PolicyGradient
@@ -20,13 +22,18 @@ class Answers(PolicyGradient):
     how much less the cross-entropy of the rest of the episode was than the baseline expected.
     """
 
+    def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
+        super().__init__(options, agents=agents, channel=channel)
+        if not agents.environment.tells_right:
+            raise ConfigError(
+                f"play.learner: answers are learnt from the right ones, which {type(agents.environment).__name__} does "
+                "not tell: expected another learner, such as policy_gradient"
+            )
+
     def objective(
         self, episodes: Episodes, step: int, agents: ActingAgents
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """See the base class."""
-        if episodes.right is None:
-            name = type(agents.environment).__name__
-            raise ConfigError(f"play.learner: answers are learnt where the world knows the right ones: {name} does not")
         likely = _of_right(episodes)  # (steps, batch, num_agents)
         rewards = likely.detach().double().sum(2, keepdim=True).expand_as(likely).cpu().numpy()
         told = replace(episodes, rewards=rewards, acting=np.zeros_like(episodes.acting))

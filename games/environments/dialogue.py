@@ -60,7 +60,9 @@ class DialogueOptions:
     def __post_init__(self) -> None:
         """Check that both agents, or none, have symbols of their own."""
         if len(self.num_symbols) not in (0, 2):
-            raise ConfigError(f"num_symbols: expected a number for each of two agents, got {len(self.num_symbols)}")
+            raise ConfigError(
+                f"num_symbols: expected a number for each of two agents, got {len(self.num_symbols)}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,7 +88,6 @@ class Dialogue(Environment):
         num_features: Width of what each agent sees.
         num_choices: Answers that each may choose from; 1: it is not asked.
         num_answers: Answers of each agent that is asked.
-        num_messages: Messages in all; None: `turns` of each agent.
     """
 
     Options = DialogueOptions
@@ -94,8 +95,10 @@ class Dialogue(Environment):
     """Of the agents."""
     first_speaker: ClassVar[int] = 0
     """Who speaks first: 0 or 1."""
+    ends_with_first: ClassVar[bool] = False
+    """Whether that one speaks last, too, once more than the other."""
     steps_per_turn = 2
-    right_reward = 1.0
+    right_reward, tells_right = 1.0, True
 
     def __init__(
         self,
@@ -104,11 +107,10 @@ class Dialogue(Environment):
         num_features: Sequence[int],
         num_choices: Sequence[int],
         num_answers: int,
-        num_messages: int | None = None,
     ) -> None:
         super().__init__(options)
         self.num_answers = num_answers
-        self.num_messages = 2 * options.turns if num_messages is None else num_messages
+        self.num_messages = 2 * options.turns - self.ends_with_first
         self.max_steps = self.num_messages + num_answers
         symbols = options.num_symbols or (None, None)
         self.agents = tuple(
@@ -119,7 +121,9 @@ class Dialogue(Environment):
                 num_heard=1,
                 num_symbols=number,
             )
-            for name, width, choices, number in zip(self.names, num_features, num_choices, symbols, strict=True)
+            for name, width, choices, number in zip(
+                self.names, num_features, num_choices, symbols, strict=True
+            )
         )
 
     @abstractmethod
@@ -155,7 +159,7 @@ class Dialogue(Environment):
         if speaker is not None:
             speaking[:, speaker] = True
         if step > 0 and (before := self.speaker(step - 1)) is not None:
-            heard[:] = before
+            heard[:, 1 - before] = before
         answer = step - self.num_messages
         is_due = 0 <= answer < self.num_answers
         right = talk.right[:, :, answer] if is_due else np.full((batch, 2), -1)
@@ -235,9 +239,19 @@ class ObjectRounds:
                 candidates[rows], places[rows] = drawn, targets[:, 0]
         return candidates, places
 
+    def values(self, seed: int, numbers: Integers) -> Integers:
+        """What messages about objects are about, (batch, num_attributes): attribute values, or else their numbers."""
+        world = self.of(seed)
+        return numbers[:, None] if world.num_values is None else world.objects.values(numbers)
+
     def features(self, seed: int, numbers: Integers) -> Floats:
         """What agents see of objects, (..., num_features), of numbers, (...)."""
         world = self.of(seed)
         seen = torch.from_numpy(np.ascontiguousarray(world.objects.seen(numbers.ravel())))
         flat: Floats = world.features(seen, torch.float64).numpy()
         return flat.reshape(*numbers.shape, -1)
+
+
+def attribute_names(names: Sequence[Sequence[str]]) -> list[str]:
+    """The names of attributes, by those of their values, such as `color=red`."""
+    return [of_attribute[0].partition("=")[0] for of_attribute in names]

@@ -96,6 +96,8 @@ class Environment(ABC):
     """Accuracy that is known for agents that hear nothing; None: it is not known."""
     right_reward: float | None = None
     """Reward of an episode in which all was right, of which runs then have an accuracy; None: there is none."""
+    tells_right: bool = False
+    """Whether moments say which actions are right."""
     steps_per_turn: int | None = None
     """Steps of a turn of a dialogue; None: there are no turns."""
     other_purposes: Mapping[str, str] = MappingProxyType({})

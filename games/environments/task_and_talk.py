@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.games.environments.dialogue import Dialogue, ObjectOptions, ObjectRounds, Talk
+from ecsuite.games.environments.dialogue import (
+    Dialogue,
+    ObjectOptions,
+    ObjectRounds,
+    Talk,
+    attribute_names,
+)
 from ecsuite.games.environments.environment import Floats, Integers, choices, one_hot
 from ecsuite.parts.config import Count
 from ecsuite.runtime.errors import ConfigError
@@ -66,7 +72,7 @@ class TaskAndTalk(Dialogue):
     def talk(self, seed: int, episodes: Integers) -> Talk:
         """See the base class."""
         numbers = self.rounds.draw(seed, episodes)[0][:, 0]
-        values = self.rounds.of(seed).objects.values(numbers)
+        values = self.rounds.values(seed, numbers)
         task = choices(seed, "tasks", episodes, 1, len(self.tasks))[:, 0]
         asked = self.tasks[task]
         right = np.full((len(episodes), 2, asked.shape[1]), -1)
@@ -96,14 +102,7 @@ class TaskAndTalk(Dialogue):
         return memory["told"][step - self.num_messages].clip(0), silent
 
 
-def attribute_names(names: Any) -> list[str]:
-    """The names of attributes, by those of their values, such as `color=red`."""
-    return [of_attribute[0].partition("=")[0] for of_attribute in names]
-
-
-def _without_messages(
-    values: Integers, probabilities: Floats | None, tasks: Integers, reward: str
-) -> float:
+def _without_messages(values: Integers, probabilities: Floats | None, tasks: Integers, reward: str) -> float:
     """What an asker gets that always says the values that are right most often of all objects."""
     weights = np.full(len(values), 1 / len(values)) if probabilities is None else probabilities
     best = []

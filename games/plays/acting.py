@@ -73,6 +73,7 @@ class Acting(TrainedPlay):
         with initial_weights(experiment.training.seed):
             self.channel: Channel = CHANNELS.make(experiment.channel)
             require_fitting_lengths(self.channel, options.length_cost)
+            require_symbols(self.environment, self.channel)
             self.agents: ActingAgents = ACTORS.make(
                 options.agents, environment=self.environment, channel=self.channel
             )
@@ -83,8 +84,7 @@ class Acting(TrainedPlay):
 
     @property
     def figures(self) -> Sequence[str]:
-        """Accuracy, where there is one; reward of an episode, the mean of its agents, without costs of messages; its
-        steps; and these costs."""
+        """Accuracy, where there is one; reward, the mean of the agents, without costs of messages; steps; and costs."""
         accuracy = () if self.environment.right_reward is None else ("accuracy",)
         return (*accuracy, "reward", "steps", *(("cost",) if self.options.length_cost else ()))
 
@@ -211,8 +211,8 @@ class Acting(TrainedPlay):
     def _figures(self, agents: Agents | None = None, purpose: str = "valid") -> dict[str, float]:
         played = list(self.batches(purpose, self.experiment.evaluation.num_valid, agents))
         right = self.environment.right_reward
-        figures = {
-            "accuracy": [right is not None and episodes.returns > right - 1e-9 for episodes in played],
+        figures: dict[str, list[np.ndarray[Any, Any]]] = {
+            "accuracy": [episodes.returns > (right or 0) - 1e-9 for episodes in played],
             "reward": [episodes.returns for episodes in played],
             "steps": [episodes.alive.sum(0) for episodes in played],
             "cost": [self.costs(episodes).sum(0).mean(1) for episodes in played],
@@ -352,4 +352,14 @@ def require_fitting_lengths(channel: Channel, length_cost: float) -> None:
     if length_cost and not channel.has_eos:
         raise ConfigError(
             f"play.length_cost: messages of this channel have one length: expected 0, got {length_cost}"
+        )
+
+
+def require_symbols(environment: Environment, channel: Channel) -> None:
+    """Raise `ConfigError` if an agent has symbols of its own, and the channel has fewer, or messages of values."""
+    most = max(spec.num_symbols or 0 for spec in environment.agents)
+    if most and (channel.is_of_values or most > channel.vocab_size):
+        has = "values" if channel.is_of_values else f"{channel.vocab_size} symbols"
+        raise ConfigError(
+            f"play.environment: an agent says {most} symbols: expected a channel of as many, got {has}"
         )

@@ -1,0 +1,116 @@
+"""Guess who: an agent that sees some objects is to find out which of them the other one sees."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ecsuite.games.environments.dialogue import (
+    Dialogue,
+    ObjectOptions,
+    ObjectRounds,
+    Talk,
+    attribute_names,
+)
+from ecsuite.games.environments.environment import Floats, Integers
+from ecsuite.parts.config import Levels
+
+OTHER_ROUND = 1 << 39
+"""How far the second round of an episode is from its first one."""
+
+
+class GuessWho(Dialogue):
+    """An asker sees candidates, an answerer sees which of them is meant; the asker speaks first, and picks one.
+
+    Where both ask, each has an object of its own and candidates for the other's, and both pick one.
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options(ObjectOptions):
+        """Options of guess who."""
+
+        num_candidates: Levels = 4
+        """Objects among which the asker picks."""
+        both_ask: bool = False
+        """Each agent has an object, and is to find out that of the other one."""
+
+    names: ClassVar[tuple[str, str]] = ("asker", "answerer")
+    options: Options
+
+    def __init__(self, options: Options) -> None:
+        self.rounds = ObjectRounds(part=options.world, num_distractors=options.num_candidates - 1)
+        world, number = self.rounds.of(0), options.num_candidates
+        width = world.object_shape[0]
+        super().__init__(
+            options,
+            num_features=(width * (number + options.both_ask), width * (1 + number * options.both_ask)),
+            num_choices=(number, number if options.both_ask else 1),
+            num_answers=1,
+        )
+        self.about = attribute_names(world.objects.names) or ["object"]
+        self.attribute_names = tuple(self.about)
+        if options.both_ask:
+            self.attribute_names = (
+                *(f"own_{name}" for name in self.about),
+                *(f"other_{name}" for name in self.about),
+            )
+        self.other_purposes = self.rounds.other_purposes()
+        if world.probabilities is None:
+            self.silent_accuracy = self.silent_reward = number ** -(2.0 if options.both_ask else 1.0)
+            if options.both_ask and options.reward == "each":
+                self.silent_reward = 1 / number
+        if world.shows_values and not options.both_ask:
+            self.num_script_symbols = max(len(self.about), *map(len, world.objects.names))
+
+    def talk(self, seed: int, episodes: Integers) -> Talk:
+        """See the base class."""
+        rows = np.arange(len(episodes))
+        seen: list[list[Floats]] = [[], []]
+        right = np.full((len(episodes), 2, 1), -1)
+        about = []
+        for asker in range(1 + self.options.both_ask):
+            candidates, places = self.rounds.draw(seed, episodes + asker * OTHER_ROUND)
+            features = self.rounds.features(seed, candidates)
+            seen[asker].append(features.reshape(len(episodes), -1))
+            seen[1 - asker].append(features[rows, places])
+            right[:, asker, 0] = places
+            about.append(self.rounds.values(seed, candidates[rows, places]))
+        return Talk(
+            seen=(np.concatenate(seen[0], 1), np.concatenate(seen[1], 1)),
+            right=right,
+            about=np.concatenate(about[::-1], 1),
+        )
+
+    def script(
+        self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
+    ) -> tuple[Integers, Integers]:
+        """Ask for the attribute in which those that are left differ most, and be told its value: see the base class.
+
+        Whoever is not asked tells the first attribute.
+        """
+        step = memory["step"] = memory.get("step", -1) + 1
+        batch, number = len(seen), 1 if agent else self.options.num_candidates
+        shape = batch, number, len(self.about), -1
+        values = seen[:, : number * self.rounds.of(0).object_shape[0]].reshape(shape).argmax(3)
+        told, rows = heard[:, 0] - 1, np.arange(batch)
+        if agent:
+            asked = told.clip(0, len(self.about) - 1)
+            return np.zeros(batch, np.int64), values[rows, 0, asked] + 1
+        asked = memory.get("asked", np.zeros(batch, np.int64))
+        left = memory.get("left", np.ones((batch, number), bool))
+        left = memory["left"] = left & ((values[rows, :, asked] == told[:, None]) | (told < 0)[:, None])
+        if self.speaker(step) == 0:
+            same = (values[:, :, None] == values[:, None]) & left[:, None, :, None] & left[:, :, None, None]
+            asked = memory["asked"] = same.sum((1, 2)).argmin(1)
+        return left.argmax(1), asked + 1
+
+
+class Feedback(GuessWho):
+    """The one who sees what is meant speaks first and last, and the one who is to find it gives feedback in between.
+
+    So the guesser speaks one time less, and is silent where `turns` is 1. The one who speaks does not see candidates.
+    """
+
+    names = ("guesser", "describer")
+    first_speaker = 1
+    ends_with_first = True

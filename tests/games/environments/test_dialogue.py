@@ -1,0 +1,140 @@
+"""Dialogues: who speaks when, what scripted agents get, chance without messages, and runs that resume."""
+
+import numpy as np
+import pytest
+import torch
+from stopped_runs import trained
+
+from ecsuite.corpus import SPEAKER
+from ecsuite.formats import read_corpus
+from ecsuite.games.environments.agents import ScriptedAgents
+from ecsuite.games.environments.environment import PURPOSES
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.plays.acting import severed
+from ecsuite.games.registry import ENVIRONMENTS, PLAYS
+from ecsuite.parts.registry import read_part
+from ecsuite.runtime.errors import ConfigError
+
+SMALL = (
+    "training.num_examples=32", "training.batch_size=8", "training.num_epochs=2", "training.evaluate_every=3",
+    "training.checkpoint_every=2", "evaluation.num_valid=8", "evaluation.corpus_size=20",
+    "play.agents.hidden_size=8",
+)  # fmt: skip
+
+
+def environment(text):
+    return ENVIRONMENTS.make(read_part(ENVIRONMENTS, [("", text)], "environment"))
+
+
+def play_of(*settings):
+    found = load_experiment("task_and_talk", settings)
+    return PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+
+
+def scripted_reward(text, *, vocab_size=4, number=2000, deliver=None):
+    """The mean reward of scripted agents."""
+    play = play_of(f"play.environment={text}", f"channel.vocab_size={vocab_size}", "play.agents.forgetful=[]")
+    agents = ScriptedAgents(play.environment, play.channel)
+    episodes = play.play(
+        np.arange(number), "greedy", play.noise("valid", 0), purpose="train", agents=agents, deliver=deliver
+    )
+    return episodes.returns.mean()
+
+
+def test_scripted_agents_that_ask_and_tell_solve_task_and_talk():
+    assert scripted_reward("task_and_talk") == 1
+    assert scripted_reward("task_and_talk,num_asked=3,turns=3") == 1
+    assert scripted_reward("task_and_talk,reward=each") == 1
+
+
+def test_without_messages_the_reward_is_that_of_chance():
+    """An asker that hears nothing says the first values, which are right in 1 of 16, or each in 1 of 4."""
+    for text, expected in (("task_and_talk", 1 / 16), ("task_and_talk,reward=each", 1 / 4)):
+        assert environment(text).silent_reward == expected
+        assert scripted_reward(text, deliver=severed) == pytest.approx(expected, abs=0.02)
+    assert environment("guess_who,num_candidates=5,both_ask=true").silent_accuracy == 1 / 25
+    assert scripted_reward("guess_who", deliver=severed) == pytest.approx(1 / 4, abs=0.03)
+
+
+def test_guess_who_is_solved_with_a_turn_an_attribute_and_feedback_helps():
+    assert scripted_reward("guess_who,turns=3") == 1
+    assert scripted_reward("feedback,turns=3") == 1
+    # A single message tells one of four values, whether or not there is feedback.
+    one, two = (scripted_reward(f"feedback,turns={turns},num_candidates=8") for turns in (1, 2))
+    assert one < two < 1
+    # Who does not know which attribute is told next is not better off with a further turn.
+    assert scripted_reward("feedback,turns=2,num_candidates=8", deliver=no_feedback) < one + 0.03
+
+
+def no_feedback(step, said, heard):
+    return said, torch.where(torch.tensor([[[True], [False]]]), heard, -1)
+
+
+def test_agents_speak_in_turn_and_answer_at_the_end():
+    world = environment("task_and_talk,turns=1")
+    moment = world.reset(1, np.arange(5))
+    speakers, answering = [], []
+    while not moment.done.all():
+        speakers.append(moment.speaking[0].tolist())
+        answering.append(moment.acting[0].tolist())
+        moment, _ = world.step(moment, np.zeros((5, 2), np.int64))
+    assert speakers == [[True, False], [False, True], [False, False], [False, False]]
+    assert answering == [[False, False], [False, False], [True, False], [True, False]]
+
+
+def test_held_out_objects_are_in_evaluations_alone():
+    part = read_part(
+        ENVIRONMENTS,
+        [("", {"kind": "task_and_talk", "world": {"kind": "attributes", "num_attributes": 3, "num_values": 3,
+                                                  "held_out": 0.2}})],
+        "environment",
+    )  # fmt: skip
+    world = ENVIRONMENTS.make(part)
+    about = {
+        purpose: {tuple(row[2:]) for row in world.talk(7, np.arange(400) + PURPOSES[purpose]).about}
+        for purpose in ("train", "valid", "seen", "corpus", "audit")
+    }
+    assert about["train"] == about["seen"] and not about["train"] & about["valid"]
+    assert about["corpus"] == about["train"] | about["valid"] and about["audit"] == about["valid"]
+    assert len(about["valid"]) == 5 and world.other_purposes == {"seen objects": "seen"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("play.learner.kind=answers", "channel=gumbel,vocab_size=4,max_len=2,length=fixed"),
+        ("play.environment={kind: guess_who, both_ask: true, reward: each}", "play.agents.forgetful=[]"),
+    ],
+    ids=["answers, gumbel", "guess who, reinforce"],
+)
+def test_a_dialogue_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path):
+    found = load_experiment("task_and_talk", [*SMALL, *settings])
+    trained(found, tmp_path / "whole")
+    assert trained(found, tmp_path / "parts", stop_after=3).stopped == "preempted"
+    result = trained(found, tmp_path / "parts", resume=True)
+    assert list(result.measures) == ["accuracy", "reward", "steps"]
+    for file in ("corpus.jsonl", "meanings.jsonl", f"checkpoint-{result.step:09d}.safetensors"):
+        assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    corpus = read_corpus(tmp_path / "whole")
+    columns = [corpus.columns[name].tolist()[:5] for name in ("turn", SPEAKER, "step", "episode")]
+    assert columns == [
+        [1, 1, 2, 2, 1], ["asker", "answerer", "asker", "answerer", "asker"], [0, 1, 2, 3, 0], [0, 0, 0, 0, 1]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("play.environment.turns=0",), "play.environment.turns: expected"),
+        (("play.environment.num_symbols=[3]",), "num_symbols: expected a number for each of two agents, got 1"),
+        (("play.environment.num_asked=4",), "num_asked: expected at most the 3 attributes of an object, got 4"),
+        (("play.environment.world=shapeworld",), "expected a world of objects that are values or vectors"),
+        (("play.learner=answers", "play.environment=riddle", "play.agents.forgetful=[]"), "Riddle does not"),
+        (("play.environment.num_symbols=[3,9]",), "an agent says 9 symbols: expected a channel of"),
+    ],
+    ids=["no turns", "one agent's symbols", "attributes that are not there", "images", "no right answers", "9"],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(settings, message, tmp_path):
+    with pytest.raises(ConfigError, match=message):
+        trained(load_experiment("task_and_talk", [*SMALL, *settings]), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
