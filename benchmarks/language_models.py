@@ -2,6 +2,7 @@
 
     python benchmarks/language_models.py server    # 1,000 calls: none lost, none twice, as many as planned
     python benchmarks/language_models.py causal    # a model of characters learns a language and plays, in minutes
+    python benchmarks/language_models.py batches   # calls a second of models on this machine, one by one and in batches
 
 Results are kept in results/language_models.json. No published model was reachable: the server's model follows a script.
 """
@@ -132,13 +133,36 @@ def causal(steps: int) -> dict:
     return found
 
 
+def batches() -> dict:
+    """The naming game of 32 models on this machine, 512 calls: by size of the model and of the batches."""
+    found = {}
+    for width, layers in ((64, 2), (256, 6)):
+        with tempfile.TemporaryDirectory() as name:
+            folder, rounds = Path(name) / "model", {}
+            make_model(folder, texts(set(), 100), 0, width=width, layers=layers, longest=1024)
+            for size in (1, 4, 16, 32):
+                settings = [
+                    "play.agents=32", "play.at_once=true", "play.symbols=letters", "play.max_symbols=4",
+                    "training.num_examples=256", "training.batch_size=64", "play.participant=language_model,memory=2",
+                    f"play.participant.backend=transformers,model={folder},batch_size={size}",
+                ]  # fmt: skip
+                began = time.perf_counter()
+                train(load_experiment("naming", settings), Path(name) / str(size), **QUIET)
+                seconds = time.perf_counter() - began
+                rounds[size] = (Path(name) / str(size) / "rounds.jsonl").read_bytes()
+                found[f"{layers} layers of {width}, batches of {size}"] = {
+                    "calls a second": round(512 / seconds, 1), "the same rounds": rounds[size] == rounds[1]
+                }  # fmt: skip
+    return found
+
+
 def main() -> None:
     """Run what is asked for, print it and keep it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("server", "causal"))
+    parser.add_argument("what", choices=("server", "causal", "batches"))
     parser.add_argument("--steps", type=int, default=800)
     asked = parser.parse_args()
-    found = server() if asked.what == "server" else causal(asked.steps)
+    found = {"server": server, "causal": lambda: causal(asked.steps), "batches": batches}[asked.what]()
     print(json.dumps(found, indent=1))
     kept = json.loads(FILE.read_text()) if FILE.exists() else {}
     FILE.write_text(json.dumps({**kept, "processor": processor(), asked.what: found}, indent=1) + "\n")

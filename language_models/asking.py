@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from threading import Lock
 from typing import Any, ClassVar
@@ -61,6 +62,8 @@ class Asker:
         """
         found: dict[str, tuple[str, Reply]] = {}
         asked = {key_of(self.backend.settings, each): each for each in requests}
+        if self.backend.batch_size > 1 and self.earlier is None:
+            self._keep_together([each for key, each in asked.items() if key not in self.kept])
         if len(asked) == 1 or self.backend.concurrency == 1:
             found = {key: self._answered(request) for key, request in asked.items()}
         else:
@@ -79,6 +82,24 @@ class Asker:
                         self.backend.is_over.clear()
                 found = {key: each.result() for key, each in running.items()}
         return [found[key_of(self.backend.settings, each)] for each in requests]
+
+    def _keep_together(self, requests: Sequence[Request]) -> None:
+        """Ask about several requests in one call of the backend, and keep what it says, as far as limits allow."""
+        size = self.backend.batch_size
+        for batch in (requests[start : start + size] for start in range(0, len(requests), size)):
+            begun = 0
+            try:
+                with suppress(
+                    LimitError
+                ):  # which is raised where the first request without an answer is asked
+                    for _ in batch:
+                        self._begin()
+                        begun += 1
+                replies = self.backend.replies(batch[:begun]) if begun else []
+                for request, reply in zip(batch, replies, strict=False):
+                    self.kept.add(key_of(self.backend.settings, request), self._settings, request, reply)
+            finally:
+                self._under_way -= begun
 
     def _answered(self, request: Request) -> tuple[str, Reply]:
         """An allowed answer."""

@@ -69,6 +69,11 @@ class Backend(ABC):
         return 1
 
     @property
+    def batch_size(self) -> int:
+        """How many requests `replies` takes at most, where it is faster than `reply` of each."""
+        return 1
+
+    @property
     def seconds_per_call(self) -> float:
         """How long an answer takes: an assumption, unless the backend measures it."""
         return 1.0
@@ -84,6 +89,10 @@ class Backend(ABC):
     @abstractmethod
     def reply(self, request: Request) -> Reply:
         """Answer a request; `ConfigError` in one line where that can't be done."""
+
+    def replies(self, requests: Sequence[Request]) -> list[Reply]:
+        """Answer several requests, none of which depends on another."""
+        return [self.reply(each) for each in requests]
 
     def num_tokens(self, text: str) -> int:
         """Tokens of a text: counted, or about a token for four characters."""

@@ -1,16 +1,18 @@
 """A causal language model on this machine, by Hugging Face's transformers: its logits are held to what may be answered.
 
 An answer is made token by token. Only tokens with which an allowed answer can begin, or go on, have a probability, and
-the end of the text where the answer is whole; so nothing has to be asked again.
+the end of the text where the answer is whole; so nothing has to be asked again. Several answers are made at once: an
+answer is the same as alone, unless two tokens are as likely to the last bits of the arithmetic.
 """
 
 import hashlib
+import inspect
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -48,6 +50,11 @@ class CausalModel(Backend):
         """Share of the probability that answers are drawn from."""
         max_prompt: Count | None = None
         """Most tokens of a prompt, whose beginning is left out; null: as many as the model takes."""
+        batch_size: Count = 16
+        """Answers that are made at once, where so many questions are open."""
+
+        changeable: ClassVar[tuple[str, ...]] = ("batch_size",)
+        """What may be another number when the run goes on."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -70,6 +77,7 @@ class CausalModel(Backend):
         except Exception as error:  # of transformers, of the hub's library or of files, by version
             raise ConfigError(f"model: {name} can't be read: {shown(str(error))}") from None
         self.model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+        self._takes = set(inspect.signature(self.model.forward).parameters)
         self.revision = _digest(Path(name)) if not is_of_hub else str(self.model.config._commit_hash)
         self._texts = [str(self.tokenizer.decode([token])) for token in range(len(self.tokenizer))]
         ends = {self.tokenizer.eos_token_id, *(n for n, text in enumerate(self._texts) if text == "\n")}
@@ -91,6 +99,11 @@ class CausalModel(Backend):
     def is_drawn(self) -> bool:
         """Whether there is a temperature."""
         return bool(self.options.temperature > 0)
+
+    @property
+    def batch_size(self) -> int:
+        """As the options say."""
+        return int(self.options.batch_size)
 
     @property
     def seconds_per_call(self) -> float:
@@ -125,28 +138,53 @@ class CausalModel(Backend):
         tokens = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return "".join(self._texts[token] for token in tokens).strip() == text
 
-    @torch.inference_mode()
     def reply(self, request: Request) -> Reply:
         """Draw an answer, or the most likely one."""
-        rng = np.random.default_rng([request.draw, *b"tokens"])
-        prompt = self._prompt(request)
-        tokens, text, cache = torch.tensor([prompt], device=self.model.device), "", None
-        number = 0
-        while number < MOST_FREE * (1 + len(request.allowed.symbols)):
-            out = self.model(input_ids=tokens, past_key_values=cache, use_cache=True)
-            cache, number = out.past_key_values, number + 1
-            usable, ends = self._usable(text, request.allowed), request.allowed.allows(text)
-            choices = usable + (self._ends if ends else [])
-            if not usable or (
-                request.allowed.symbols == () == request.allowed.choices and number > MOST_FREE
-            ):
-                break
-            chosen = choices[self._drawn(out.logits[0, -1, choices].float(), rng)]
-            if chosen in self._ends and ends:
-                break
-            text = (text + self._texts[chosen]).lstrip(" ")
-            tokens = torch.tensor([[chosen]], device=self.model.device)
-        return Reply(text=text, model=self._name, prompt_tokens=len(prompt), answer_tokens=number)
+        return self.replies([request])[0]
+
+    @torch.inference_mode()
+    def replies(self, requests: Sequence[Request]) -> list[Reply]:
+        """The same of several requests, in one batch whose prompts end together."""
+        answers = [_Answer(request, self._prompt(request)) for request in requests]
+        width, device = max(len(each.prompt) for each in answers), self.model.device
+        padding = [width - len(each.prompt) for each in answers]
+        rows = [[self._ends[0]] * left + each.prompt for left, each in zip(padding, answers, strict=True)]
+        tokens = torch.tensor(rows, device=device)  # (requests, width)
+        mask = (torch.arange(width) >= torch.tensor(padding)[:, None]).long().to(device)
+        cache = None
+        while not all(each.is_whole for each in answers):
+            asked: dict[str, Any] = {"input_ids": tokens, "attention_mask": mask, "past_key_values": cache}
+            places = (mask.cumsum(1) - 1).clamp_min(0)[:, -tokens.shape[1] :]
+            asked |= {"position_ids": places} if "position_ids" in self._takes else {}
+            asked |= {"logits_to_keep": 1} if "logits_to_keep" in self._takes else {}
+            out = self.model(**asked, use_cache=True)
+            cache, logits = out.past_key_values, out.logits[:, -1].float().cpu()
+            chosen = [
+                self._next(each, row) if not each.is_whole else self._ends[0]
+                for each, row in zip(answers, logits, strict=True)
+            ]
+            tokens = torch.tensor(chosen, device=device)[:, None]
+            mask = torch.cat((mask, torch.ones_like(tokens)), 1)
+        return [
+            Reply(text=each.text, model=self._name, prompt_tokens=len(each.prompt), answer_tokens=each.number)
+            for each in answers
+        ]
+
+    def _next(self, answer: "_Answer", logits: Tensor) -> int:
+        """The next token of an answer, by logits of (tokens,)."""
+        allowed, answer.number = answer.request.allowed, answer.number + 1
+        usable, ends = self._usable(answer.text, allowed), allowed.allows(answer.text)
+        choices = usable + (self._ends if ends else [])
+        is_free = not allowed.symbols and not allowed.choices
+        answer.is_whole = not usable or (is_free and answer.number > MOST_FREE)
+        if not answer.is_whole:
+            chosen = choices[self._drawn(logits[choices], answer.rng)]
+            answer.is_whole = chosen in self._ends and ends
+            if not answer.is_whole:
+                answer.text = (answer.text + self._texts[chosen]).lstrip(" ")
+                answer.is_whole = answer.number >= MOST_FREE * (1 + len(allowed.symbols))
+                return chosen
+        return self._ends[0]
 
     @property
     def _name(self) -> str:
@@ -195,6 +233,22 @@ class CausalModel(Backend):
         return int(
             order[np.searchsorted(sums[:kept], rng.random() * sums[kept - 1], side="right").clip(0, kept - 1)]
         )
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An answer that is being made."""
+
+    request: Request
+    prompt: list[int]
+    text: str = ""
+    number: int = 0
+    """Tokens that were looked at."""
+    is_whole: bool = False
+    rng: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng([self.request.draw, *b"tokens"])
 
 
 def _digest(folder: Path) -> str:

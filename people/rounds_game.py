@@ -182,6 +182,10 @@ def with_person(name: str, seed: int) -> tuple[Experiment, int]:
                 "play.num_others: 0"
             )
         settings += ["play.num_others=1", "play.other=language_model,backend=page"]
+        if (
+            model := experiment.play.options.participant
+        ).kind == "language_model":  # whose prompt is then read
+            settings += [f"play.other.{name}={getattr(model.options, name)}" for name in ("prompt", "memory")]
         experiment = load_experiment(name, settings)
     persons = [agent for agent, is_person in enumerate(_persons(experiment)) if is_person]
     if len(persons) > 1:

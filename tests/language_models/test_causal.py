@@ -57,6 +57,22 @@ def test_draws_follow_the_probabilities(folder):
     assert abs(said.count("a") / 300 - 1 / (1 + np.exp(second - first))) < 0.08
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_answers_in_a_batch_are_those_of_one_after_the_other(temperature, folder):
+    """Prompts and answers of many lengths: padding changes nothing."""
+    backend = CausalModel(CausalModel.Options(model=str(folder), temperature=temperature))
+    requests = [
+        Request(
+            system="",
+            user="name the object:\n" * (1 + number % 5) + "kami"[: number % 4],
+            allowed=each,
+            draw=number,
+        )
+        for number, each in enumerate([*ALLOWED.values(), Allowed(max_len=2)] * 8)
+    ]
+    assert backend.replies(requests) == [backend.reply(each) for each in requests]
+
+
 def test_what_can_not_be_written_or_read_is_refused_in_a_line(folder, tmp_path):
     backend = CausalModel(CausalModel.Options(model=str(folder)))
     with pytest.raises(ConfigError, match="its tokenizer has no tokens for 'ʘ'"):

@@ -20,7 +20,7 @@ from ecsuite.runtime.errors import ConfigError
 
 pytest.importorskip("markdown_it", reason="the extra `people` is not installed")
 NAMES = """
-play: {kind: naming, agents: 3, pool: 3, at_once: true, participant: {kind: language_model, memory: 2}}
+play: {kind: naming, agents: 3, pool: 3, at_once: true, participant: {kind: language_model, memory: 2, prompt: ashery2025}}
 training: {num_examples: 12, num_epochs: 1, batch_size: 4, evaluate_every: 1, checkpoint_every: 1}
 """
 TALK = """
@@ -81,7 +81,7 @@ def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
     assert row["score"] == sum(each["success"] for each in rows)
     assert [answer["is_right"] for answer in sessions.database.answers(1)] == [r["success"] for r in rows]
     assert {each["participant_kind"] for each in rows if each["speaker"] == 2} <= {"language_model person"}
-    assert "Your past rounds" in shown[-1]["view"]["name"] and shown[1]["told"]
+    assert "Round 2: Player 1 chose" in shown[-1]["view"]["name"] and shown[1]["told"]
     experiment, _ = with_person(sessions.study.play, row["seed"])
     trained(experiment, tmp_path / "again", replay=folder)
     for file in ("rounds.jsonl", "corpus.jsonl", "answers.jsonl"):
