@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ecsuite.games.plays.rounds import is_asked
+from ecsuite.games.training import cost
 from ecsuite.games.training_jobs import Game, train_in_job
 from ecsuite.jobs.job import Context, Job, Stopped
 
@@ -33,7 +35,11 @@ def measured_seconds(jobs: Sequence[Job]) -> float | None:
 
 
 def _seconds_of(job: Job) -> float:
-    """Time of a whole run, from the share that is trained in `SECONDS`."""
+    """Time of a whole run, from the share that is trained in `SECONDS`; nobody is asked for it."""
+    game: Game = job.inputs["game"]
+    if is_asked(game.experiment):
+        participants = cost(game.experiment, job.inputs["device"])["participants"]
+        return sum(3600 * each["hours"] for each in participants.values())
     began = time.monotonic()
     reports: list[tuple[float, float]] = []
 
@@ -48,7 +54,7 @@ def _seconds_of(job: Job) -> float:
             scratch=Path(folder) / "scratch", report_progress=report_progress, should_stop=should_stop
         )
         with suppress(Stopped):
-            train_in_job(job.inputs["game"], Path(folder) / "run", job.inputs["device"], context)
+            train_in_job(game, Path(folder) / "run", job.inputs["device"], context)
             return time.monotonic() - began
     (first, before), (last, after) = reports[0], reports[-1]
     return (last - first) / (after - before) if after > before else last - first

@@ -22,7 +22,7 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
 from ecsuite.games.players.meetings import Meeting
 from ecsuite.games.plays.play import Measures, Play
-from ecsuite.games.registry import MEETINGS, PARTICIPANTS
+from ecsuite.games.registry import MEETINGS, PARTICIPANTS, PLAYS
 from ecsuite.games.run_log import ROUNDS, ROUNDS_KEY
 from ecsuite.games.sections import EvaluationOptions, Experiment
 from ecsuite.jobs.signals import ending_at_once
@@ -366,6 +366,15 @@ class Rounds(Play):
     def columns(self, things: "np.ndarray[Any, Any]") -> dict[str, Any]:
         """Further columns of the corpus about these things."""
         return {}
+
+
+def is_asked(experiment: Experiment) -> bool:
+    """Whether a game is a play of rounds in which somebody is asked, so that a step of it may cost something."""
+    if not issubclass(PLAYS.load(experiment.play.kind), Rounds):
+        return False
+    options = experiment.play.options
+    parts = [options.participant, *([options.other] if options.num_others else [])]
+    return any(PARTICIPANTS.load(part.kind).is_slow for part in parts)
 
 
 def words_of(options: Any) -> Allowed:

@@ -20,7 +20,8 @@ from ecsuite.runtime.errors import ConfigError
 
 pytest.importorskip("markdown_it", reason="the extra `people` is not installed")
 NAMES = """
-play: {kind: naming, agents: 3, pool: 3, at_once: true, participant: {kind: language_model, memory: 2, prompt: ashery2025}}
+play:
+  {kind: naming, agents: 3, pool: 3, at_once: true, participant: {kind: language_model, memory: 2, prompt: ashery2025}}
 training: {num_examples: 12, num_epochs: 1, batch_size: 4, evaluate_every: 1, checkpoint_every: 1}
 """
 TALK = """
