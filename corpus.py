@@ -236,10 +236,7 @@ class Corpus:
         Raises:
             CorpusError: If the corpus has no such column, or no message has the value.
         """
-        if column not in self.columns:
-            has = f"has the columns {', '.join(self.columns)}" if self.columns else "has no columns"
-            raise CorpusError(f"no column {column}: the corpus {has}")
-        values = self.columns[column]
+        values = self.column(column)
         if isinstance(value, str) and values.dtype.kind != "U":
             values = np.array(list(map(str, values.tolist())))
         rows = np.flatnonzero(values == value)
@@ -247,6 +244,13 @@ class Corpus:
             known = ", ".join(sorted(set(map(str, values.tolist())))[:10])
             raise CorpusError(f"no message with {column} {value}; {column} is one of {known}")
         return replace(self.take(rows), metadata={**self.metadata, column: value})
+
+    def column(self, name: str) -> NDArray[Any]:
+        """The values of a column, (num_messages,); `CorpusError` if there is none of this name."""
+        if name not in self.columns:
+            has = f"has the columns {', '.join(self.columns)}" if self.columns else "has no columns"
+            raise CorpusError(f"no column {name}: the corpus {has}")
+        return self.columns[name]
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Self:
         """Some of the messages with all that belongs to them.

@@ -13,6 +13,12 @@ from ecsuite.tables.forms import Form
 def audit(
     run: Annotated[Path, typer.Argument(help="A run folder of agents that act.", show_default=False)],
     episodes: Annotated[int, typer.Option(min=8, max=1_000_000, help="Episodes of each row.")] = 512,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="step|turn", help="Messages are also severed and swapped at each step, or turn, alone."
+        ),
+    ] = None,
     trust_code: TrustCode = False,
     out: Out = None,
     plot: Plot = None,
@@ -34,4 +40,6 @@ def audit(
         raise ConfigError(
             f"{run}: expected a run of play acting, whose agents act in a world with steps, got {kind}"
         )
-    report(found(play, num_episodes=episodes)).publish(out=out, picture=plot, as_json=as_json, form=form)
+    report(found(play, num_episodes=episodes, by=by)).publish(
+        out=out, picture=plot, as_json=as_json, form=form
+    )

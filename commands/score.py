@@ -64,6 +64,13 @@ def score(
             metavar="COLUMN=VALUE", help="Only these messages: split=held_out; such scores are not kept."
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Score the messages of each value of a column side by side: turn, or turn,speaker.",
+        ),
+    ] = None,
     seed: Seed = 0,
     plot: Annotated[
         Path | None,
@@ -99,6 +106,13 @@ def score(
     of_metrics = Options(seed=seed, device=options.device)
     draws = plot is not None and not plot.suffix
     scored = Scored(options=read_with, where=where)
+    if by is not None:
+        if len(corpora) > 1 or draws or options.plan:
+            raise ConfigError(
+                f"--by {by}: expected one corpus, without --plan and without a folder of pictures"
+            )
+        _score_parts(corpora[0], by, names, of_metrics, options, scored, plot=plot)
+        return
     if len(corpora) > MOST_COMPARED:
         if draws:
             raise ConfigError(
@@ -201,6 +215,54 @@ def _score_collection(
         picture=None if found.draw is None else plot,
         as_json=options.as_json,
         form=options.form,
+    )
+
+
+def _score_parts(
+    path: Path,
+    by: str,
+    names: list[str],
+    of_metrics: "Options",
+    options: StudyOptions,
+    scored: "Scored",
+    *,
+    plot: Path | None,
+) -> None:
+    """Score parts of a corpus by the values of columns, and print one table."""
+    from ecsuite.commands.scoring import parts_by
+    from ecsuite.eval.comparison.all_scores import compare_scores
+    from ecsuite.eval.comparison.equal_sizes import EqualSizes
+    from ecsuite.eval.metrics import traits_of_metric
+    from ecsuite.eval.metrics.side_by_side import num_threads
+    from ecsuite.eval.records.documents import sources_of
+    from ecsuite.eval.reports import compared_scores
+    from ecsuite.eval.reports.scorecard import score_corpus
+
+    if asking := [name for name in names if traits_of_metric(name).needs_agents]:
+        raise ConfigError(f"--by {by}: metric {asking[0]} asks the agents of a run, not messages")
+    options.prepare_output()
+    if plot is not None:
+        prepare_picture(plot)
+    parts = {Path(label): part for label, part in parts_by(scored.read(path), by).items()}
+    cards = options.run(
+        lambda runner: [
+            score_corpus(part, names, replace(of_metrics, runner=runner), num_processes=num_threads())
+            for part in parts.values()
+        ]
+    )
+    sources = [
+        replace(source, name=str(label), corpus=label)
+        for label, card in zip(parts, cards, strict=True)
+        for source in sources_of(label, card.to_json())
+    ]
+    found = compared_scores.report(compare_scores(sources, distinct=True, sizes=EqualSizes(corpora=parts)))
+    data = {
+        "corpora": [{"name": str(label), **card.to_json()} for label, card in zip(parts, cards, strict=True)],
+        "comparison": found.data,
+    }
+    picture = plot if found.draw is not None else None
+    replace(found, data=data).publish(
+        out=options.out, picture=picture, as_json=options.as_json, form=options.form
     )
 
 

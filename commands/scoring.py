@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ecsuite.commands.corpus_options import CorpusOptions
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.selection import Selection
@@ -19,10 +21,15 @@ from ecsuite.eval.records.reading import SWEEP
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.scorecard import Scorecard, score_corpus
 from ecsuite.parts.error_messages import NO_ACCESS
+from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run
+
+
+MOST_PARTS = 24
+"""Most parts of a corpus that are scored side by side."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,6 +97,27 @@ def asked_run(path: Path, names: Sequence[str], *, trust_code: bool, is_whole: b
         return None
     run.pair  # noqa: B018 - read now, so that damaged files are refused before anything is computed
     return run
+
+
+def parts_by(corpus: Corpus, columns: str) -> dict[str, Corpus]:
+    """The messages of each value of a column, or of several: `turn=1`, `turn=1,speaker=asker`, in their order.
+
+    Raises:
+        ConfigError: If these are more than can be compared.
+        CorpusError: If there is no such column.
+    """
+    parts = {"": corpus}
+    for column in split_names(columns):
+        parts = {
+            f"{label},{column}={value}".lstrip(","): part.where(column, value)
+            for label, part in parts.items()
+            for value in np.unique(part.column(column)).tolist()[: MOST_PARTS + 1]
+        }
+        if len(parts) > MOST_PARTS:
+            raise ConfigError(
+                f"--by {columns}: {column} has too many values: expected at most {MOST_PARTS} parts"
+            )
+    return parts
 
 
 def prepare_scores(paths: Sequence[Path]) -> None:

@@ -64,15 +64,16 @@ def _data_places(experiment: Experiment) -> Iterator[tuple[str, str, Callable[[]
 
             if any(Path(each).exists() and not is_grammar(each) for each in languages):  # else refused later
                 yield f"{role}.taught.language", " and ".join(languages), partial(content_of, languages)
-    for path, options in _parts_below(experiment.play, "play"):
-        for option in getattr(type(options), "data_files", ()):
-            if Path(file := getattr(options, option)).is_file():
+    for path, part in _parts_below(experiment.play, "play"):
+        reader = WORLDS.load(part.kind) if path.endswith(".world") else type(part.options)
+        for option in getattr(reader, "data_files", ()):
+            if (file := getattr(part.options, option)) is not None and Path(file).is_file():
                 yield f"{path}.{option}", file, partial(content_digest, file)
 
 
-def _parts_below(part: Part, path: str) -> Iterator[tuple[str, Any]]:
-    """The options of a part and of the parts in it, each with its path."""
-    yield path, part.options
+def _parts_below(part: Part, path: str) -> Iterator[tuple[str, Part]]:
+    """A part and the parts in its options, each with its path."""
+    yield path, part
     for each in fields(part.options):
         if isinstance(below := getattr(part.options, each.name), Part):
             yield from _parts_below(below, f"{path}.{each.name}")
@@ -99,8 +100,8 @@ def identity(experiment: Experiment) -> Tree:
     tree = experiment.to_tree()
     del tree["about"]
     tree["evaluation"].pop("keep", None)
-    for path, options in _parts_below(experiment.play, "play"):
-        for option in getattr(type(options), "changeable", ()):
+    for path, part in _parts_below(experiment.play, "play"):
+        for option in getattr(type(part.options), "changeable", ()):
             _place(tree, path).pop(option, None)
     for key in experiment.data:
         path, _, option = key.rpartition(".")

@@ -130,7 +130,7 @@ class EqualSizes:
 
     def _corpus(self, name: str, path: Path | None) -> Corpus:
         """The corpus of a source."""
-        if path is None or not path.exists():
+        if path is None or not (path in self.corpora or path.exists()):
             raise ConfigError(f"the corpus of {name} is not there, so it can't be drawn from")
         if path not in self.corpora:
             try:

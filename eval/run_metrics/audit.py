@@ -17,6 +17,7 @@ from ecsuite.eval.run_metrics.audit_information import Told, informed
 from ecsuite.eval.statistics.differences import Difference, corrected, paired_difference
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.games.environments.agents import ScriptedAgents
+from ecsuite.games.environments.environment import Environment
 from ecsuite.games.environments.episodes import Agents, Decide, Deliver, Episodes
 from ecsuite.games.plays.acting import Acting, severed
 from ecsuite.runtime.errors import ConfigError
@@ -108,7 +109,12 @@ class Audit:
 
 @torch.no_grad()
 def audit(
-    play: Acting, *, agents: Agents | None = None, num_episodes: int = 512, num_draws: int = 99
+    play: Acting,
+    *,
+    agents: Agents | None = None,
+    num_episodes: int = 512,
+    num_draws: int = 99,
+    by: str | None = None,
 ) -> Audit:
     """Play the same episodes with messages as they are and changed, and measure what messages tell and bring about.
 
@@ -117,9 +123,10 @@ def audit(
         agents: Others to play instead.
         num_episodes: Episodes, of their own numbers; at least 8.
         num_draws: Shuffles of whole episodes.
+        by: `step` or `turn`: messages are also severed and swapped at each of these alone.
 
     Raises:
-        ConfigError: If nobody speaks, or there are fewer than 8 episodes.
+        ConfigError: If nobody speaks, there are fewer than 8 episodes, or there are no turns.
     """
     if num_episodes < 8:
         raise ConfigError(f"--episodes: expected at least 8, got {num_episodes}")
@@ -131,7 +138,10 @@ def audit(
     alternatives, weights = _alternatives(usual)
     influence = _Influence(alternatives, weights, play, usual)
     played.episodes(watch=influence)
-    changed = {name: played.episodes(deliver=deliver) for name, deliver in _deliveries(usual, rng).items()}
+    deliveries = dict(_deliveries(usual, rng))
+    if by is not None:
+        deliveries |= _by_part(usual, play.environment, by, deliveries)
+    changed = {name: played.episodes(deliver=deliver) for name, deliver in deliveries.items()}
     losses = corrected([paired_difference(usual.returns - each.returns) for each in changed.values()])
     conditions = [
         _condition(play, name, episodes, loss)
@@ -201,8 +211,14 @@ def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliv
     batch, number = said.shape[1:3]
     lengths = usual.alive.sum(0)
     # Steps of an episode in another order, and for each episode another one.
-    keys = np.where(usual.alive, rng.random(usual.alive.shape), 2.0)
-    order = torch.from_numpy(np.minimum(np.argsort(keys, axis=0), lengths - 1)).to(said.device)
+    keys = rng.random(usual.alive.shape)
+    says_who = (usual.counts & ~usual.speaking).any()
+    orders = [
+        torch.from_numpy(_shuffled_steps(usual.speaking[..., each] if says_who else usual.alive, keys)).to(
+            said.device
+        )
+        for each in range(number)
+    ]
     places = rng.permutation(batch)
     other = np.empty(batch, np.int64)
     other[places] = np.roll(places, 1)
@@ -213,7 +229,8 @@ def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliv
     speakers = torch.arange(number, device=said.device)[None, :, None]
 
     def shuffled(step: int, now: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
-        return said[order[min(step, last)], rows], heard
+        at = min(step, last)
+        return torch.stack([said[order[at], rows, each] for each, order in enumerate(orders)], 1), heard
 
     def swapped(step: int, now: Tensor, heard: Tensor) -> tuple[Tensor, Tensor]:
         of_other = np.minimum(min(step, last), lengths[other] - 1)
@@ -228,6 +245,41 @@ def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliv
         return now, speakers.expand_as(heard).where(heard >= 0, -1)
 
     return dict(zip(CONDITIONS, (severed, shuffled, swapped, constant, own), strict=True))
+
+
+def _shuffled_steps(may: NDArray[np.bool_], keys: NDArray[np.float64]) -> NDArray[np.int64]:
+    """For each step another one of those in which messages are said, in the order of keys, (steps, batch) each."""
+    order = np.argsort(np.where(may, keys, 2.0), axis=0)
+    shuffled: NDArray[np.int64] = np.take_along_axis(order, (may.cumsum(0) - 1).clip(0), 0)
+    return shuffled
+
+
+def _by_part(
+    usual: Episodes, environment: Environment, by: str, deliveries: Mapping[str, Deliver]
+) -> dict[str, Deliver]:
+    """Severed and swapped at each step, or turn, alone, with who speaks then."""
+    size = {"step": 1, "turn": environment.steps_per_turn}.get(by)
+    if size is None:
+        expected = "step, or turn in a dialogue" if by != "turn" else "step: this world has no turns"
+        raise ConfigError(f"--by {by}: expected {expected}")
+    found = {}
+    for first in range(0, len(usual.alive), size):
+        spoke = usual.speaking[first : first + size].any(axis=(0, 1), keepdims=True)[0, 0].tolist()
+        if any(spoke):
+            who = ", ".join(
+                spec.name for spec, speaks in zip(environment.agents, spoke, strict=True) if speaks
+            )
+            place = f"{by} {first // size + 1 if by == 'turn' else first}" + (
+                f": {who}" if by == "step" else ""
+            )
+            for name in ("severed", "swapped"):
+                found[f"{name}, {place}"] = _only_at(range(first, first + size), deliveries[name])
+    return found
+
+
+def _only_at(steps: range, deliver: Deliver) -> Deliver:
+    """Messages of some steps are changed, and no others."""
+    return lambda step, said, heard: deliver(step, said, heard) if step in steps else (said, heard)
 
 
 def _most_common(said: Tensor, counts: NDArray[np.bool_]) -> Tensor:

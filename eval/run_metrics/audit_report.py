@@ -42,7 +42,8 @@ def _rewards(found: Audit) -> Table:
         if each.loss is not None:
             width = None if each.loss.ci95 is None else (each.loss.ci95[1] - each.loss.ci95[0]) / 2
             lost = estimate(each.loss.mean, width)
-        what = CONDITIONS.get(each.name, "what is said")
+        name, _, place = each.name.partition(", ")
+        what = CONDITIONS.get(name, "what is said") + (", of this part alone" if place else "")
         p = nothing() if each.loss is None else p_value(each.loss.p_holm)
         paid = [] if each.cost is None else [number(each.cost), number(each.reward - each.cost)]
         rows.append(row_of(each.name, estimate(each.reward, each.half_width), *paid, lost, p, text(what)))

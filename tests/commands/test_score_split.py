@@ -23,3 +23,34 @@ def test_scores_of_a_split_are_not_kept(ecsuite):
     assert not Path("run/scores.json").exists()
     code, _, err = ecsuite("score", "run", "--metrics", "topsim", "--where", "split=valid")
     assert (code, err) == (2, "no message with split valid; split is one of held_out, train\n")
+
+
+def test_scores_by_column_stand_side_by_side(ecsuite):
+    meanings = np.array([[a, b] for a in range(4) for b in range(4)])
+    first, second = (
+        [[1 + a, 5 + b] for a, b in meanings.tolist()],
+        [[1 + (a * 4 + b) % 5] for a, b in meanings],
+    )
+    corpus = Corpus(
+        first + second,
+        meanings=np.concatenate([meanings, meanings]),
+        columns={"turn": np.repeat([1, 2], 16), "speaker": np.tile(["asker", "answerer"], 16)},
+    )
+    write_corpus(corpus, "run")
+    code, out, err = ecsuite("score", "run", "--metrics", "topsim", "--by", "turn", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert [each["name"] for each in found["corpora"]] == ["turn=1", "turn=2"]
+    values = [each["scores"][0]["value"] for each in found["corpora"]]
+    assert values[0] > 0.9 > values[1] and found["comparison"]["sources"] == ["turn=1", "turn=2"]
+    for name, value in zip(("1", "2"), values, strict=True):
+        _, out, _ = ecsuite("score", "run", "--metrics", "topsim", "--where", f"turn={name}", "--json")
+        assert json.loads(out)["scores"][0]["value"] == value
+    _, out, _ = ecsuite("score", "run", "--metrics", "posdis", "--by", "turn,speaker")
+    assert "turn=1,speaker=answerer" in out and not Path("run/scores.json").exists()
+    for by, message in (
+        ("trn", "no column trn: the corpus has the columns turn, speaker\n"),
+        ("turn", "--by turn: expected one corpus, without --plan and without a folder of pictures\n"),
+    ):
+        paths = ["run"] * (1 + (by == "turn"))
+        assert ecsuite("score", *paths, "--by", by)[::2] == (2, message)

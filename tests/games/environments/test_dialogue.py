@@ -6,6 +6,7 @@ import torch
 from stopped_runs import trained
 
 from ecsuite.corpus import SPEAKER
+from ecsuite.eval.run_metrics.audit import audit
 from ecsuite.formats import read_corpus
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.environment import PURPOSES
@@ -138,3 +139,23 @@ def test_what_does_not_fit_is_refused(settings, message, tmp_path):
     with pytest.raises(ConfigError, match=message):
         trained(load_experiment("task_and_talk", [*SMALL, *settings]), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_an_audit_by_turn_says_what_each_turn_is_worth():
+    """Of scripted agents each turn has half of the answer: without one, the first value is said, right in one of 4."""
+    play = play_of("play.environment={kind: task_and_talk, world: {kind: attributes, num_values: 4}}")
+    agents = ScriptedAgents(play.environment, play.channel)
+    found = audit(play, agents=agents, num_episodes=400, num_draws=1, by="turn")
+    rewards = {condition.name: condition.reward for condition in found.conditions}
+    assert rewards["as said"] == found.scripted == 1
+    for place in ("severed, turn 1", "severed, turn 2", "swapped, turn 2"):
+        assert rewards[place] == pytest.approx(1 / 4, abs=0.15)
+    assert rewards["severed"] < 0.15
+    assert list(rewards)[6:] == [f"{how}, turn {turn}" for turn in (1, 2) for how in ("severed", "swapped")]
+    with pytest.raises(ConfigError, match="this world has no turns"):
+        audit(
+            play_of("play.environment=riddle", "play.agents.forgetful=[]"),
+            num_episodes=8,
+            num_draws=1,
+            by="turn",
+        )
