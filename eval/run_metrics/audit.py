@@ -264,7 +264,7 @@ def _by_part(
         raise ConfigError(f"--by {by}: expected {expected}")
     found = {}
     for first in range(0, len(usual.alive), size):
-        spoke = usual.speaking[first : first + size].any(axis=(0, 1), keepdims=True)[0, 0].tolist()
+        spoke = usual.speaking[first : first + size].sum((0, 1)).tolist()
         if any(spoke):
             who = ", ".join(
                 spec.name for spec, speaks in zip(environment.agents, spoke, strict=True) if speaks
