@@ -2,28 +2,30 @@
 
 A small step of training takes hundreds of operations of a few microseconds each, and more time than that to find out
 which they are: modules, graphs of autograd, replicas. They are the same at every step. A recording makes these
-operations with the same weights, in the same order, and so with the same results to the last bit.
+operations with the same weights, in the same order, and so with the same results to the last bit. Each writes its
+result where it was the first time, so that nothing is allocated, and that views need not be made again.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from operator import itemgetter
+from functools import cache, partial
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C import DispatchKey
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 NUM_CALLS_BEFORE = 8
 """Calls of one form before one is recorded, which takes as long as some thirty calls."""
 MAX_RECORDINGS, MAX_FORMS = 16, 256
 """Most recordings of a function, and forms of which the calls are counted."""
-MAX_BYTES = 2**28
-"""Most memory of the results of all operations of a recording: of larger ones, Python takes no time that counts."""
-SAME = frozenset(("detach", "alias", "lift_fresh"))
-"""Operations whose result is their argument where there is no autograd."""
+MAX_BYTES = 2**27
+"""Most memory of the results of operations, of all recordings of a function: of larger ones, Python takes no time that
+counts."""
 READS = frozenset((Tensor.tolist, Tensor.numpy, Tensor.__array__))
 """What takes values out of tensors without an operation of torch."""
 
@@ -34,15 +36,16 @@ class Recorded:
     def __init__(self) -> None:
         self.num_calls: dict[Hashable, int] = {}
         self.replays: dict[Hashable, Callable[..., Any]] = {}
+        self.num_bytes = 0
 
     def __call__(self, form: Hashable, function: Callable[..., Any], inputs: Sequence[Tensor]) -> Any:
-        """The outputs of a function: tensors without a graph of autograd, or None, in lists and dictionaries.
+        """The outputs of a function: tensors, or None, in lists and dictionaries; the next call may overwrite them.
 
         Args:
             form: Functions and inputs with equal forms make the same operations, with inputs of the same shapes.
             function: Depends on nothing that changes between calls but its inputs, and weights, buffers and generators,
-                which stay the same objects. It gets the inputs, one by one.
-            inputs: The tensors.
+                which stay the same objects. It gets the inputs, one by one, or copies of them.
+            inputs: The tensors, without a graph of autograd.
         """
         if (replay := self.replays.get(form)) is not None:
             return replay(*inputs)
@@ -52,52 +55,60 @@ class Recorded:
                 self.num_calls[form] = number + 1
             return function(*inputs)
         self.num_calls[form] = number + 1
-        with Recorder(inputs) as recorder, _Watch(recorder):
-            outputs = function(*inputs)
+        recorder = Recorder(inputs, MAX_BYTES - self.num_bytes)
+        with recorder, _Watch(recorder):
+            outputs = function(*recorder.inputs)
         if (replay := recorder.function(outputs)) is not None:
             self.replays[form] = replay
+            self.num_bytes += recorder.num_bytes
         return outputs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Call:
-    """An operation of a recording; tensors and constants have places in a list."""
+class _Operation:
+    """An operation of a recording."""
 
-    operation: Callable[..., Any]
-    arguments: tuple[int, ...]
-    """Their places."""
-    results: tuple[int | None, ...]
-    """Places of the tensors that it makes; None: of what it does not make."""
-    is_one: bool = True
-    """Whether it returns one tensor, and not several."""
-    has_effect: bool = False
+    function: Any
+    arguments: Sequence[Any]
+    options: Mapping[str, Any]
+    made: Mapping[int, Tensor]
+    """The results that have memory of their own, by their place among all results."""
+    reads: frozenset[int]
+    writes: frozenset[int]
+    """Memory that it needs, and that it changes, also that of its results."""
+    has_effect: bool
     """Whether it is made even if nobody needs its results: it writes into a tensor, or draws random numbers."""
+    value: Tensor | None
+    """Its result, if that is always the same."""
 
 
 class Recorder(TorchDispatchMode):
     """Makes the operations in its block, and records them.
 
     Args:
-        inputs: Tensors that will be others when the recording is called. All else that is used in the block and was not
-            made in it is used again as it is then: weights, buffers, generators.
+        inputs: Tensors that will be others when the recording is called.
+        max_bytes: Most memory of the results of operations.
     """
 
-    def __init__(self, inputs: Sequence[Tensor]) -> None:
+    def __init__(self, inputs: Sequence[Tensor], max_bytes: int = MAX_BYTES) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self.max_bytes = max_bytes
         self.reason: str | None = None
         """Why they can't be recorded; None: they can."""
-        self.values: list[Any] = []
-        """What is the same at each call, by its place; None: it is another each time."""
-        self.calls: list[_Call] = []
-        self.temporary: set[int] = set()
-        """Places of what is another each time."""
+        self.inputs = [each.detach().clone() for each in inputs]
+        """What is to be used in the block in the place of the inputs. All else that is used and was not made in it is
+        used again as it is then: weights, buffers, generators."""
+        self.operations: list[_Operation] = []
         self.num_bytes = 0
-        self.kept: list[Tensor] = []  # so that no two tensors have the same memory, or the same id
-        self.places: dict[int, int] = {}
-        self.of_storage: dict[int, tuple[int, Tensor]] = {}
-        self.num_inputs = len(inputs)
-        for tensor in inputs:
-            self._new(tensor)
+        self.written: set[int] = set()
+        """Memory that operations change which did not make it."""
+        self.kept: list[Tensor] = []
+        """What was made, so that no two tensors have the same memory."""
+        self.memory: set[int] = set()
+        self.aliases: dict[tuple[Any, ...], Tensor] = {}
+        """Tensors without a graph of autograd of the memory that was made, by what they are of it."""
+        for tensor in self.inputs:
+            self._keep(tensor)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -106,172 +117,155 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Make an operation."""
         kwargs = kwargs or {}
+        if self.reason is not None or func.namespace == "profiler":
+            return func(*args, **kwargs)
+        # As the arguments are now: an operation may change the shape of one in place.
+        arguments, options = tree_map_only(Tensor, self._alias, (args, kwargs))
         result = func(*args, **kwargs)
-        if self.reason is None and _depends_on_values(func, args):
+        if _depends_on_values(func, args):
             self.reason = f"{func} depends on values"
-        if self.reason is None and self.num_bytes > MAX_BYTES:
+        elif self.num_bytes > self.max_bytes:
             self.reason = "results are large"
-        if self.reason is None:
-            if func.namespace != "profiler":
-                self._record(func, args, kwargs, result)
         else:
+            self._record(func, arguments, options, result)
+        if self.reason is not None:
+            self.operations.clear()
+            self.aliases.clear()
             self.kept.clear()
         return result
+
+    def _record(self, func: Any, arguments: Sequence[Any], options: Mapping[str, Any], result: Any) -> None:
+        reads = frozenset(map(_memory, _tensors((arguments, options))))
+        made = {
+            place: each
+            for place, each in enumerate(_tensors(result))
+            if _memory(each) not in reads | self.memory
+        }
+        changed = frozenset(_changed(func, arguments, options))
+        for each in made.values():
+            self._keep(each)
+        if not made and not changed:
+            return  # views are of memory that stays where it is
+        is_random = torch.Tag.nondeterministic_seeded in func.tags
+        name, value = func.overloadpacket.__name__, None
+        if name.startswith("empty") or name in ("new_empty", "new_empty_strided"):
+            return
+        is_same = not reads or name.endswith("_like") or name.startswith("new_")
+        if is_same and not changed and not is_random:
+            value = made[0].detach().clone()
+        self.written |= changed
+        self.operations.append(
+            _Operation(
+                function=func,
+                arguments=arguments,
+                options=options,
+                made={place: self._alias(each) for place, each in made.items()},
+                reads=reads,
+                writes=changed.union(map(_memory, made.values())),
+                has_effect=bool(changed) or is_random,
+                value=value,
+            )
+        )
+
+    def _keep(self, tensor: Tensor) -> None:
+        """Note what was made."""
+        self.kept.append(tensor)
+        self.memory.add(_memory(tensor))
+        self.num_bytes += tensor.numel() * tensor.element_size()
+
+    def _alias(self, tensor: Tensor) -> Tensor:
+        """The tensor of its memory, if that was made here, for all that are the same of it."""
+        if _memory(tensor) not in self.memory:
+            return tensor
+        key = (_memory(tensor), tensor.size(), tensor.stride(), tensor.storage_offset(), tensor.dtype)
+        if key not in self.aliases:
+            self.aliases[key] = tensor.detach()
+        return self.aliases[key]
 
     def function(self, outputs: Any) -> Callable[..., Any] | None:
         """What makes the same operations with other inputs and returns these outputs; None if it can't be recorded."""
         if self.reason is not None:
             return None
-        returned = self._returned(outputs)
-        used, program = set(_leaves(returned)), list[tuple[Any, ...]]()
-        for call in reversed(self.calls):
-            results = {place for place in call.results if place is not None}
-            if call.has_effect or not used.isdisjoint(results):
-                uses = results.union(call.arguments)
-                ended = tuple(self.temporary.intersection(uses) - used)  # its memory can be used again
-                target = call.results[0] if call.is_one else call.results
-                program.append((call.operation, _getter(call.arguments), call.is_one, target, ended))
-                used |= uses
+        returned = tree_map_only(Tensor, self._alias, outputs)
+        returned_memory = frozenset(map(_memory, _tensors(outputs)))
+        num_aliases = Counter(memory for memory, *_ in self.aliases)
+        needed, program = set(returned_memory), list[Callable[[], Any]]()
+        for operation in reversed(self.operations):
+            if operation.has_effect or not needed.isdisjoint(operation.writes):
+                needed |= operation.reads
+                if operation.value is None:
+                    program.append(_again(operation, num_aliases))
+                elif not operation.writes.isdisjoint(self.written | returned_memory):
+                    program.append(partial(operation.made[0].copy_, operation.value))
         program.reverse()
-        first, num_inputs = list(self.values[self.num_inputs :]), self.num_inputs
+        inputs = self.inputs
 
         @torch.no_grad()
-        def replay(*inputs: Tensor) -> Any:
-            values = [*inputs[:num_inputs], *first]
-            for operation, arguments, is_one, target, ended in program:
-                result = operation(*arguments(values))
-                if is_one:
-                    if target is not None:
-                        values[target] = result
-                else:
-                    for place, part in zip(target, result, strict=True):
-                        if place is not None:
-                            values[place] = part
-                for place in ended:
-                    values[place] = None
-            return _filled(returned, values)
+        def replay(*given: Tensor) -> Any:
+            if inputs:
+                torch._foreach_copy_(inputs, list(given))
+            for operation in program:
+                operation()
+            return returned
 
         return replay
 
-    def _record(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
-        is_one = not isinstance(result, list | tuple)
-        parts = [result] if is_one else result
-        arguments = tuple(self._place(each) for each in args)
-        if func.overloadpacket.__name__ in SAME:
-            self._new(result, arguments[0])
-            return
-        options = {name: self._place(each) for name, each in kwargs.items()}
-        used = {*arguments, *options.values()}
-        if func.is_view and self.temporary.isdisjoint(used):  # of weights, which stay where they are
-            for part in parts:
-                self._constant(part)
-            return
-        operation = func._op
-        if self.temporary.isdisjoint(options.values()):
-            operation = partial(operation, **kwargs) if kwargs else operation
-        else:
-            operation, arguments = _by_place(operation, tuple(options)), (*arguments, *options.values())
-        results = [
-            self._new(part) if isinstance(part, Tensor) and id(part) not in self.places else None
-            for part in parts
-        ]
-        has_effect = func._schema.is_mutable or torch.Tag.nondeterministic_seeded in func.tags
-        self.calls.append(
-            _Call(
-                operation=operation,
-                arguments=arguments,
-                results=tuple(results),
-                is_one=is_one,
-                has_effect=has_effect,
+
+def _again(operation: _Operation, num_aliases: Mapping[int, int]) -> Callable[[], Any]:
+    """Makes an operation again, with its results where they were the first time."""
+    function, made = (
+        partial(operation.function._op, *operation.arguments, **operation.options),
+        operation.made,
+    )
+    if not made:
+        return function
+    if (into := _into(operation.function)) is not None and len(into[1]) == len(made):
+        results = dict(zip(into[1], made.values(), strict=True))
+        return partial(into[0], *operation.arguments, **operation.options, **results)
+    # Where nothing else is of its memory, a result may lie elsewhere each time.
+    put: dict[int, Any] = {
+        place: tensor.set_ if num_aliases[_memory(tensor)] == 1 else tensor.copy_
+        for place, tensor in made.items()
+    }
+
+    def again() -> None:
+        results = list(_tensors(function()))
+        for place, each in put.items():
+            each(results[place])
+
+    return again
+
+
+@cache
+def _into(function: Any) -> tuple[Callable[..., Any], Sequence[str]] | None:
+    """The form of an operation that writes results into tensors, and their names in it; None: torch has none."""
+    wanted = [(each.name, str(each.type)) for each in function._schema.arguments]
+    for name in function.overloadpacket.overloads():
+        other = getattr(function.overloadpacket, name)
+        results = [each.name for each in other._schema.arguments if each.is_out]
+        others = [(each.name, str(each.type)) for each in other._schema.arguments if not each.is_out]
+        if results and others == wanted and other.has_kernel_for_dispatch_key(DispatchKey.CPU):
+            return other._op, results
+    return None
+
+
+def _memory(tensor: Tensor) -> int:
+    """Which memory a tensor is of."""
+    return int(tensor.untyped_storage()._cdata)
+
+
+def _tensors(values: Any) -> Iterator[Tensor]:
+    """All tensors in values."""
+    return (each for each in tree_leaves(values) if isinstance(each, Tensor))
+
+
+def _changed(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Iterator[int]:
+    """The memory of the arguments that an operation writes into."""
+    for place, each in enumerate(function._schema.arguments):
+        if each.alias_info is not None and each.alias_info.is_write:
+            yield from map(
+                _memory, _tensors(arguments[place] if place < len(arguments) else options.get(each.name))
             )
-        )
-
-    def _new(self, tensor: Tensor, place: int | None = None) -> int:
-        """The place of a tensor that was not there before; given: it is the same as the one of that place."""
-        self.kept.append(tensor)
-        if place is None:
-            place = self._temporary()
-            self.num_bytes += tensor.numel() * tensor.element_size()
-            self.of_storage.setdefault(tensor.untyped_storage()._cdata, (place, tensor))
-        self.places[id(tensor)] = place
-        return place
-
-    def _temporary(self) -> int:
-        """A place for what is another each time."""
-        self.values.append(None)
-        self.temporary.add(len(self.values) - 1)
-        return len(self.values) - 1
-
-    def _constant(self, value: Any) -> int:
-        """The place of what is the same at each call."""
-        if (place := self.places.get(id(value))) is None:
-            self.values.append(value)
-            place = self.places[id(value)] = len(self.values) - 1
-        return place
-
-    def _place(self, argument: Any) -> int:
-        """The place of an argument; a tensor may be another object for the memory of one that was made."""
-        if isinstance(argument, list | tuple) and any(isinstance(each, Tensor) for each in argument):
-            place = self._temporary()
-            arguments = tuple(self._place(each) for each in argument)
-            self.calls.append(_Call(operation=_listed, arguments=arguments, results=(place,)))
-            return place
-        if not isinstance(argument, Tensor) or id(argument) in self.places:
-            return self._constant(argument)
-        made = self.of_storage.get(argument.untyped_storage()._cdata)
-        if made is None:
-            return self._constant(argument)
-        place, other = made
-        geometry, of_other = (
-            (each.size(), each.stride(), each.storage_offset(), each.dtype) for each in (argument, other)
-        )
-        if geometry == of_other:
-            return self._new(argument, place)
-        arguments = (place, *map(self._constant, geometry[:3]))
-        view = self._new(argument)
-        self.calls.append(_Call(operation=torch.as_strided, arguments=arguments, results=(view,)))
-        return view
-
-    def _returned(self, outputs: Any) -> Any:
-        """Outputs with places instead of tensors."""
-        if isinstance(outputs, dict):
-            return {name: self._returned(each) for name, each in outputs.items()}
-        if isinstance(outputs, list | tuple):
-            return [self._returned(each) for each in outputs]
-        return self._place(outputs)
-
-
-def _filled(places: Any, values: Sequence[Any]) -> Any:
-    """Outputs with tensors instead of their places."""
-    if isinstance(places, dict):
-        return {name: _filled(each, values) for name, each in places.items()}
-    return [_filled(each, values) for each in places] if isinstance(places, list) else values[places]
-
-
-def _leaves(places: Any) -> Iterator[int]:
-    """The places in outputs."""
-    if isinstance(places, int):
-        yield places
-    else:
-        for each in places.values() if isinstance(places, dict) else places:
-            yield from _leaves(each)
-
-
-def _getter(places: tuple[int, ...]) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Gets the values at some places."""
-    if len(places) > 1:
-        return itemgetter(*places)
-    return lambda values: [values[place] for place in places]
-
-
-def _by_place(operation: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
-    """An operation whose last arguments are those of these names."""
-    number = -len(names)
-    return lambda *values: operation(*values[:number], **dict(zip(names, values[number:], strict=True)))
-
-
-def _listed(*values: Any) -> list[Any]:
-    return list(values)
 
 
 class _Watch(TorchFunctionMode):

@@ -162,7 +162,11 @@ class Players(Agents):
         forms = (form, *(each.form for each in rounds))
         inputs = [value for each in tensors for value in each.values()]
         objective, measures, gradients = self.recorded(forms, played, inputs)
-        return StepResult(objective=objective, measures=measures, gradients=gradients)
+        return StepResult(  # the next step overwrites gradients, but sums of the others are kept
+            objective=objective.clone(),
+            measures={name: value.clone() for name, value in measures.items()},
+            gradients=gradients,
+        )
 
     def _summed(self, played: Sequence[StepResult]) -> StepResult:
         """What pairs played: the sum of their objectives, the means of their measures."""

@@ -48,6 +48,38 @@ def test_it_draws_writes_and_differentiates_as_the_function_does(at_once):
     assert len(number_of_calls) == 5  # each time beside it, and once to record it
 
 
+def test_neither_inputs_nor_what_was_changed_outside_are_in_the_way(at_once):
+    """Constants, shapes that change in place, parts of one result, and results with statistics of a batch."""
+    norm, recorded = nn.BatchNorm1d(2), Recorded()
+
+    def function(values):
+        constant = torch.ones(3)
+        column = values.sum(1)
+        column.unsqueeze_(1)
+        first, second = norm(values).split(2)
+        most = torch.cat([first.max(0).indices, second.max(0).indices])
+        return {
+            "constant": constant,
+            "column": column,
+            "parts": [first.detach(), second.detach()],
+            "most": most,
+        }
+
+    for number in range(4):
+        values = torch.randn(4, 2)
+        given, state = values.clone(), {name: value.clone() for name, value in norm.state_dict().items()}
+        expected = function(values)
+        norm.load_state_dict(state)
+        found = recorded("form", function, [values])
+        assert torch.equal(values, given) and norm.num_batches_tracked == number + 1
+        for name in ("constant", "column", "most"):
+            assert torch.equal(found[name], expected[name]), name
+        assert all(map(torch.equal, found["parts"], expected["parts"]))
+        found["constant"].mul_(2)  # as the norm of gradients is limited
+        values.zero_()
+    assert recorded.replays
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -67,9 +99,8 @@ def test_what_depends_on_values_is_not_recorded(at_once, function):
     assert not recorded.replays
 
 
-def test_what_is_large_is_not_recorded_and_not_kept(monkeypatch):
-    monkeypatch.setattr(recording, "MAX_BYTES", 1000)
-    with Recorder([]) as recorder:
+def test_what_is_large_is_not_recorded_and_not_kept():
+    with Recorder([], 1000) as recorder:
         made = torch.ones(300) + 1
         made = made + 1
     assert recorder.reason is not None and not recorder.kept and recorder.function([made]) is None
