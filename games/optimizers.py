@@ -16,7 +16,7 @@ from ecsuite.parts.config import Positive, Share, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.compiler import take_step
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.recording import Recorded
+from ecsuite.runtime.recording import Outputs, Recorded
 
 Groups = Iterable[nn.Parameter] | Iterable[dict[str, Any]]
 """Parameters, or groups of them with a rate of their own, as torch's optimizers take them."""
@@ -237,13 +237,14 @@ class Optimise:
             return True
         return all(self.optimizer.state.get(self.parameters[place]) for place in places)
 
-    def _step(self, places: Sequence[int], *gradients: Tensor) -> None:
-        """Change the weights at some places by their gradients."""
+    def _step(self, places: Sequence[int], *gradients: Tensor) -> Outputs:
+        """Change the weights at some places by their gradients; nothing comes of it."""
         for place, gradient in zip(places, gradients, strict=True):
             self.parameters[place].grad = gradient
         if self.clip_norm is not None:
             torch.nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
         take_step(self.optimizer)
+        return {}, ()
 
     def require_finite(self) -> None:
         """Raise `NotFiniteError` if an objective since the last call was not finite; waits for the device."""

@@ -81,7 +81,7 @@ class CausalModel(Backend):
         self.revision = _digest(Path(name)) if not is_of_hub else str(self.model.config._commit_hash)
         self._texts = [str(self.tokenizer.decode([token])) for token in range(len(self.tokenizer))]
         ends = {self.tokenizer.eos_token_id, *(n for n, text in enumerate(self._texts) if text == "\n")}
-        self._ends = sorted(token for token in ends if token is not None)
+        self._ends: list[int] = sorted(token for token in ends if token is not None)
         self._usable = lru_cache(maxsize=1000)(self._usable_tokens)
         self._candidates = lru_cache(maxsize=100)(self._tokens_of)
 
@@ -178,7 +178,7 @@ class CausalModel(Backend):
         is_free = not allowed.symbols and not allowed.choices
         answer.is_whole = not usable or (is_free and answer.number > MOST_FREE)
         if not answer.is_whole:
-            chosen = choices[self._drawn(logits[choices], answer.rng)]
+            chosen: int = choices[self._drawn(logits[choices], answer.rng)]
             answer.is_whole = chosen in self._ends and ends
             if not answer.is_whole:
                 answer.text = (answer.text + self._texts[chosen]).lstrip(" ")

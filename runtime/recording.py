@@ -28,6 +28,8 @@ MAX_BYTES = 2**27
 counts."""
 READS = frozenset((Tensor.tolist, Tensor.numpy, Tensor.__array__))
 """What takes values out of tensors without an operation of torch."""
+Outputs = tuple[Mapping[str, Tensor], Sequence[Tensor | None]]
+"""Figures, and what is used before the next call."""
 
 
 class Recorded:
@@ -35,11 +37,11 @@ class Recorded:
 
     def __init__(self) -> None:
         self.num_calls: dict[Hashable, int] = {}
-        self.replays: dict[Hashable, Callable[..., Any]] = {}
+        self.replays: dict[Hashable, Callable[..., Outputs]] = {}
         self.num_bytes = 0
 
-    def __call__(self, form: Hashable, function: Callable[..., Any], inputs: Sequence[Tensor]) -> Any:
-        """The outputs of a function: tensors, or None, in lists and dictionaries; the next call may overwrite them.
+    def __call__(self, form: Hashable, function: Callable[..., Outputs], inputs: Sequence[Tensor]) -> Outputs:
+        """The outputs of a function: figures by name, and tensors, or None, which the next call may overwrite.
 
         Args:
             form: Functions and inputs with equal forms make the same operations, with inputs of the same shapes.
@@ -58,7 +60,7 @@ class Recorded:
         recorder = Recorder(inputs, MAX_BYTES - self.num_bytes)
         with recorder, _Watch(recorder):
             outputs = function(*recorder.inputs)
-        if (replay := recorder.function(outputs)) is not None:
+        if (replay := recorder.function(*outputs)) is not None:
             self.replays[form] = replay
             self.num_bytes += recorder.num_bytes
         return outputs
@@ -182,31 +184,35 @@ class Recorder(TorchDispatchMode):
             self.aliases[key] = tensor.detach()
         return self.aliases[key]
 
-    def function(self, outputs: Any) -> Callable[..., Any] | None:
+    def function(
+        self, figures: Mapping[str, Tensor], tensors: Sequence[Tensor | None]
+    ) -> Callable[..., Outputs] | None:
         """What makes the same operations with other inputs and returns these outputs; None if it can't be recorded."""
         if self.reason is not None:
             return None
-        returned = tree_map_only(Tensor, self._alias, outputs)
-        returned_memory = frozenset(map(_memory, _tensors(outputs)))
+        names, values = tuple(figures), [self._alias(each) for each in figures.values()]
+        returned = [None if each is None else self._alias(each) for each in tensors]
+        outputs = frozenset(map(_memory, _tensors((values, returned))))
         num_aliases = Counter(memory for memory, *_ in self.aliases)
-        needed, program = set(returned_memory), list[Callable[[], Any]]()
+        needed, program = set(outputs), list[Callable[[], Any]]()
         for operation in reversed(self.operations):
             if operation.has_effect or not needed.isdisjoint(operation.writes):
                 needed |= operation.reads
                 if operation.value is None:
                     program.append(_again(operation, num_aliases))
-                elif not operation.writes.isdisjoint(self.written | returned_memory):
+                elif not operation.writes.isdisjoint(self.written | outputs):
                     program.append(partial(operation.made[0].copy_, operation.value))
         program.reverse()
         inputs = self.inputs
 
         @torch.no_grad()
-        def replay(*given: Tensor) -> Any:
+        def replay(*given: Tensor) -> Outputs:
             if inputs:
                 torch._foreach_copy_(inputs, list(given))
             for operation in program:
                 operation()
-            return returned
+            copies = torch._foreach_mul(values, 1) if values else ()
+            return dict(zip(names, copies, strict=True)), returned
 
         return replay
 

@@ -39,7 +39,7 @@ def _seconds_of(job: Job) -> float:
     game: Game = job.inputs["game"]
     if is_asked(game.experiment):
         participants = cost(game.experiment, job.inputs["device"])["participants"]
-        return sum(3600 * each["hours"] for each in participants.values())
+        return float(sum(3600 * each["hours"] for each in participants.values()))
     began = time.monotonic()
     reports: list[tuple[float, float]] = []
 

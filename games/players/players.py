@@ -28,10 +28,12 @@ from ecsuite.games.views import SeenRounds
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import initial_weights
-from ecsuite.runtime.recording import Recorded
+from ecsuite.runtime.recording import Outputs, Recorded
 
 WITHIN, BETWEEN = "accuracy_within", "accuracy_between"
 """Accuracy of pairs of one community, and of two."""
+OBJECTIVE = "objective"
+"""Its name among measures."""
 Differentiate = Callable[[Tensor], Sequence[Tensor | None]]
 """From an objective, a scalar, to the gradients of the weights."""
 
@@ -149,7 +151,7 @@ class Players(Agents):
             return differentiated(play(rounds), differentiate)
         tensors = [each.tensors() for each in rounds]
 
-        def played(*values: Tensor) -> tuple[Tensor, Mapping[str, Tensor], Sequence[Tensor | None]]:
+        def played(*values: Tensor) -> Outputs:
             left = iter(values)
             given = [
                 each.with_tensors({name: next(left) for name in names})
@@ -157,16 +159,13 @@ class Players(Agents):
             ]
             result = differentiated(play(given), differentiate)
             assert result.gradients is not None
-            return result.objective, dict(result.measures), list(result.gradients)
+            return {OBJECTIVE: result.objective, **result.measures}, result.gradients
 
         forms = (form, *(each.form for each in rounds))
         inputs = [value for each in tensors for value in each.values()]
-        objective, measures, gradients = self.recorded(forms, played, inputs)
-        return StepResult(  # the next step overwrites gradients, but sums of the others are kept
-            objective=objective.clone(),
-            measures={name: value.clone() for name, value in measures.items()},
-            gradients=gradients,
-        )
+        found, gradients = self.recorded(forms, played, inputs)
+        figures = dict(found)
+        return StepResult(objective=figures.pop(OBJECTIVE), measures=figures, gradients=gradients)
 
     def _summed(self, played: Sequence[StepResult]) -> StepResult:
         """What pairs played: the sum of their objectives, the means of their measures."""
