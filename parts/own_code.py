@@ -153,7 +153,7 @@ def load(kind: str, word: str, base: type | None, needs: Iterable[str], options:
     missing += sorted(getattr(made, "__abstractmethods__", ()))
     if missing:
         raise PartError(
-            f"{place_of(kind)}: {name}: a {word} has {', '.join(missing)}; see `ecsuite new {word}`"
+            f"{place_of(kind)}: {name}: {_for(word)} {', '.join(missing)}; see `ecsuite new {word}`"
         )
     if is_class and not hasattr(made, "Options"):
         made.Options = options or NoOptions

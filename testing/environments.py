@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ecsuite.games.environments.environment import Environment, Floats, Moment
-from ecsuite.games.environments.episodes import require_fitting
+from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
+from ecsuite.games.environments.episodes import require_described, require_fitting, stepped
 from ecsuite.games.registry import ENVIRONMENTS
 from ecsuite.parts.registry import read_part
 from ecsuite.runtime.errors import ConfigError
@@ -23,14 +23,20 @@ def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
             f"--set: an environment is tried alone: give its options after its name, {name},key=value"
         )
     part = read_part(ENVIRONMENTS, [("", name)], kind)
-    return bound(ALL, lambda: lambda: ENVIRONMENTS.make(part))
+
+    def make() -> Environment:
+        environment: Environment = ENVIRONMENTS.make(part)
+        require_described(environment)
+        return environment
+
+    return bound(ALL, lambda: make)
 
 
 def _episode(environment: Environment, episodes: Sequence[int], seed: int = 3) -> list[tuple[Moment, Floats]]:
     """Moments and the rewards that led to them, with actions that are pure functions of step and episode."""
     numbers = np.array(episodes)
     moment = environment.reset(seed, numbers)
-    require_fitting(environment, moment, len(numbers))
+    require_fitting(environment, moment, len(numbers), "reset")
     played = [(moment, np.zeros((len(numbers), len(environment.agents))))]
     for step in range(environment.max_steps):
         chosen = [
@@ -38,12 +44,20 @@ def _episode(environment: Environment, episodes: Sequence[int], seed: int = 3) -
             % spec.num_actions
             for agent, spec in enumerate(environment.agents)
         ]
-        moment, rewards = environment.step(moment, np.stack(chosen, 1) * moment.active)
-        require_fitting(environment, moment, len(numbers))
+        moment, rewards = _stepped(environment, moment, np.stack(chosen, 1) * moment.active, step)
         played.append((moment, np.asarray(rewards)))
         if moment.done.all():
             break
     return played
+
+
+def _stepped(environment: Environment, moment: Moment, actions: Integers, step: int) -> tuple[Moment, Floats]:
+    """A step of episodes; who refuses actions that it says it has is told which."""
+    try:
+        return stepped(environment, moment, actions)
+    except AssertionError as error:
+        highest = ", ".join(map(str, actions.max(0)))
+        raise AssertionError(f"step {step}, with actions up to {highest} of each agent: {error}") from error
 
 
 def _equal(one: tuple[Moment, Floats], other: tuple[Moment, Floats], was_done: np.ndarray) -> bool:
@@ -110,15 +124,11 @@ def episodes_differ(make: Make) -> None:
 
 
 def episodes_end(make: Make) -> None:
-    """Every episode is over after `max_steps`, and rewards are finite numbers of each agent."""
+    """Every episode is over after `max_steps`, and rewards are finite."""
     environment = make()
     played = _episode(environment, range(BATCH))
     require(bool(played[-1][0].done.all()), f"episodes are not over after max_steps, {environment.max_steps}")
     for step, (_, rewards) in enumerate(played):
-        shape = (BATCH, len(environment.agents))
-        require(
-            rewards.shape == shape, f"step {step}: expected rewards of shape {shape}, got {rewards.shape}"
-        )
         require(bool(np.isfinite(rewards).all()), f"step {step}: a reward is not finite")
 
 

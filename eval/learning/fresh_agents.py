@@ -57,6 +57,8 @@ class Curves:
     """Updates before each point, (num_points,)."""
     accuracy: NDArray[np.float64]
     """Share of attribute values, or of symbols, that are right, (num_languages, num_seeds, num_points)."""
+    of_attributes: NDArray[np.float64]
+    """The last point by attribute, or of the message, (num_languages, num_seeds, num_attributes or 1)."""
 
     @property
     def area(self) -> NDArray[np.float64]:
@@ -77,6 +79,8 @@ def learning_curves(
     meanings: NDArray[np.int64],
     training: Training,
     seeds: Sequence[int],
+    *,
+    num_learnt: int | None = None,
 ) -> Curves:
     """Train fresh agents on languages.
 
@@ -87,6 +91,7 @@ def learning_curves(
         meanings: Attribute values from 0, (num_messages, num_attributes), which the messages of every language mean.
         training: How.
         seeds: Of the weights and the order of the messages.
+        num_learnt: So many messages are learnt, the first, and points are of the others; None: both are of all.
     """
     num_languages, num_seeds, num_messages, max_len = languages.shape
     vocab_size, num_values = int(languages.max()), int(meanings.max()) + 1
@@ -99,17 +104,17 @@ def learning_curves(
     trained = Replicas(modules, lr=training.lr, clip=None, device=torch.device("cpu"))
     form = modules[0]
 
-    def figures(weights: dict[str, Tensor], ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        found: tuple[Tensor, Tensor] = functional_call(form, weights, (ids, values))
+    def figures(weights: dict[str, Tensor], ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        found: tuple[Tensor, Tensor, Tensor] = functional_call(form, weights, (ids, values))
         return found
 
-    def side_by_side(rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Loss and accuracy of each agent on these messages, (num_seeds, number)."""
+    def side_by_side(rows: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
+        """Loss and accuracy of each agent on these messages, (num_seeds, number), and accuracy by attribute."""
         taken = languages[:, np.arange(num_seeds)[:, None], rows].reshape(-1, rows.shape[1], max_len)
         values = np.broadcast_to(meanings[rows], (num_languages, *rows.shape, meanings.shape[1]))
         ids = torch.from_numpy(np.ascontiguousarray(taken)).long().transpose(1, 2)  # (replicas, steps, batch)
         with replicas():
-            together: tuple[Tensor, Tensor] = vmap(figures, randomness="same")(
+            together: tuple[Tensor, Tensor, Tensor] = vmap(figures, randomness="same")(
                 dict(trained.parameters()),
                 ids,
                 torch.from_numpy(values.reshape(-1, *values.shape[2:]).copy()),
@@ -117,18 +122,24 @@ def learning_curves(
         return together
 
     rng = np.random.default_rng([*b"evaluated"])
-    chosen = np.sort(rng.permutation(num_messages)[: training.num_evaluated])
+    first, number = (0, num_messages) if num_learnt is None else (num_learnt, num_learnt)
+    chosen = first + np.sort(rng.permutation(num_messages - first)[: training.num_evaluated])
     evaluated = np.broadcast_to(chosen, (num_seeds, len(chosen)))
-    orders = [_batches(seed, num_messages, min(training.batch_size, num_messages)) for seed in seeds]
+    orders = [_batches(seed, number, min(training.batch_size, number)) for seed in seeds]
     points, updates = [], []
     for update in range(training.num_updates + 1):
         if update % training.every == 0:
             with torch.no_grad():
-                points.append(side_by_side(evaluated)[1].reshape(num_languages, num_seeds).numpy())
+                _, shares, of_attributes = side_by_side(evaluated)
+                points.append(shares.reshape(num_languages, num_seeds).numpy())
             updates.append(update)
         if update < training.num_updates:
             trained.update(side_by_side(np.stack([next(order) for order in orders]))[0].sum())
-    return Curves(updates=np.array(updates), accuracy=np.stack(points, axis=-1).astype(np.float64))
+    return Curves(
+        updates=np.array(updates),
+        accuracy=np.stack(points, axis=-1).astype(np.float64),
+        of_attributes=of_attributes.reshape(num_languages, num_seeds, -1).double().numpy(),
+    )
 
 
 class _Receiver(nn.Module):
@@ -148,12 +159,13 @@ class _Receiver(nn.Module):
         self.read = nn.Linear(self.receiver.state_size, num_attributes * num_values)
         self.num_attributes = num_attributes
 
-    def forward(self, ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean loss and accuracy; ids (num_steps, batch), values (batch, num_attributes)."""
+    def forward(self, ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean loss, accuracy, and that of attributes; ids (num_steps, batch), values (batch, num_attributes)."""
         states, _ = self.receiver(as_message(ids), torch.float32)
         logits = self.read(states[0]).unflatten(-1, (self.num_attributes, -1))
         loss = cross_entropy(logits.flatten(0, 1), values.flatten())
-        return loss, (logits.argmax(-1) == values).float().mean()
+        right = (logits.argmax(-1) == values).float()
+        return loss, right.mean(), right.mean(0)
 
 
 class _Sender(nn.Module):
@@ -174,14 +186,14 @@ class _Sender(nn.Module):
         self.num_values = num_values
         self.options = SymbolOptions(vocab_size=vocab_size, max_len=max_len, length="variable")
 
-    def forward(self, ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean loss and share of symbols that are right, each after the right symbols before it."""
         builder = GivenMessages(self.options, ids)
         seen = one_hot(values, self.num_values).flatten(1).float()
         message = self.sender(seen, cast(MessageBuilder, builder))
         is_symbol = (ids != PAD).float()
         right = (torch.stack(builder.agreements).float() * is_symbol).sum() / is_symbol.sum()
-        return -message.log_probability.mean(), right
+        return -message.log_probability.mean(), right, right[None]
 
 
 def _batches(seed: int, num_messages: int, size: int) -> Any:

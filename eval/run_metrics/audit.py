@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.eval.run_metrics.audit_information import Told, informed
+from ecsuite.eval.run_metrics.audit_outsider import read_by_outsiders
 from ecsuite.eval.statistics.differences import Difference, corrected, paired_difference
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.games.environments.agents import ScriptedAgents
@@ -157,7 +158,11 @@ def audit(
         )
     except ConfigError:
         scripted = None
-    told = [*informed(play, usual, rng, num_draws), *influence.results()]
+    told = [
+        *informed(play, usual, rng, num_draws),
+        *read_by_outsiders(play, usual, rng),
+        *influence.results(),
+    ]
     return Audit(
         conditions=conditions,
         told=told,

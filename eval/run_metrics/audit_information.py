@@ -22,8 +22,8 @@ class Told:
 
     kind: str
     """signalling: message and meaning; consistency: message and own action at the step; coordination: message and next
-    action of a hearer; reading: what a linear model of the last two messages gets right; influence: what a hearer would
-    do if another message came."""
+    action of a hearer; reading: what a linear model of the last two messages gets right; outsider: what fresh listeners
+    get right by the last four; influence: what a hearer would do if another message came."""
     about: str
     """Who, and of what."""
     value: float

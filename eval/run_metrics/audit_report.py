@@ -20,7 +20,7 @@ def report(found: Audit) -> Report:
         found.conclusion,
         f"{found.num_episodes:,} episodes, the same in each row; ±: 95 % interval; lost: as said minus the row",
         "told: mutual information in bits, influence too; reading: share that a linear model of the last two messages "
-        "gets right in other episodes",
+        "gets right in other episodes; outsider: what fresh listeners get right, who hear the last four",
         "shuffled: the mean over shuffles of whole episodes; an influence of 0 is exact, without shuffles",
     ]
     if found.conditions[0].cost is not None:

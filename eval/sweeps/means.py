@@ -15,11 +15,11 @@ from ecsuite.runtime.errors import ConfigError, unknown_name
 
 SIGNIFICANCE = 0.05
 """Corrected p-value from which a row is not told apart from the best one."""
-DIRECTIONS = {"accuracy": "higher", "set_accuracy": "higher", "loss": "lower"}
+DIRECTIONS = {"accuracy": "higher", "set_accuracy": "higher", "reward": "higher", "loss": "lower"}
 """Which way the measures of a training are better; metrics have theirs in their registry."""
 MANY_SETTINGS = 4
 """As many settings have a column each, even if some follow from others."""
-ALWAYS = ("accuracy",)
+ALWAYS = ("accuracy", "reward")
 """Figures that a table has besides the scores, where runs have them."""
 
 
@@ -97,7 +97,7 @@ def means_of(
     Args:
         records: The runs.
         by: Settings; None: all that vary or, if these are many, those from which the others follow.
-        figures: Names of measures and scores; None: accuracy, and all scores of the runs.
+        figures: Names of measures and scores; None: accuracy or reward, and all scores of the runs.
         with_incomplete: Whether runs that were ended by the clock, by a stop or by pruning are in the means, too.
 
     Raises:

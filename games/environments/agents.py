@@ -33,6 +33,8 @@ class AgentsOptions:
     """Names of agents that remember nothing from step to step, such as [speaker]."""
     is_shared: bool = False
     """All agents have the same weights, and are told who they are."""
+    speaks_apart: bool = False
+    """An agent that acts and speaks has a network for each, which see and hear the same."""
 
     def __post_init__(self) -> None:
         """Check the name of the cell; `ConfigError` if there is none of this name."""
@@ -87,7 +89,7 @@ class RecurrentAgents(ActingAgents):
         width = channel.max_len * channel.symbol_size
         self.num_logits = channel.max_len * (channel.num_logits or channel.symbol_size)
         sizes = [
-            (spec.num_features + spec.num_heard * width, spec.num_actions + self.num_logits * spec.speaks)
+            (spec.num_features + spec.num_heard * width, (spec.num_actions, self.num_logits * spec.speaks))
             for spec in self.specs
         ]
         if options.is_shared:
@@ -96,7 +98,11 @@ class RecurrentAgents(ActingAgents):
                     f"play.agents.is_shared: {', '.join(names)} see, hear or do different things: expected false"
                 )
             sizes = [(sizes[0][0] + len(names), sizes[0][1])]
-        self.networks = nn.ModuleList(_Network(*size, options) for size in sizes)
+        self.networks, self.places = nn.ModuleList(), list[range]()
+        for num_inputs, outputs in sizes:
+            apart = outputs if options.speaks_apart and outputs[0] > 1 and outputs[1] else (sum(outputs),)
+            self.places.append(range(len(self.networks), len(self.networks) + len(apart)))
+            self.networks.extend(_Network(num_inputs, number, options) for number in apart)
 
     def begin(self, batch: int) -> Decide:
         """See the base class."""
@@ -106,17 +112,19 @@ class RecurrentAgents(ActingAgents):
             reads.append(network.read.unroll(torch.float32))
             cells.append(network.cell.unroll(torch.float32))
             answers.append(network.answer.unroll(torch.float32))
-        states: list[State | None] = [None] * len(self.specs)
+        states: dict[tuple[int, int], State] = {}
 
         def decide(agent: int, seen: Tensor, heard: Tensor, *, keeps: bool = True) -> Decision:
             inputs = [seen, heard.flatten(1)]
             if self.options.is_shared:
                 inputs.append(torch.eye(len(self.specs), device=seen.device)[agent].expand(len(seen), -1))
-            place = 0 if self.options.is_shared else agent
-            state = cells[place](reads[place](torch.cat(inputs, 1)).tanh(), states[agent])
-            if keeps and self.specs[agent].name not in self.options.forgetful:
-                states[agent] = state
-            outputs = answers[place](state[0])
+            known, given = torch.cat(inputs, 1), []
+            for place in self.places[0 if self.options.is_shared else agent]:
+                state = cells[place](reads[place](known).tanh(), states.get((agent, place)))
+                if keeps and self.specs[agent].name not in self.options.forgetful:
+                    states[agent, place] = state
+                given.append(answers[place](state[0]))
+            outputs = given[0] if len(given) == 1 else torch.cat(given, 1)
             number = self.specs[agent].num_actions
             return Decision(scores=outputs[:, :number], logits=outputs[:, number:])
 

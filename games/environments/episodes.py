@@ -12,7 +12,7 @@ from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.channels import Channel, Mode
-from ecsuite.games.environments.environment import Environment, Integers, Moment
+from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -142,7 +142,7 @@ def play_episodes(
     batch, specs = len(episodes), environment.agents
     num_words = channel.max_len * channel.symbol_size
     moment = environment.reset(seed, episodes)
-    require_fitting(environment, moment, batch)
+    require_fitting(environment, moment, batch, "reset")
     decide = agents.begin(batch)
     said = torch.zeros(batch, len(specs), num_words, device=device)
     rows = torch.arange(batch, device=device)[:, None]
@@ -173,7 +173,7 @@ def play_episodes(
         said = torch.stack(sent, 1)
         alive, speaking = ~moment.done, _of_active(moment, moment.speaking)
         numbers = torch.stack(actions, 1).cpu().numpy()
-        after, rewards = environment.step(moment, numbers)
+        after, rewards = stepped(environment, moment, numbers)
         steps.append(
             (seen, heard, heard_from.cpu().numpy(), said.detach(), messages, decisions, numbers,
              rewards * alive[:, None], alive, moment.meanings, moment.right,
@@ -276,12 +276,33 @@ def played_again(episodes: Episodes, agents: Agents) -> Episodes:
     return replace(episodes, scores=scores, logits=logits)
 
 
-def require_fitting(environment: Environment, moment: Moment, batch: int) -> None:
-    """Raise `ConfigError` if the first moment of episodes is not as the environment says of itself."""
+def require_described(environment: Environment) -> None:
+    """Raise `ConfigError` if an environment does not say who is in it, or how long episodes are."""
+    needed = ("agents", "max_steps", "attribute_names")
+    if missing := [name for name in needed if not hasattr(environment, name)]:
+        raise ConfigError(f"environment {type(environment).__name__}: expected {', '.join(missing)}")
+
+
+def stepped(environment: Environment, moment: Moment, actions: Integers) -> tuple[Moment, Floats]:
+    """A step of episodes; `ConfigError` if what the environment gives is not as it says of itself."""
+    given, shape = environment.step(moment, actions), (len(actions), len(environment.agents))
+    is_pair = isinstance(given, tuple) and len(given) == 2
+    if not is_pair or np.shape(given[1]) != shape:
+        got = f"rewards of shape {np.shape(given[1])}" if is_pair else type(given).__name__
+        name = type(environment).__name__
+        raise ConfigError(
+            f"environment {name}: expected a Moment and rewards of shape {shape} from step, got {got}"
+        )
+    require_fitting(environment, given[0], len(actions), "step")
+    return given
+
+
+def require_fitting(environment: Environment, moment: Moment, batch: int, method: str) -> None:
+    """Raise `ConfigError` if a moment is not as the environment says of itself."""
     name, specs = type(environment).__name__, environment.agents
     most = max(spec.num_heard for spec in specs)
     if not isinstance(moment, Moment):
-        raise ConfigError(f"environment {name}: expected a Moment from reset, got {type(moment).__name__}")
+        raise ConfigError(f"environment {name}: expected a Moment from {method}, got {type(moment).__name__}")
     if len(moment.observations) != len(specs):
         raise ConfigError(
             f"environment {name}: expected observations of {len(specs)} agents, got {len(moment.observations)}"
@@ -302,5 +323,5 @@ def require_fitting(environment: Environment, moment: Moment, batch: int) -> Non
     for what, (given, shape) in shapes.items():
         if np.shape(given) != shape:
             raise ConfigError(
-                f"environment {name}: expected {what} of shape {shape} from reset, got {np.shape(given)}"
+                f"environment {name}: expected {what} of shape {shape} from {method}, got {np.shape(given)}"
             )

@@ -4,7 +4,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -74,6 +74,9 @@ class PolicyGradient(Learner):
         signalling: Weight = 0.0
         """Weight of a reward for symbols that are many over episodes and certain in each, positive signalling (Eccles
         et al. 2019, arXiv 1912.05676), without which speakers often end by saying one thing."""
+        signalling_of: Literal["observations", "meanings"] = "observations"
+        """Where symbols are to be certain: in each observation, or, as speakers who see much say anything of it, given
+        each attribute of what messages may be about, which the world tells in training."""
         baseline_weight: Weight = 1.0
         """Weight of the squared error of the baseline, in units of the variance of what came."""
         baseline_size: Count = 64
@@ -134,8 +137,9 @@ class PolicyGradient(Learner):
     def signalled(self, episodes: Episodes) -> Tensor:
         """Entropy of the mean distribution of symbols minus a fifth of their mean entropy, the mean of speakers.
 
-        Means are over the episodes at a step, as all speakers can tell the time. With the whole of the second term it
-        would be the mutual information, of which speakers often reach a maximum with too few symbols, and stay there.
+        The second is of each episode, or of the mean of those with the same value, the mean of attributes. Means are
+        over the episodes at a step, as all speakers can tell the time. With the whole of the second term it would be
+        the mutual information, of which speakers often reach a maximum with too few symbols, and stay there.
         """
         found = []
         for agent, logits in enumerate(episodes.logits):
@@ -145,10 +149,13 @@ class PolicyGradient(Learner):
                 likely = logits.unflatten(2, (self.channel.max_len, -1))[..., first:].softmax(-1)
                 number = counts.sum(1).clamp(min=1)  # (steps, 1, 1)
                 gain = number[..., 0] * _entropy((likely * counts).sum(1) / number)
-                lost = _entropy(likely) * counts[..., 0]
-                found.append(
-                    (gain.sum() - 0.2 * lost.sum()) / (counts.sum().clamp(min=1) * self.channel.max_len)
-                )
+                lost = (_entropy(likely) * counts[..., 0]).sum()
+                if self.options.signalling_of == "meanings":
+                    values = torch.from_numpy(episodes.meanings[:, :, agent]).to(logits.device)
+                    lost = torch.stack(
+                        [_lost(likely * counts, each, counts) for each in values.unbind(2)]
+                    ).mean()
+                found.append((gain.sum() - 0.2 * lost) / (counts.sum().clamp(min=1) * self.channel.max_len))
         return torch.stack(found).mean()
 
     def known(self, episodes: Episodes) -> Tensor:
@@ -163,6 +170,14 @@ def _entropy(likely: Tensor) -> Tensor:
     """In nats, of the last dimension; its gradient is finite at 0, too."""
     summed: Tensor = (likely * likely.clamp(min=torch.finfo(likely.dtype).tiny).log()).sum(-1)
     return -summed
+
+
+def _lost(likely: Tensor, values: Tensor, counts: Tensor) -> Tensor:
+    """Entropy of symbols, (steps, batch, max_len, symbols), given a value, (steps, batch), times their number."""
+    is_of = (values[..., None] == values.unique()).to(counts) * counts[..., 0]  # (steps, batch, num_values)
+    number = is_of.sum(1)[..., None]
+    mean = torch.einsum("sbv,sblk->svlk", is_of, likely) / number[..., None].clamp(min=1)
+    return (number * _entropy(mean)).sum()
 
 
 def _of_choices(episodes: Episodes) -> tuple[Tensor, Tensor]:

@@ -104,13 +104,13 @@ class FromPettingZoo(Environment):
                 continue
             chosen = dict(zip(self.names, actions[row].tolist(), strict=True))
             observations[row], got, ended, cut, _ = env.step(chosen)
-            rewards[row] = [got[name] for name in self.names]
-            over = [bool(ended[name] or cut[name]) for name in self.names]
+            over = [bool(ended.get(name, True) or cut.get(name, True)) for name in self.names]
             if any(over) and not all(over):
                 left = ", ".join(name for name, is_over in zip(self.names, over, strict=True) if is_over)
                 raise ConfigError(
                     f"environment {self.name}: {left} left at step {step + 1} before others: expected agents that stay"
                 )
+            rewards[row] = [got.get(name, 0.0) for name in self.names]
             done[row] = all(over)
             observations[row] = {**before[row], **observations[row]}
         return self._moment(envs, observations, done | (step + 1 >= self.max_steps), step + 1), rewards

@@ -17,7 +17,14 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.environments.agents import ActingAgents, AgentsOptions, ScriptedAgents
 from ecsuite.games.environments.environment import PURPOSES, Environment
-from ecsuite.games.environments.episodes import Agents, Deliver, Episodes, Watch, play_episodes
+from ecsuite.games.environments.episodes import (
+    Agents,
+    Deliver,
+    Episodes,
+    Watch,
+    play_episodes,
+    require_described,
+)
 from ecsuite.games.environments.landmarks import SpeakerListener
 from ecsuite.games.environments.learners import Learner, PolicyGradient
 from ecsuite.games.interactions import FILE, KEY, as_parquet, require_pyarrow
@@ -28,6 +35,7 @@ from ecsuite.games.sections import EvaluationOptions, Experiment
 from ecsuite.games.train_state import sums
 from ecsuite.games.training_notes import agent_text, words_text
 from ecsuite.parts.config import Weight
+from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import initial_weights
@@ -60,6 +68,8 @@ class Acting(TrainedPlay):
         """The agents."""
         is_severed: bool = False
         """Messages arrive at nobody: a control."""
+        share_rewards: bool = False
+        """Each agent learns from the mean of all rewards: its own may depend more on what others do."""
         length_cost: Weight = 0.0
         """Cost of each symbol that is said, without EOS, taken from the speaker's reward of that step; agents can be
         silent where channel.length=variable."""
@@ -70,6 +80,7 @@ class Acting(TrainedPlay):
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         super().__init__(options, experiment=experiment, device=device)
         self.environment: Environment = ENVIRONMENTS.make(options.environment)
+        require_described(self.environment)
         with initial_weights(experiment.training.seed):
             self.channel: Channel = CHANNELS.make(experiment.channel)
             require_fitting_lengths(self.channel, options.length_cost)
@@ -103,8 +114,12 @@ class Acting(TrainedPlay):
             optimise.begin()
             for episodes in batches:
                 costs = self.costs(episodes)
-                learnt = replace(episodes, rewards=episodes.rewards - costs)
-                objective, figures = self.learner.objective(learnt, step, self.agents)
+                rewards = episodes.rewards - costs
+                if self.options.share_rewards:
+                    rewards = np.broadcast_to(rewards.mean(2, keepdims=True), rewards.shape)
+                objective, figures = self.learner.objective(
+                    replace(episodes, rewards=rewards), step, self.agents
+                )
                 if not self.channel.has_policy_gradient:
                     objective = objective + self._of_channel(episodes)
                 optimise.backward(objective, training.accumulate)
@@ -267,8 +282,12 @@ class Acting(TrainedPlay):
         )  # fmt: skip
 
     def check(self, folder: Path, note: Any) -> None:
-        """Refuse interactions where pyarrow is missing."""
+        """Refuse interactions where pyarrow is missing, and parts of the user's own that do not fit."""
         super().check(folder, note)
+        options = self.options
+        if any(map(is_foreign, (options.environment.kind, options.agents.kind, options.learner.kind))):
+            episodes = self.play(np.arange(2), "train", self.noise("train", 0))
+            self.learner.objective(episodes, 0, self.agents)
         if self.experiment.evaluation.keep:
             require_pyarrow()
 

@@ -61,7 +61,9 @@ def test_chance_is_paired_by_seed(few, monkeypatch):
         of_seed = np.array([0.3, 0.5])
         of_shuffle = np.array([0.1, 0.12])
         area = np.stack([of_seed + 0.2, of_seed + of_shuffle, of_seed, of_seed])
-        return fresh_agents.Curves(updates=np.array([0]), accuracy=area[..., None])
+        return fresh_agents.Curves(
+            updates=np.array([0]), accuracy=area[..., None], of_attributes=area[..., None]
+        )
 
     monkeypatch.setattr(fresh_agents, "learning_curves", curves)
     score, _ = ease_of_learning(corpus_of("concat"), Options())

@@ -1,17 +1,28 @@
 """An audit tells agents that use messages from those that say them in vain, and from those that hear nothing."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+import ecsuite.eval.run_metrics.audit_outsider as audit_outsider
+from ecsuite.agents.message import PAD
 from ecsuite.eval.run_metrics.audit import audit
+from ecsuite.eval.run_metrics.audit_information import _reading
+from ecsuite.eval.run_metrics.audit_outsider import TRAINING
 from ecsuite.eval.run_metrics.audit_report import report
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import PLAYS
 from ecsuite.runtime.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def few_updates(monkeypatch):
+    """Outsiders who learn nothing, where nothing is said of them."""
+    monkeypatch.setattr(audit_outsider, "TRAINING", replace(TRAINING, num_updates=1, every=1))
 
 
 def grid(*settings):
@@ -126,3 +137,27 @@ def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatc
     assert code == 2 and err == "nowhere: no run folder: it has no config.yaml\n"
     with pytest.raises(ConfigError, match=r"^--episodes: expected at least 8, got 4$"):
         audit(grid(), num_episodes=4)
+
+
+def test_outsiders_read_what_no_linear_model_does(monkeypatch):
+    """Whether the last two messages are alike: nothing of it is in either alone, nor in their sum."""
+    monkeypatch.setattr(audit_outsider, "TRAINING", replace(TRAINING, num_updates=150, every=150, lr=0.02))
+    rng = np.random.default_rng(1)
+    said = rng.integers(1, 3, (6, 100, 1))
+    alike = np.concatenate([said[:1, :, 0] * 0, said[1:, :, 0] == said[:-1, :, 0]]).astype(int)
+    counts, last = np.ones((6, 100), bool), np.full(100, 5)
+    counts[0] = False
+    wanted = np.stack([alike, 0 * alike], 2)
+    (found,) = audit_outsider._read(said, wanted, counts, ["alike", "constant"], last, rng)
+    assert found.about == "alike" and found.value > 0.95 and 0.3 < found.null < 0.7
+    both = np.concatenate([said, np.roll(said, 1, axis=0)], 2).astype(float)
+    (linear,) = _reading("alike", both, alike, counts, [rng.permutation(100)])
+    assert linear.value < 0.7
+
+
+def test_a_text_is_the_last_messages_without_what_is_beyond_their_end():
+    said = np.array([[[1, 2]], [[3, PAD]], [[5, 1]], [[2, PAD]], [[4, 4]]])  # (steps, batch, max_len)
+    texts = audit_outsider._texts(said, np.array([0, 1, 4]), np.zeros(3, int))
+    assert texts.tolist() == [
+        [1, 2, 0, PAD, PAD, PAD, PAD, PAD, PAD], [1, 2, 3, 0, PAD, PAD, PAD, PAD, PAD], [3, 5, 1, 2, 4, 4, 0, PAD, PAD],
+    ]  # fmt: skip

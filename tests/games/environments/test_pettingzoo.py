@@ -79,17 +79,27 @@ def test_an_environment_of_pettingzoo_is_one_of_ours():
             {"leaves": {"sees": True, "guesses": False}},
             "^environment Adapted: sees left at step 1 before others",
         ),
+        (
+            {
+                "step": lambda self, _: (
+                    self.seen(),
+                    *({"guesses": number} for number in (1.0, False, False)),
+                    {},
+                )
+            },
+            "^environment Adapted: sees left at step 1 before others: expected agents that stay",
+        ),
         ({"action_space": lambda *_: Space((3,))}, "^environment Adapted: expected discrete actions of sees"),
         (
             {"observation_space": lambda *_: Space(n=2)},
             "^environment Adapted: expected vectors as observations of",
         ),
     ],
-    ids=["no step", "an agent leaves", "actions", "observations"],
+    ids=["no step", "an agent leaves", "an agent is gone", "actions", "observations"],
 )
 def test_what_has_another_interface_is_refused(change, message):
     made = type("Made", (Coin,), change)
-    if "step" in change:
+    if isinstance(change.get("step"), property):
         made = type("Made", (), {name: getattr(Coin, name) for name in ("reset", "possible_agents")})
     world = adapted(made)
     with pytest.raises(ConfigError, match=message):
@@ -136,12 +146,39 @@ class Endless(GuidedGrid):
         return super()._moment(places, goals, done & False, step)
 
 
+class Picky(Coin):
+    """Says that there are two actions, and knows one."""
+
+    leaves = dict.fromkeys(("sees", "guesses"), True)
+
+    def step(self, actions):
+        if max(actions.values()) > 0:
+            raise AssertionError("no such action")
+        return super().step(actions)
+
+
+class Rewardless(GuidedGrid):
+    """Gives no rewards."""
+
+    def step(self, moment, actions):
+        return super().step(moment, actions)[0]
+
+
+def test_checks_say_which_actions_were_refused_and_what_is_missing():
+    world = adapted(Picky)
+    refused = set(problems(lambda: world(world.Options())).values())
+    assert "step 0, with actions up to 1, 1 of each agent: no such action" in refused and None not in refused
+    missing = set(problems(lambda: Rewardless(Rewardless.Options())).values())
+    rewards = "ConfigError: environment Rewardless: expected a Moment and rewards of shape"
+    assert missing == {f"{rewards} ({number}, 2) from step, got Moment" for number in (6, 24)}
+
+
 @pytest.mark.parametrize(
     ("world", "statement"),
     [
         (Unrepeatable, "The same seed, episodes and actions give the same observations, rewards and ends"),
         (Neighbours, "An episode does not depend on those beside it"),
-        (Endless, "Every episode is over after `max_steps`, and rewards are finite numbers of each agent"),
+        (Endless, "Every episode is over after `max_steps`, and rewards are finite"),
     ],
 )
 def test_checks_find(world, statement):
