@@ -174,7 +174,7 @@ class CausalModel(Backend):
         """The next token of an answer, by logits of (tokens,)."""
         allowed, answer.number = answer.request.allowed, answer.number + 1
         usable, ends = self._usable(answer.text, allowed), allowed.allows(answer.text)
-        choices = usable + (self._ends if ends else [])
+        choices: list[int] = usable + (self._ends if ends else [])
         is_free = not allowed.symbols and not allowed.choices
         answer.is_whole = not usable or (is_free and answer.number > MOST_FREE)
         if not answer.is_whole:
