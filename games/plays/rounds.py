@@ -75,10 +75,11 @@ class Rounds(Play):
         self.kinds: list[tuple[Part, str]] = [(options.participant, "play.participant")]
         if options.num_others:
             self.kinds.append((options.other, "play.other"))
+        for part, place in self.kinds:
+            if self.task not in (tasks := PARTICIPANTS.load(part.kind).tasks):
+                raise ConfigError(f"{place}: {part.kind} plays {', '.join(tasks)}, not {self.task}")
         self.participants = [self._participant(part, place) for part, place in self.kinds]
-        for each, (part, place) in zip(self.participants, self.kinds, strict=True):
-            if self.task not in each.tasks:
-                raise ConfigError(f"{place}: {part.kind} plays {', '.join(each.tasks)}, not {self.task}")
+        for each in self.participants:
             for allowed in (self.words, *self.answers()):
                 each.require(allowed)
         self._note: Callable[[str], None] = lambda _: None

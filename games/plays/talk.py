@@ -97,12 +97,12 @@ class Talk(Rounds):
             raise ConfigError(
                 f"play.num_taught: expected at most the {number} things of the world, got {options.num_taught}"
             )
+        self._first_language()  # refused before anything is written
 
     def make_things(self) -> "tuple[tuple[str, ...], np.ndarray[Any, Any]]":
         """The objects of the world, by the names of their values."""
-        alone = Part(
-            "reconstruction", Reconstruction.Options()
-        )  # a round has as many things as the play says
+        # How many things a round has, the play says.
+        alone = Part("reconstruction", Reconstruction.Options())
         world = make_world(replace(self.experiment, task=alone))
         if world.num_values is None or world.has_rules:
             raise ConfigError(
@@ -196,8 +196,9 @@ class Talk(Rounds):
                     said.append(message)
                 if len(said) == number:
                     return dict(enumerate(said))
+            option = "pool" if self.words.choices else "max_symbols"
             raise ConfigError(
-                f"play.max_symbols: expected messages for {number} things, found {len(said)} different ones"
+                f"play.{option}: expected messages for {number} things, found {len(said)} different ones"
             )
         symbols, num_attributes = self.words.symbols, len(self.num_values)
         if len(symbols) < sum(self.num_values) or self.words.max_len < num_attributes:
