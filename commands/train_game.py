@@ -123,4 +123,5 @@ def _show_cost(cost: dict[str, Any], as_json: bool) -> None:
             f"{place}: {each['calls']:,} calls, {each['prompt_tokens']:,} tokens of prompts and "
             f"{each['answer_tokens']:,} of answers, about {each['hours']:.3g} hours at "
             f"{each['seconds_per_call']:.2g} s a call, {each['concurrency']} at once"
+            + (f"; {each['cost']:,.2f} by its prices" if each["cost"] else "")
         )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ecsuite.language_models.backend import Backend, Drawn, Reply, Request
 from ecsuite.language_models.kept import KeptAnswers, Used, digest, key_of
-from ecsuite.parts.config import Count
+from ecsuite.parts.config import Count, Positive, Weight
 from ecsuite.runtime.errors import ConfigError, LimitError, shown
 
 GO_ON = "nothing is lost: go on with --resume"
@@ -26,9 +26,26 @@ class AskingOptions:
     """Most calls of the run, those before it was resumed too; null: no limit."""
     max_tokens: Count | None = None
     """Most tokens of prompts and answers of the run; null: no limit."""
+    prompt_price: Weight = 0.0
+    """Price of a million tokens of prompts, in any currency."""
+    answer_price: Weight = 0.0
+    """Price of a million tokens of answers."""
+    max_cost: Positive | None = None
+    """Most that the answers of the run may cost by these prices; null: no limit."""
 
-    changeable: ClassVar[tuple[str, ...]] = ("tries", "max_calls", "max_tokens")
+    changeable: ClassVar[tuple[str, ...]] = (
+        "tries", "max_calls", "max_tokens", "prompt_price", "answer_price", "max_cost"
+    )  # fmt: skip
     """What may be another number when the run goes on."""
+
+    def __post_init__(self) -> None:
+        """Check that a limit of costs has a price; `ConfigError` if not."""
+        if self.max_cost is not None and not (self.prompt_price or self.answer_price):
+            raise ConfigError("max_cost: expected prompt_price and answer_price, of a million tokens each")
+
+    def cost(self, tokens: "Used | Cost") -> float:
+        """What tokens cost."""
+        return (self.prompt_price * tokens.prompt_tokens + self.answer_price * tokens.answer_tokens) / 1e6
 
 
 class Asker:
@@ -146,11 +163,11 @@ class Asker:
             for limit, used, what in (
                 (self.options.max_calls, self.used.calls + self._under_way, "calls"),
                 (self.options.max_tokens, self.used.tokens, "tokens"),
+                (self.options.max_cost, self.options.cost(self.used), "cost"),
             ):
                 if limit is not None and used >= limit:
-                    raise LimitError(
-                        f"{self.place}.max_{what}: the limit of {limit:,} {what} is reached; {GO_ON}"
-                    )
+                    limit_of = f"{limit:,}" if what == "cost" else f"{limit:,} {what}"
+                    raise LimitError(f"{self.place}.max_{what}: the limit of {limit_of} is reached; {GO_ON}")
             self._under_way += 1
 
 
@@ -162,16 +179,20 @@ class Cost:
     concurrency: int
     per_minute: float | None
     """Most calls a minute; None: as many as come."""
+    options: AskingOptions
+    """The prices."""
     calls: int = 0
     prompt_tokens: int = 0
     answer_tokens: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Calls, tokens and hours; JSON-ready."""
+        """Calls, tokens, hours and, where there are prices, what it costs; JSON-ready."""
         seconds = self.calls * self.seconds_per_call / self.concurrency
         if self.per_minute is not None:
             seconds = max(seconds, 60 * self.calls / self.per_minute)
-        return {**asdict(self), "hours": seconds / 3600}
+        found = asdict(self)
+        del found["options"]
+        return {**found, "hours": seconds / 3600, "cost": self.options.cost(self)}
 
 
 class PlanningBackend(Drawn):
@@ -179,15 +200,17 @@ class PlanningBackend(Drawn):
 
     Args:
         backend: What is asked later.
+        options: Its prices.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, options: AskingOptions) -> None:
         super().__init__(backend.options)
         self.backend = backend
         self.cost = Cost(
             seconds_per_call=backend.seconds_per_call,
             concurrency=backend.concurrency,
             per_minute=getattr(backend.options, "per_minute", None),
+            options=options,
         )
 
     @property

@@ -1,7 +1,9 @@
 """Answers that are kept, a line each: by digest of backend and settings, prompt, what is allowed, and draw."""
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +15,7 @@ import msgspec
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.checksums import CHECKSUM, checksum_of, sealed
 from ecsuite.language_models.backend import Reply, Request
+from ecsuite.runtime.errors import ConfigError
 
 FILE = "answers.jsonl"
 """The file in a run folder."""
@@ -33,9 +36,15 @@ class Used:
     """What one backend with its settings was asked."""
 
     calls: int = 0
-    tokens: int = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
     models: list[str] = field(default_factory=list)
     """The models that answered, the first one first."""
+
+    @property
+    def tokens(self) -> int:
+        """Of prompts and answers."""
+        return self.prompt_tokens + self.answer_tokens
 
 
 class KeptAnswers:
@@ -81,7 +90,8 @@ class KeptAnswers:
         reply = msgspec.convert({name: row[name] for name in Reply.__slots__}, Reply)
         used = self.used(row["backend"])
         used.calls += 1
-        used.tokens += reply.prompt_tokens + reply.answer_tokens
+        used.prompt_tokens += reply.prompt_tokens
+        used.answer_tokens += reply.answer_tokens
         if reply.model not in used.models:
             used.models.append(reply.model)
         self._replies[row["key"]], self._lines[row["key"]] = reply, line
@@ -109,9 +119,21 @@ class KeptAnswers:
         line = json.dumps(sealed(row)).encode() + b"\n"
         with self._lock:
             if self.file is not None:
-                with self.file.open("ab") as file:
-                    file.write(line)
+                self._append(self.file, line)
             self._take(row, line)
+
+    def _append(self, file: Path, line: bytes) -> None:
+        """Write a line wholly, or nothing of it."""
+        with file.open("ab", buffering=0) as opened:
+            before = opened.tell()
+            try:
+                if opened.write(line) < len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            except OSError as error:
+                opened.truncate(before)
+                raise ConfigError(
+                    f"{file}: can't be written: {error.strerror}; the answers before are kept: go on with --resume"
+                ) from None
 
     def sort(self) -> None:
         """Write the file in an order that does not depend on which answer came first."""

@@ -9,6 +9,7 @@ import math
 import os
 import time
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from http.client import HTTPException
 from threading import Lock
 from typing import Any, ClassVar
@@ -90,15 +91,21 @@ class Server(Backend):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         parts = urlsplit(options.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ConfigError(
+                "url: expected an address without a key in it: a key is in a variable of the environment, key_variable"
+            )
+        if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(
                 f"url: expected an address such as http://127.0.0.1:8000/v1, got {shown(options.url)}"
             )
         if not options.model:
             raise ConfigError("model: expected the name of a model of the server")
-        self._key = os.environ.get(options.key_variable, "") if options.key_variable else ""
+        self._key = os.environ.get(options.key_variable, "").strip() if options.key_variable else ""
         if options.key_variable and not self._key:
             raise ConfigError(f"key_variable: {options.key_variable} is not set in the environment")
+        if not (self._key.isascii() and self._key.isprintable()):  # no header; errors of HTTP would show it
+            raise ConfigError(f"key_variable: {options.key_variable}: expected a key of plain characters")
         self._opener = OpenerDirector()
         proxies = ProxyHandler({} if parts.hostname in LOOPBACK else None)
         for handler in (
@@ -225,9 +232,12 @@ def _count(value: Any) -> int:
 
 
 def _seconds(text: str | None) -> float:
-    """What `Retry-After` says, in seconds; 0 where it is no number."""
+    """What `Retry-After` says, in seconds or as a date; 0 where it says nothing."""
     try:
         seconds = float(text or 0)
-    except ValueError:  # a date
-        return 0.0
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(str(text)).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return 0.0
     return seconds if math.isfinite(seconds) and seconds > 0 else 0.0

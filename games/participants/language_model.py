@@ -128,7 +128,7 @@ class LanguageModel(Participant):
 
     def planned(self) -> Cost:
         """See the base class; what is kept is not looked at, since other answers lead to other questions."""
-        planning = PlanningBackend(self.backend)
+        planning = PlanningBackend(self.backend, self.options)
         self.asker = Asker(planning, AskingOptions(), self.setting.place)
         return planning.cost
 
@@ -157,5 +157,5 @@ class LanguageModel(Participant):
         used = self.asker.used
         return {
             "models": list(used.models), "backend": self.options.backend.kind, "prompt_sha256": self.prompt.digest,
-            "calls": used.calls, "tokens": used.tokens,
+            "calls": used.calls, "tokens": used.tokens, "cost": self.options.cost(used),
         }  # fmt: skip

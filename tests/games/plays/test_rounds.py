@@ -1,6 +1,7 @@
 """Plays of rounds: scripted agents with known ends, models behind a server that fails, stops, limits and replay."""
 
 import json
+import resource
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from ecsuite.eval.verification.files import file_rows
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.training import train
+from ecsuite.language_models.allowed import Allowed
+from ecsuite.language_models.backend import Reply, Request
+from ecsuite.language_models.kept import KeptAnswers
 from ecsuite.runtime.errors import ConfigError
 
 MODEL = (
@@ -170,6 +174,14 @@ def test_the_key_comes_from_the_environment_and_is_nowhere_in_the_files(tmp_path
         with pytest.raises(ConfigError, match="the server does not accept the key") as raised:
             played(of_server(server, "play.participant.backend.key_variable=TEST_KEY"), tmp_path / "other")
         assert "sk-" not in str(raised.value)
+        monkeypatch.setenv("TEST_KEY", f"{KEY}\nx")
+        with pytest.raises(ConfigError, match="TEST_KEY: expected a key of plain characters"):
+            played(of_server(server, "play.participant.backend.key_variable=TEST_KEY"), tmp_path / "other")
+        with pytest.raises(ConfigError, match=r"backend\.url: expected an address without a key") as raised:
+            played(
+                [*of_server(server), "play.participant.backend.url=http://u:sk-x@host/v1"], tmp_path / "other"
+            )
+        assert "sk-" not in str(raised.value)
         monkeypatch.delenv("TEST_KEY")
         with pytest.raises(ConfigError, match=r"backend\.key_variable: TEST_KEY is not set"):
             played(of_server(server, "play.participant.backend.key_variable=TEST_KEY"), tmp_path / "other")
@@ -182,6 +194,39 @@ def test_a_server_that_is_away_is_told_in_a_line_and_nothing_is_lost(tmp_path):
     with pytest.raises(ConfigError, match=r"can't be asked .* 2 times; nothing is lost: go on with --resume"):
         played(settings, tmp_path / "run", resume=True)
     assert len((tmp_path / "run" / "answers.jsonl").read_text().splitlines()) == 45
+
+
+def test_an_answer_that_can_not_be_written_leaves_the_others_whole(tmp_path):
+    answers = KeptAnswers(tmp_path)
+    request = Request(system="", user="x", allowed=Allowed(), draw=0)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (800, before[1]))
+    try:
+        with pytest.raises(
+            ConfigError, match=r"answers\.jsonl: can't be written: .*; the answers before are kept"
+        ):
+            for number in range(9):
+                answers.add(
+                    str(number), "b", request, Reply(text="a", model="m", prompt_tokens=1, answer_tokens=1)
+                )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    notes = []
+    assert len(KeptAnswers(tmp_path, notes.append).replies()) == len(answers.replies()) > 0 and not notes
+
+
+def test_a_limit_of_cost_ends_the_run(tmp_path):
+    prices = ("play.participant.prompt_price=1000", "play.participant.max_cost=5")
+    notes = []
+    assert played([*MODEL, *prices], tmp_path, notes=notes).stopped == "limit"
+    assert any("play.participant.max_cost: the limit of 5.0 is reached" in note for note in notes)
+    paid = json.loads((tmp_path / "metadata.json").read_text())["participants"]["play.participant"]
+    tokens = [
+        json.loads(line)["prompt_tokens"] for line in (tmp_path / "answers.jsonl").read_text().splitlines()
+    ]
+    assert paid["cost"] == pytest.approx(sum(tokens) / 1000) and 5 <= paid["cost"] < 5 + max(tokens) / 1000
+    with pytest.raises(ConfigError, match="max_cost: expected prompt_price and answer_price"):
+        load_experiment("naming", [*MODEL, prices[1]])
 
 
 TALK = ("play.blocks=2", "training.batch_size=9", "world.num_attributes=2", "world.num_values=3")
