@@ -39,11 +39,7 @@ def _seconds_of(job: Job) -> float:
     game: Game = job.inputs["game"]
     if is_asked(game.experiment):
         participants = cost(game.experiment, job.inputs["device"])["participants"]
-<<<<<<< HEAD
         return float(sum(3600 * each["hours"] for each in participants.values()))
-=======
-        return 3600 * float(sum(each["hours"] for each in participants.values()))
->>>>>>> 5fdcbca0 (Results: rounds to consensus and committed minorities of scripted agents)
     began = time.monotonic()
     reports: list[tuple[float, float]] = []
 
