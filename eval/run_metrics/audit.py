@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.eval.run_metrics.audit_information import Told, informed
+from ecsuite.eval.run_metrics.audit_information import Told, informed, with_correction
 from ecsuite.eval.run_metrics.audit_outsider import read_by_outsiders
 from ecsuite.eval.statistics.differences import Difference, corrected, paired_difference
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
@@ -80,7 +80,7 @@ class Audit:
                 f"That messages arrive matters, not what they say: severed, the reward is {losses['severed'].mean:.3g} "
                 "lower; swapped, it is not."
             )
-        says = any(each.kind == "signalling" and (each.p_value or 1) <= ALPHA for each in self.told)
+        says = any(each.kind == "signalling" and (each.p_holm or 1) <= ALPHA for each in self.told)
         hears = any(each.kind == "influence" and each.value > 0.001 for each in self.told)
         if says and hears:
             return "Messages tell what speakers see and change what hearers do, but not to their reward."
@@ -159,7 +159,7 @@ def audit(
     except ConfigError:
         scripted = None
     told = [
-        *informed(play, usual, rng, num_draws),
+        *with_correction(informed(play, usual, rng, num_draws)),
         *read_by_outsiders(play, usual, rng),
         *influence.results(),
     ]

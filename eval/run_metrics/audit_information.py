@@ -1,13 +1,14 @@
 """What messages tell in episodes: mutual information, and what a linear model reads, beside shuffled episodes."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.eval.statistics.contingency import entropy
+from ecsuite.eval.statistics.corrections import holm
 from ecsuite.games.environments.environment import Integers
 from ecsuite.games.environments.episodes import Episodes
 from ecsuite.games.plays.acting import Acting
@@ -32,6 +33,18 @@ class Told:
     """The same of whole episodes that are shuffled, the mean; None: it is 0 by construction."""
     p_value: float | None = None
     """Share of shuffles with as high a value, with the value itself; None without shuffles."""
+    p_holm: float | None = None
+    """The same, corrected for all agents and attributes of the kind (Holm)."""
+
+
+def with_correction(told: Iterable[Told]) -> list[Told]:
+    """The same with p-values that are corrected among those of their kind."""
+    found = list(told)
+    p_holm = {
+        kind: iter(holm([each.p_value for each in found if each.kind == kind]))
+        for kind in {each.kind for each in found}
+    }
+    return [replace(each, p_holm=next(p_holm[each.kind])) for each in found]
 
 
 def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws: int) -> Iterator[Told]:
@@ -124,7 +137,7 @@ def _reading(
         return
     value = _read(messages, wanted, counts, is_learnt)
     draws = []
-    for order in orders[:19]:
+    for order in orders:
         draws.append(_read(messages[:, order], wanted, counts & counts[:, order], is_learnt))
     if value is not None and None not in draws:
         known = [draw for draw in draws if draw is not None]

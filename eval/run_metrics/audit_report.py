@@ -67,7 +67,7 @@ def _told(found: Audit) -> Table:
             text(each.about),
             number(each.value),
             nothing("0 exactly") if each.null is None else number(each.null),
-            nothing() if each.p_value is None else p_value(each.p_value),
+            nothing() if each.p_holm is None else p_value(each.p_holm),
         )
         for each in found.told
     ]
@@ -76,7 +76,7 @@ def _told(found: Audit) -> Table:
         Column("of", wraps=True),
         number_column("value"),
         number_column("shuffled"),
-        number_column("p"),
+        number_column("p", heading="p (Holm)"),
     )
     return Table(columns=columns, rows=rows, title="told")
 

@@ -10,7 +10,7 @@ import torch
 import ecsuite.eval.run_metrics.audit_outsider as audit_outsider
 from ecsuite.agents.message import PAD
 from ecsuite.eval.run_metrics.audit import audit
-from ecsuite.eval.run_metrics.audit_information import _reading
+from ecsuite.eval.run_metrics.audit_information import Told, _reading, with_correction
 from ecsuite.eval.run_metrics.audit_outsider import TRAINING
 from ecsuite.eval.run_metrics.audit_report import report
 from ecsuite.games.environments.agents import ScriptedAgents
@@ -112,6 +112,21 @@ def test_agents_that_obey_noise():
     assert found.conclusion.startswith(
         "That messages arrive matters, not what they say: severed, the reward is "
     )
+
+
+def test_of_many_speakers_one_may_seem_to_say_something_by_chance():
+    """At 1 % and 3 % of shuffles: of two speakers one says something, of five none."""
+    found = audit(grid(), agents=Babbling(grid().environment, grid().channel), num_episodes=16)
+    row = Told(kind="signalling", about="what one says", value=0.1, null=0.05)
+    others = [each for each in found.told if each.kind != "signalling"]
+    as_used = [
+        replace(each, loss=replace(each.loss, judged="inside the noise")) for each in found.conditions[1:]
+    ]
+    for num_others, says in ((1, True), (5, False)):
+        told = with_correction([replace(row, p_value=0.02), *[replace(row, p_value=0.6)] * num_others])
+        changed = replace(found, conditions=[found.conditions[0], *as_used], told=[*told, *others])
+        assert told[0].p_holm == pytest.approx(0.02 * (1 + num_others))
+        assert changed.conclusion.startswith("Messages tell what speakers see") == says
 
 
 def test_agents_that_hear_nothing():
