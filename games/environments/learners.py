@@ -177,7 +177,8 @@ def _lost(likely: Tensor, values: Tensor, counts: Tensor) -> Tensor:
     is_of = (values[..., None] == values.unique()).to(counts) * counts[..., 0]  # (steps, batch, num_values)
     number = is_of.sum(1)[..., None]
     mean = torch.einsum("sbv,sblk->svlk", is_of, likely) / number[..., None].clamp(min=1)
-    return (number * _entropy(mean)).sum()
+    lost: Tensor = (number * _entropy(mean)).sum()
+    return lost
 
 
 def _of_choices(episodes: Episodes) -> tuple[Tensor, Tensor]:

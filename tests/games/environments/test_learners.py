@@ -1,0 +1,67 @@
+"""What agents that act and speak learn from: bonuses of what they say, rewards they share, and networks apart."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.registry import PLAYS
+
+
+def play_of(*settings):
+    small = ("play.environment=reference,num_steps=3", "play.agents.hidden_size=8", "training.batch_size=8")
+    found = load_experiment("speaker_listener", [*small, *settings])
+    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    return play, play.play(np.arange(64), "train", play.noise("train", 0))
+
+
+@pytest.mark.parametrize("of", ["meanings", "observations"])
+def test_a_bonus_for_saying_what_one_means(of):
+    play, episodes = play_of(f"play.learner.signalling_of={of}")
+    goals = torch.from_numpy(episodes.meanings[..., 0])  # (steps, batch, agents)
+    shares = [np.bincount(goals[0, :, agent]) / 64 for agent in range(2)]
+    of_goals = np.mean([-(share * np.log(share)).sum() for share in shares])
+    name_of_goal = [50.0 * torch.eye(4)[goals[..., agent] + 1] for agent in range(2)]
+    assert play.learner.signalled(replace(episodes, logits=name_of_goal)) == pytest.approx(of_goals)
+    # A word of its own for each half of the episodes, whatever is meant: certain in each, but not of meanings.
+    half = torch.arange(64) % 2
+    told = play.learner.signalled(
+        replace(episodes, logits=[50.0 * torch.eye(4)[half + 1].expand(3, -1, -1)] * 2)
+    )
+    lost = []
+    for agent in range(2):
+        words = np.array([np.bincount(half[goals[0, :, agent] == goal], minlength=2) for goal in range(3)])
+        likely = words / words.sum(1, keepdims=True)
+        lost.append(
+            -(np.where(words, likely * np.log(np.maximum(likely, 1e-9)), 0).sum(1) * words.sum(1)).sum() / 64
+        )
+    wanted = np.log(2) - (0.2 * np.mean(lost) if of == "meanings" else 0)
+    assert float(told) == pytest.approx(wanted, abs=1e-5) and 0.5 < np.mean(lost) < np.log(2)
+
+
+def test_rewards_may_be_shared(monkeypatch):
+    seen = {}
+    for shared in ("false", "true"):
+        play, _ = play_of(f"play.share_rewards={shared}")
+        objective = play.learner.objective
+
+        def watched(episodes, step, agents, objective=objective, shared=shared):
+            seen[shared] = episodes.rewards
+            return objective(episodes, step, agents)
+
+        play.learner.objective = watched
+        play.optimise = type("Nothing", (), {"begin": int, "step": int, "backward": lambda *_: None})
+        play.go_on(0)
+    assert (seen["false"][..., 0] != seen["false"][..., 1]).all()
+    assert np.array_equal(seen["true"], np.repeat(seen["false"].mean(2, keepdims=True), 2, axis=2))
+
+
+def test_what_agents_do_does_not_change_the_networks_they_speak_with():
+    play, episodes = play_of("play.agents.speaks_apart=true", "play.agents.is_shared=true")
+    acts, speaks = play.agents.networks
+    torch.stack(list(episodes.scores)).sum().backward()
+    assert any(each.grad.any() for each in acts.parameters())
+    assert not any(each.grad.any() for each in speaks.parameters())
+    assert episodes.scores[0].shape[-1] == 5 and episodes.logits[0].shape[-1] == 4
