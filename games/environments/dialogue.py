@@ -159,7 +159,7 @@ class Dialogue(Environment):
         if speaker is not None:
             speaking[:, speaker] = True
         if step > 0 and (before := self.speaker(step - 1)) is not None:
-            heard[:, 1 - before] = before
+            heard[:] = before
         answer = step - self.num_messages
         is_due = 0 <= answer < self.num_answers
         right = talk.right[:, :, answer] if is_due else np.full((batch, 2), -1)

@@ -149,6 +149,7 @@ def play_episodes(
     steps = []
     for step in range(environment.max_steps):
         heard_from = torch.from_numpy(np.ascontiguousarray(moment.heard)).to(device)
+        own, own_from = said, heard_from
         if deliver is not None and step > 0:
             said, heard_from = deliver(step - 1, said, heard_from)
         if step == 0:
@@ -158,7 +159,9 @@ def play_episodes(
         seen, heard, decisions, messages, sent, actions = [], [], [], [], [], []
         for number, spec in enumerate(specs):
             seen.append(torch.from_numpy(moment.observations[number]).to(device, torch.float32))
-            heard.append(arriving[rows, heard_from[:, number, : spec.num_heard] + 1])
+            arrived = arriving[rows, heard_from[:, number, : spec.num_heard] + 1]
+            is_own = (own_from[:, number, : spec.num_heard] == number)[..., None]  # which nothing changes
+            heard.append(own[:, number, None].where(is_own, arrived) if step > 0 else arrived)
             if watch is not None:
                 watch(step, number, decide, seen[-1], heard[-1])
             decision = decide(number, seen[-1], heard[-1])
