@@ -92,7 +92,8 @@ class GuessWho(Dialogue):
         batch, number = len(seen), 1 if agent else self.options.num_candidates
         shape = batch, number, len(self.about), -1
         values = seen[:, : number * self.rounds.of(0).object_shape[0]].reshape(shape).argmax(3)
-        told, rows = heard[:, 0] - 1, np.arange(batch)
+        is_told = step > 0 and self.speaker(step - 1) == 1 - agent
+        told, rows = heard[:, 0] - 1 if is_told else np.full(batch, -1), np.arange(batch)
         if agent:
             asked = told.clip(0, len(self.about) - 1)
             return np.zeros(batch, np.int64), values[rows, 0, asked] + 1
