@@ -54,7 +54,7 @@ PARTICIPANTS = Registry(
         ),
         "language_model": (
             "ecsuite.games.participants.language_model:LanguageModel",
-            "a language model, by a prompt that is a file; or a person at the terminal, who reads it",
+            "a language model, by a prompt that is a file; or a person, who reads it",
         ),
     },
     base="ecsuite.games.participants.participant:Participant",

@@ -22,8 +22,10 @@ from ecsuite.eval.methods.settings import line_of, options_text, value_text
 from ecsuite.eval.methods.studies import study_paragraphs
 from ecsuite.eval.methods.training import (
     agents_paragraph,
+    are_rounds,
     evaluation_paragraph,
     game_paragraph,
+    models_paragraph,
     training_paragraph,
 )
 from ecsuite.eval.records.reading import read_sources
@@ -108,7 +110,9 @@ def methods(
                 agents_paragraph(configs),
                 training_paragraph(configs, [ending(run) for run, _ in configured]),
             ]
-        paragraphs += [runs_paragraph(runs), evaluation_paragraph(configs, _chance(runs))]
+        done = "played" if are_rounds(configs) else "trained"
+        paragraphs += [models_paragraph(run.metadata for run in runs), runs_paragraph(runs, done=done)]
+        paragraphs.append(evaluation_paragraph(configs, _chance(runs)))
     paragraphs += [_corpus_paragraph(source) for source in corpora]
     paragraphs += [scores_paragraph(sources, metrics), _versions(sources, hardware=hardware)]
     told = tuple(each for each in paragraphs if each is not None and each.sentences)

@@ -21,8 +21,8 @@ ENDS = {
 """How a training ended, in words."""
 
 
-def runs_paragraph(runs: Sequence[Source]) -> Paragraph:
-    """The seeds, the settings that vary, and the ends of runs."""
+def runs_paragraph(runs: Sequence[Source], *, done: str = "trained") -> Paragraph:
+    """The seeds, the settings that vary, and the ends of runs, which were trained or played."""
     sentences: list[Sentence] = []
     keys = [
         key
@@ -38,14 +38,14 @@ def runs_paragraph(runs: Sequence[Source]) -> Paragraph:
     if seeds:
         is_each = bool(keys) and len(runs) == len(combinations) * len(seeds)
         who = (
-            "It was trained once,"
+            f"It was {done} once,"
             if len(runs) == 1
-            else "Each was trained"
+            else f"Each was {done}"
             if is_each
-            else "Runs were trained"
+            else f"Runs were {done}"
         )
         sentences.append([f"{who} with {seeds_text(seeds)}, which sets all that is drawn at random."])
-    sentences += _ends(runs)
+    sentences += _ends(runs, {"trained": ("Training", "Trainings")}.get(done, ("The run", "Runs")))
     sentences += _failed(runs)
     return Paragraph(about="runs", sentences=tuple(sentences))
 
@@ -58,8 +58,8 @@ def _values(runs: Sequence[Source], key: str) -> list[Any]:
     return values
 
 
-def _ends(runs: Sequence[Source]) -> Iterator[Sentence]:
-    """How training ended, of runs that did not fail."""
+def _ends(runs: Sequence[Source], words: tuple[str, str]) -> Iterator[Sentence]:
+    """How it ended, of runs that did not fail."""
     ended = [run for run in runs if run.failure is None and run.status != "diverged" and run.stopped]
     counts: dict[str, int] = {}
     for run in ended:
@@ -68,7 +68,7 @@ def _ends(runs: Sequence[Source]) -> Iterator[Sentence]:
         f"{ENDS.get(why, why)}{'' if len(counts) == 1 else f' ({number})'}" for why, number in counts.items()
     ]
     if parts:
-        yield [f"{'Training' if len(runs) == 1 else 'Trainings'} ended {listed(parts)}{_steps(ended)}."]
+        yield [f"{words[len(runs) > 1]} ended {listed(parts)}{_steps(ended)}."]
 
 
 def _steps(runs: Sequence[Source]) -> str:

@@ -1,6 +1,6 @@
 """What was played, by whom, and how it was trained, from the configs of runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
@@ -23,16 +23,23 @@ def sections(configs: Sequence[Tree], name: str) -> list[Tree]:
     return [config[name] for config in configs if isinstance(config.get(name), Mapping)]
 
 
+def are_rounds(configs: Sequence[Tree]) -> bool:
+    """Whether all are plays of rounds, in which nobody is trained."""
+    return bool(configs) and all("participant" in (config.get("play") or ()) for config in configs)
+
+
 def game_paragraph(configs: Sequence[Tree]) -> Paragraph:
     """The game: objects, task, channel."""
     names = values_of(configs, "name")
     word = "game" if len(names) == 1 else "games"
     begin: Sentence = [
-        f"Agents were trained on the {word} {listed(names)}", Cite.of(*names), " with ecsuite", Cite.of("ecsuite"), ".",
+        f"Agents {'played' if are_rounds(configs) else 'were trained on'} the {word} {listed(names)}", Cite.of(*names),
+        " with ecsuite", Cite.of("ecsuite"), ".",
     ]  # fmt: skip
     sentences: list[Sentence] = [begin]
     if plays := sections(configs, "play"):
-        sentences.append(section_sentences(plays, PLAYS, "What is played is"))
+        alone = () if any(values_of(plays, "num_others")) else ("num_others", "other")
+        sentences.append(section_sentences(plays, PLAYS, "What is played is", without=alone))
     for name, registry, begins in (
         ("world", WORLDS, "The world is"),
         ("task", TASKS, "The task is"),
@@ -105,8 +112,11 @@ def training_paragraph(configs: Sequence[Tree], endings: Sequence[Tree]) -> Para
         epochs = value_text(values_of(training, "num_epochs"))
         long = f"{epochs} epoch{'' if epochs == '1' else 's'}"
         sizes = f"in batches of {value_text(values_of(training, 'batch_size'))}{_accumulated(training)}"
-        text = f"Training lasts at most {long} of {_rounds(training, endings)}, {sizes}{_steps(endings)}"
-        sentences.append([f"{text}, in {value_text(values_of(training, 'precision'))}."])
+        what, how = "Training lasts", f", in {value_text(values_of(training, 'precision'))}"
+        if are_rounds(configs):
+            what, how = "Nobody is trained; the play lasts", ""
+        text = f"{what} at most {long} of {_rounds(training, endings)}, {sizes}{_steps(endings)}{how}"
+        sentences.append([f"{text}."])
         sentences += [*_stops(training), *_begins(training)]
     return Paragraph(about="training", sentences=tuple(sentences))
 
@@ -191,11 +201,38 @@ def evaluation_paragraph(configs: Sequence[Tree], chance: Mapping[str, Sequence[
         [f"Figures are of {of('num_valid')} validation rounds, with messages {how}."],
         [f"A corpus has at most {of('corpus_size')} messages of each sender."],
     ]
+    answer = "the best answer that reads no message"
+    if are_rounds(configs):
+        window, answer = value_text(values_of(sections(configs, "play"), "window")), "answers drawn at random"
+        sentences = [
+            [
+                f"Figures are of the last {window} rounds; a corpus has what each agent said last of each thing."
+            ]
+        ]
     for name, levels in chance.items():
         words = name.replace("_", " ")
-        text = f"The chance level of {words}, that of the best answer that reads no message, is {value_text(levels)}."
+        text = f"The chance level of {words}, that of {answer}, is {value_text(levels)}."
         sentences.append([text])
     return Paragraph(about="evaluation", sentences=tuple(sentences))
+
+
+def models_paragraph(metadata: Iterable[Mapping[str, Any]]) -> Paragraph | None:
+    """Which models answered, by what prompt, and what that took; None where nobody was asked.
+
+    Args:
+        metadata: What is known of each run.
+    """
+    sentences: list[Sentence] = []
+    for each in metadata:
+        participants = each.get("participants")
+        for place, known in (participants if isinstance(participants, Mapping) else {}).items():
+            if isinstance(known, Mapping) and known.get("models"):
+                text = (
+                    f"Answers of {place} are of {listed(known['models'])} (backend {known['backend']}, prompt of "
+                    f"SHA-256 {known['prompt_sha256'][:16]}): {known['calls']:,} calls, {known['tokens']:,} tokens."
+                )
+                sentences += [[text]] if [text] not in sentences else []
+    return Paragraph(about="models", sentences=tuple(sentences)) if sentences else None
 
 
 def seeds_text(seeds: Sequence[int]) -> str:

@@ -129,8 +129,10 @@ def names_in_run(folder: Path) -> Iterator[str]:
             part = tree.get(section)
             if isinstance(part, Mapping):
                 yield from (str(part[key]) for key in ("kind", "cell") if key in part)
-        for part in (tree.get("play") or {}).values():
-            if isinstance(part, Mapping):
+        play = tree.get("play") or {}
+        yield str(play.get("kind"))
+        for key, part in play.items():
+            if isinstance(part, Mapping) and (key != "other" or play.get("num_others")):
                 yield from (str(part[key]) for key in ("kind", "prompt") if key in part)
     if metadata.is_file():
         grammar = _json(metadata).get("grammar")

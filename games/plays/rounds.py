@@ -292,12 +292,14 @@ class Rounds(Play):
     def row(self, number: int) -> bytes:
         """A round as a line of JSON, which `ecsuite score` reads."""
         each = self.rounds[number]
+        known = self.participant_of(each.speaker).provenance()
         row = {
             "round": number, "speaker": each.speaker, "listener": each.listener,
             "message": list(self.words.split(each.message)), "meaning": self.meaning(each.thing),
             "said": each.message, "answer": each.answer, "success": each.success,
             "candidates": [self.things[thing] for thing in each.candidates], "phase": each.phase,
             "generation": each.generation, "participant_kind": self._kind_of(each.speaker),
+            **{name: known.get(name, "") for name in ("backend", "prompt_sha256")},
         }  # fmt: skip
         return msgspec.json.encode(row) + b"\n"
 

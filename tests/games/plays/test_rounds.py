@@ -15,6 +15,7 @@ from ecsuite.games.training import train
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.backend import Reply, Request
 from ecsuite.language_models.kept import KeptAnswers
+from ecsuite.language_models.prompts import read_prompt
 from ecsuite.runtime.errors import ConfigError
 
 MODEL = (
@@ -99,7 +100,9 @@ def test_a_server_that_fails_is_asked_again_and_no_call_is_lost_or_made_twice(tm
     assert len(faulty.answered) == len(set(faulty.answered)) == len(sound.answered) == 80
     answers = [json.loads(line) for line in (tmp_path / "faulty" / "answers.jsonl").read_text().splitlines()]
     assert len(answers) == 80 and {row["model"] for row in answers} == {"scripted-1"}
-    assert rounds_of(tmp_path / "sound")[0]["participant_kind"] == "language_model scripted-1"
+    row = rounds_of(tmp_path / "sound")[0]
+    assert (row["participant_kind"], row["backend"]) == ("language_model scripted-1", "server")
+    assert row["prompt_sha256"] == read_prompt("plain").digest
 
 
 def test_a_limit_ends_the_run_with_its_corpus_and_a_higher_one_goes_on(tmp_path):
@@ -304,11 +307,14 @@ def test_the_plan_tells_the_calls_and_a_replay_asks_nobody(tmp_path):
 
 def test_a_report_has_the_transcript_and_escapes_what_was_said(tmp_path):
     from ecsuite.eval.html_report.page import write_report
+    from ecsuite.eval.methods.methods import methods
 
     with ModelServer(answer=lambda body: '{"answer": "<b>hi</b>"}') as server:
         more = ("play.symbols=text", "play.at_once=false", "training.num_examples=20")
         played(of_server(server, *more), tmp_path / "run")
     write_report([tmp_path / "run"], tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
+    said = str(methods([tmp_path / "run"]))
+    assert "Nobody is trained" in said and "are of scripted-1 (backend server, prompt of SHA-256" in said
     assert "Transcripts" in page and "&lt;b&gt;hi&lt;/b&gt;" in page and "<b>hi" not in page
     assert "language_model scripted-1" in page
