@@ -62,6 +62,7 @@ Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Positive = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 Share = Annotated[float, Meta(ge=0, lt=1)]
 Weight = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
+Rate = Annotated[float, Meta(ge=0, le=1)]
 Accuracy = Annotated[float, Meta(gt=0, le=1)]
 """Types of settings with their bounds; neither NaN nor infinity is within any of them."""
 

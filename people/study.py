@@ -12,6 +12,7 @@ from ecsuite.parts.config import (
     Count,
     Levels,
     Natural,
+    Rate,
     Seed,
     build,
     decoded,
@@ -25,7 +26,6 @@ from ecsuite.people.stages import AWAY, LEFT
 from ecsuite.people.texts import TEXTS, shipped_texts
 from ecsuite.runtime.errors import ConfigError
 
-Rate = Annotated[float, Meta(ge=0, le=1)]
 ANY_NUMBER = 1_000_000
 """Participants of a study that ends when it is ended."""
 CAN_CHANGE = (

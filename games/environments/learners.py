@@ -17,7 +17,7 @@ from ecsuite.games.environments.agents import ActingAgents
 from ecsuite.games.environments.environment import Floats
 from ecsuite.games.environments.episodes import Choose, Episodes, played_again
 from ecsuite.games.noise import gumbel, uniform
-from ecsuite.parts.config import Count, Share, Weight
+from ecsuite.parts.config import Count, Rate, Share, Weight
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -67,7 +67,7 @@ class PolicyGradient(Learner):
     class Options:
         """Options of the policy gradient."""
 
-        discount: Share = 0.95
+        discount: Rate = 0.95
         """What a reward a step later is worth."""
         entropy: Weight = 0.01
         """Weight of the entropy of actions, and of symbols of channels trained by the score function."""
@@ -217,7 +217,7 @@ class QLearning(Learner):
     class Options:
         """Options of Q-learning."""
 
-        discount: Share = 1.0
+        discount: Rate = 1.0
         """What a reward a step later is worth."""
         exploration: Share = 0.05
         """Share of actions that are drawn uniformly in training."""

@@ -14,7 +14,7 @@ from ecsuite.games.channels import Channel
 from ecsuite.games.environments.agents import ActingAgents
 from ecsuite.games.environments.episodes import Episodes, of_symbols, played_again
 from ecsuite.games.environments.learners import PolicyGradient
-from ecsuite.parts.config import Count, Positive, Share
+from ecsuite.parts.config import Count, Positive, Rate
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
 IMPOSSIBLE = -1e9
@@ -35,7 +35,7 @@ class PPO(PolicyGradient):
 
         clip: Positive = 0.2
         """Changes of a probability beyond this share are worth nothing."""
-        trace: Share = 0.95
+        trace: Rate = 0.95
         """How far advantages look ahead, from 0, to the next step, to 1, to the end (GAE's lambda)."""
         num_updates: Count = 4
         """Updates by the same episodes."""

@@ -25,7 +25,7 @@ VARIANTS = {
         "training.accumulate=2",
     ),
     "dial": (
-        "play.environment=riddle", "play.learner=q_learning,refresh_every=3", "channel=dru,word_size=2",
+        "play.environment=riddle", "play.learner=q_learning,refresh_every=3,discount=1", "channel=dru,word_size=2",
         "play.agents.is_shared=true", "play.agents.cell=rnn",
     ),
     "ppo": (
