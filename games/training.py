@@ -20,7 +20,7 @@ from ecsuite.games.train_state import Callbacks
 from ecsuite.games.trainer import Trainer
 from ecsuite.games.training_result import Result
 from ecsuite.jobs.signals import StopRequest
-from ecsuite.language_models.backend import Request
+from ecsuite.language_models.backend import Person
 from ecsuite.runtime.devices import choose_device
 
 
@@ -30,7 +30,7 @@ def train(
     *,
     resume: bool = False,
     replay: Path | None = None,
-    person: Callable[[Request], str] | None = None,
+    person: Person | None = None,
     device: str = "auto",
     loggers: Sequence[Logger] = (),
     progress: Callable[[str, float, float], None],
@@ -47,7 +47,7 @@ def train(
         folder: The run folder; created if missing.
         resume: Continue from the newest checkpoint of the folder, if there is one.
         replay: A run folder whose kept answers are used, so that nobody is asked; None: participants are asked.
-        person: Answers where a play of rounds asks a person at a page, and waits until it does.
+        person: Answers where a play of rounds asks a person at a page.
         device: auto, cpu, cuda or mps.
         loggers: Take the figures of every evaluation; see `ecsuite.games.loggers.make_loggers`.
         progress: Called as `progress(label, steps done, steps in total)` after every step; the last evaluation and

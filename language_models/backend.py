@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from threading import Event
 from typing import Any, ClassVar
@@ -135,10 +135,22 @@ class Typed(Backend):
         return Reply(text=text, model=PERSON, prompt_tokens=0, answer_tokens=0)
 
 
+class Person(ABC):
+    """Somebody who answers at a page."""
+
+    def __init__(self) -> None:
+        self.is_over = Event()
+        """Set when nobody waits for answers any more: models are then asked nothing further."""
+
+    @abstractmethod
+    def answer(self, request: Request) -> str:
+        """Wait for the answer to a question."""
+
+
 class Page(Backend):
     """A person at a page of `ecsuite people`, whose answers are kept as those of a model."""
 
-    person: Callable[[Request], str] | None = None
+    person: Person | None = None
     """Who answers, as soon as somebody has a place."""
 
     @property
@@ -154,4 +166,4 @@ class Page(Backend):
     def reply(self, request: Request) -> Reply:
         """What the person answers."""
         assert self.person is not None
-        return Reply(text=self.person(request), model=PERSON, prompt_tokens=0, answer_tokens=0)
+        return Reply(text=self.person.answer(request), model=PERSON, prompt_tokens=0, answer_tokens=0)

@@ -140,6 +140,8 @@ class Server(Backend):
         Raises:
             ConfigError: If it does not help, or the server refuses.
         """
+        if self.is_over.is_set():
+            raise ConfigError(f"{self.options.url}: nobody waits for an answer any more; {GO_ON}")
         body = json.dumps(self._body(request)).encode()
         for number in range(self.options.retries + 1):
             self._wait_for_turn()

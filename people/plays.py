@@ -17,7 +17,7 @@ from ecsuite.games.experiment import ignore
 from ecsuite.games.run_log import ROUNDS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.training import train
-from ecsuite.language_models.backend import PERSON, Request
+from ecsuite.language_models.backend import PERSON, Person, Request
 from ecsuite.language_models.kept import KeptAnswers
 from ecsuite.people.database import Database, Row, play_folder
 from ecsuite.people.rounds_game import NAMES, RoundsGame, rounds_game, with_person
@@ -35,7 +35,7 @@ class _EndedError(Exception):
     """The play is ended."""
 
 
-class Seat:
+class Seat(Person):
     """A play in a thread, and the question that its person has before them.
 
     Args:
@@ -48,13 +48,14 @@ class Seat:
     def __init__(
         self, experiment: Experiment, game: RoundsGame, folder: Path, given: Mapping[int, str]
     ) -> None:
+        super().__init__()
         self.game, self.folder = game, folder
         kept = KeptAnswers(folder, is_read_only=True).replies()
         self.step = sum(reply.model == PERSON for reply in kept)
         self.request: Request | None = None
         self.outcomes: dict[int, tuple[str, bool]] = {}
         """By step, what came of its round, in words, and whether it succeeded."""
-        self.is_over = self.has_failed = self._is_ended = self._is_removed = False
+        self.is_done = self.has_failed = self._is_removed = False
         self._given, self._changed = dict(given), Condition()
         self._thread = Thread(target=self._play, args=(experiment,), daemon=True)
         self._thread.start()
@@ -65,21 +66,20 @@ class Seat:
                 experiment,
                 self.folder,
                 resume=True,
-                person=self._answer,
+                person=self,
                 progress=lambda *_: None,
                 note=ignore,
             )
-            self.is_over = True
-        except _EndedError:
-            pass
+            self.is_done = True
         except Exception as error:  # told at the server's terminal, and by `STOPPED`
-            self.has_failed = True
-            sys.stderr.write(f"{self.folder}: {printable(str(error))}\n")
+            if not self.is_over.is_set():
+                self.has_failed = True
+                sys.stderr.write(f"{self.folder}: {printable(str(error))}\n")
         finally:
             if self._is_removed:
                 shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _answer(self, request: Request) -> str:
+    def answer(self, request: Request) -> str:
         """Wait for the answer to a question."""
         with self._changed:
             before = self.step - 1
@@ -87,8 +87,8 @@ class Seat:
                 last = request.past[-1]
                 self.outcomes[before] = self.game.outcome(before, last), last.success
             self.request = request
-            self._changed.wait_for(lambda: self.step in self._given or self._is_ended)
-            if self._is_ended:
+            self._changed.wait_for(lambda: self.step in self._given or self.is_over.is_set())
+            if self.is_over.is_set():
                 raise _EndedError
             self.request = None
             self.step += 1
@@ -114,9 +114,12 @@ class Seat:
     def end(self, *, is_removed: bool) -> None:
         """End the play at the next question; its folder may then be removed."""
         with self._changed:
-            self._is_ended, self._is_removed = True, is_removed
+            self._is_removed = is_removed
+            self.is_over.set()
             self._changed.notify()
         self._thread.join(END_SECONDS)
+        if self._thread.is_alive():
+            sys.stderr.write(f"{self.folder}: waiting for models that were asked, whose answers are kept\n")
 
     def view(self, step: int) -> dict[str, Any]:
         """What the page shows: the prompt with what may be answered, or that others are at work."""
@@ -171,15 +174,15 @@ class Plays:
     def judge(self, row: Row) -> bool:
         """Store what came of the rounds that are over, and how many succeeded; returns whether all are."""
         seat = self.seat(row)
-        is_over = seat.is_over
+        is_done = seat.is_done
         known = {step: success for step, (_, success) in seat.outcomes.items()}
-        if is_over:
+        if is_done:
             known = dict(enumerate(successes(seat.game, seat.folder)))
         for step, success in known.items():
             self.database.judge(row["id"], step, success, int(success))
         score = sum(answer["points"] for answer in self.database.answers(row["id"]))
         self.database.update(row["id"], {"score": score})
-        return is_over
+        return is_done
 
     def view(self, row: Row, names_objects: bool) -> dict[str, Any]:
         """What the page shows of a step."""

@@ -10,7 +10,7 @@ import numpy as np
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting, label
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.asking import Asker, AskingOptions, Cost, PlanningBackend
-from ecsuite.language_models.backend import Drawn, Page, Request
+from ecsuite.language_models.backend import Drawn, Page, Person, Request
 from ecsuite.language_models.kept import FILE, KeptAnswers
 from ecsuite.language_models.prompts import read_prompt
 from ecsuite.language_models.registry import BACKENDS
@@ -143,8 +143,9 @@ class LanguageModel(Participant):
             raise ConfigError(f"--replay {folder}: expected a run folder with answers, {FILE}")
         return True
 
-    def seat(self, person: Callable[[Request], str]) -> None:
+    def seat(self, person: Person) -> None:
         """See the base class."""
+        self.backend.is_over = person.is_over
         if isinstance(self.backend, Page):
             self.backend.person = person
 

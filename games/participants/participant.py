@@ -19,7 +19,7 @@ import torch
 
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.asking import Cost
-from ecsuite.language_models.backend import Request
+from ecsuite.language_models.backend import Person
 from ecsuite.parts.own_code import NoOptions
 
 
@@ -144,7 +144,7 @@ class Participant(ABC):
         """Answer with what a run folder has from now on; False: nobody is asked."""
         return False
 
-    def seat(self, person: Callable[[Request], str]) -> None:
+    def seat(self, person: Person) -> None:
         """Let a person answer, if this is one at a page."""
         return
 

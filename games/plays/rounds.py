@@ -27,7 +27,7 @@ from ecsuite.games.run_log import ROUNDS, ROUNDS_KEY
 from ecsuite.games.sections import EvaluationOptions, Experiment
 from ecsuite.jobs.signals import ending_at_once
 from ecsuite.language_models.allowed import Allowed
-from ecsuite.language_models.backend import Request
+from ecsuite.language_models.backend import Person
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, shown
 
@@ -265,7 +265,7 @@ class Rounds(Play):
                 f"--replay: nobody who is asked plays {self.experiment.name}: it repeats without answers"
             )
 
-    def seat(self, person: Callable[[Request], str]) -> None:
+    def seat(self, person: Person) -> None:
         """Let a person answer where one is asked at a page."""
         for each in self.participants:
             each.seat(person)
