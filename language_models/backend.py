@@ -13,6 +13,7 @@ from ecsuite.language_models.allowed import Allowed
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.runtime.errors import ConfigError
 
+NO_TERMINAL = "backend typed: expected a terminal at which a person answers"
 PERSON = "person"
 """The model of what people answer."""
 
@@ -117,6 +118,13 @@ class Drawn(Backend):
 class Typed(Backend):
     """A person at the terminal of this process, whose answers are kept as those of a model."""
 
+    def check(self) -> None:
+        """Refuse to go on without a terminal."""
+        try:
+            open("/dev/tty", "r+b", buffering=0).close()
+        except OSError:
+            raise ConfigError(NO_TERMINAL) from None
+
     def reply(self, request: Request) -> Reply:
         """What the person types.
 
@@ -130,7 +138,7 @@ class Typed(Backend):
                 while not said.endswith(b"\n"):
                     said += os.read(terminal.fileno(), 1024) or b"\n"
         except OSError:
-            raise ConfigError("backend typed: expected a terminal at which a person answers") from None
+            raise ConfigError(NO_TERMINAL) from None
         text = said.decode(errors="replace").strip()
         return Reply(text=text, model=PERSON, prompt_tokens=0, answer_tokens=0)
 

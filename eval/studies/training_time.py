@@ -29,9 +29,37 @@ def measured_seconds(jobs: Sequence[Job]) -> float | None:
     trainings = [job for job in jobs if isinstance(job.inputs.get("game"), Game)]
     if not trainings or any(job.inputs["device"] != "cpu" for job in trainings):
         return None
-    places = sorted({0, len(trainings) // 2, len(trainings) - 1})[:MOST_TIMED]
-    rates = [_seconds_of(trainings[place]) / trainings[place].work for place in places]
+    rates = [_seconds_of(job) / job.work for job in _some(trainings)]
     return sum(job.work for job in trainings) * sum(rates) / len(rates)
+
+
+def calls_notes(jobs: Sequence[Job]) -> list[str]:
+    """How often language models are asked in all of some training runs, in a line; none where nobody is.
+
+    Args:
+        jobs: The training runs; nobody is asked for it, and a few of them are counted.
+    """
+    games = [job for job in jobs if is_asked(job.inputs["game"].experiment)]
+    if not games:
+        return []
+    some = _some(games)
+    costs = [
+        each
+        for job in some
+        for each in cost(job.inputs["game"].experiment, job.inputs["device"])["participants"].values()
+    ]
+    whole = sum(job.work for job in games) / sum(job.work for job in some)
+    calls, prompts, answers, price = (
+        whole * sum(each[name] for each in costs)
+        for name in ("calls", "prompt_tokens", "answer_tokens", "cost")
+    )
+    paid = f"; {price:,.2f} by their prices" if price else ""
+    return [f"about {calls:,.0f} calls, {prompts:,.0f} tokens of prompts and {answers:,.0f} of answers{paid}"]
+
+
+def _some(jobs: Sequence[Job]) -> list[Job]:
+    """A few, which stand for all."""
+    return [jobs[place] for place in sorted({0, len(jobs) // 2, len(jobs) - 1})[:MOST_TIMED]]
 
 
 def _seconds_of(job: Job) -> float:

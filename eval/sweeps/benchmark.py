@@ -8,7 +8,7 @@ from ecsuite.eval.records.reading import STORE, SWEEP
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
-from ecsuite.eval.studies.training_time import measured_seconds
+from ecsuite.eval.studies.training_time import calls_notes, measured_seconds
 from ecsuite.eval.sweeps.jobs import PlannedRun, plan
 from ecsuite.eval.sweeps.result import Sweep, collect, save_sweep
 from ecsuite.eval.sweeps.search import Search
@@ -51,9 +51,9 @@ class Sweeps(Benchmark[Study, Sweep]):
         return [job for run in self.runs(study) for job in (run.training, *run.scores.values())]
 
     def notes_on_plan(self, study: Study) -> list[str]:
-        """How many trials of a search are in the plan."""
+        """How often models are asked in all runs; of a search, how many of its trials are in the plan."""
         if study.search is None:
-            return []
+            return calls_notes([run.training for run in self.runs(study)])
         search = self._search(study)
         search.known_jobs()
         return [
