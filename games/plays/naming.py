@@ -160,7 +160,8 @@ class NamingGame(Rounds):
 
         `consensus` is the share of agents that have the most frequent name and no other; `consensus_round` the rounds
         until all of them had it, and the rounds played as long as they have not. `others_share` is the share of the
-        rest that has taken over the name which the others hold.
+        rest that has taken over the name which the others hold. `first_name` is the share of agents that have the first
+        name of the pool and no other: over runs, whether the population prefers a name that no agent does.
         """
         figures = {
             **super().evaluate(),
@@ -169,6 +170,9 @@ class NamingGame(Rounds):
             "consensus_round": float(self.consensus_at or len(self.rounds)),
             "num_names": sum(sum(n > 0 for n in each.values()) for each in self.held) / len(self.held),
         }
+        if self.words.choices:
+            first = [each[self.words.choices[0]] for each in self.held]
+            figures["first_name"] = sum(first) / (len(first) * self.num_agents)
         if self.options.num_others:
             figures["others_share"] = self._taken_over()
         return figures
