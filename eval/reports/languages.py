@@ -120,7 +120,9 @@ class Language:
             return [corpus.concept_names[each] if corpus.concept_names else str(each) for each in ids]
         if corpus.meanings is None or corpus.meanings.ndim != 2 or corpus.meanings.dtype.kind not in "iu":
             return []
-        return [f"attribute{place}={value}" for place, value in enumerate(corpus.meanings[index].tolist())]
+        values = corpus.meanings[index].tolist()
+        names = corpus.attribute_names or [f"attribute{place}" for place in range(len(values))]
+        return [f"{name}={value}" for name, value in zip(names, values, strict=True)]
 
     def meaning(self, index: int) -> str:
         """What a message is about, as text, with the name of an image of the user's; empty if it is not known."""

@@ -210,9 +210,11 @@ class ObjectRounds:
         """The world of a seed."""
         if seed not in self.worlds:
             sizes = RunSizes(seed=seed, num_train=1, num_valid=1, batch_size=1, evaluation_batch_size=1)
-            world = WORLDS.make(
-                self.part, rounds=RoundSpec(num_distractors=self.num_distractors), sizes=sizes
-            )
+            asked = RoundSpec(num_distractors=self.num_distractors)
+            try:
+                world = WORLDS.make(self.part, rounds=asked, sizes=sizes)
+            except ConfigError as error:
+                raise ConfigError(f"play.environment.world: {str(error).removeprefix('world.')}") from None
             if not isinstance(world, ObjectWorld) or len(world.object_shape) > 1:
                 raise ConfigError(
                     f"play.environment.world: expected a world of objects that are values or vectors, got "

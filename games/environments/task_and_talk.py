@@ -60,7 +60,7 @@ class TaskAndTalk(Dialogue):
             num_answers=options.num_asked,
         )
         self.attribute_names = (
-            *(f"asked{place}" for place in range(options.num_asked)), *attribute_names(world.objects.names),
+            *attribute_names(world.objects.names), *(f"asked{place}" for place in range(options.num_asked)),
         )  # fmt: skip
         self.other_purposes = self.rounds.other_purposes()
         all_values = world.objects.all_values()
@@ -80,7 +80,7 @@ class TaskAndTalk(Dialogue):
         return Talk(
             seen=(one_hot(task, len(self.tasks)), self.rounds.features(seed, numbers)),
             right=right,
-            about=np.concatenate([asked, values], 1),
+            about=np.concatenate([values, asked], 1),
         )
 
     def script(
