@@ -54,7 +54,7 @@ def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws:
     codes = np.unique(said.reshape(-1, said.shape[-1]), axis=0, return_inverse=True)[1].reshape(
         said.shape[:3]
     )
-    before = np.concatenate([np.zeros_like(said[:1]), said[:-1]])
+    last, earlier = _said_before(said, usual.speaking)
     for speaker, spec in enumerate(specs):
         if not spec.speaks:
             continue
@@ -72,7 +72,7 @@ def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws:
             yield _information(
                 "consistency", f"what {spec.name} says, of what it does", own, done, both, orders
             )
-        both = np.concatenate([said[:, :, speaker], before[:, :, speaker]], 2)
+        both = np.concatenate([said[:, :, speaker], last[:, :, speaker]], 2)
         for place, name in enumerate(play.environment.attribute_names):
             about = f"{name}, from what {spec.name} says"
             yield from _reading(about, both, meant[..., place], counts, orders)
@@ -84,12 +84,22 @@ def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws:
                 continue
             arrived = (usual.heard_from[:, :, hearer] == speaker).any(2) & usual.acting[..., hearer]
             arrived[0] = False
-            done, earlier = usual.actions[..., hearer], np.roll(codes[..., speaker], 1, axis=0)
+            done, heard = usual.actions[..., hearer], np.roll(codes[..., speaker], 1, axis=0)
             about = f"what {spec.name} does, of what {specs[speaker].name} said"
-            yield _information("coordination", about, earlier, done, arrived, orders)
-            both = np.concatenate([before[:, :, speaker], np.roll(before[:, :, speaker], 1, axis=0)], 2)
+            yield _information("coordination", about, heard, done, arrived, orders)
+            both = np.concatenate([last[:, :, speaker], earlier[:, :, speaker]], 2)
             about = f"action of {spec.name}, from what {specs[speaker].name} said"
             yield from _reading(about, both, done, arrived, orders)
+
+
+def _said_before(said: NDArray[Any], speaking: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What each agent said last before each step, and before that, (steps, batch, num_agents, width); 0: nothing."""
+    last, earlier = np.zeros_like(said), np.zeros_like(said)
+    for step in range(1, len(said)):
+        spoke = speaking[step - 1, ..., None]
+        last[step] = np.where(spoke, said[step - 1], last[step - 1])
+        earlier[step] = np.where(spoke, last[step - 1], earlier[step - 1])
+    return last, earlier
 
 
 def _information(

@@ -10,7 +10,7 @@ import torch
 import ecsuite.eval.run_metrics.audit_outsider as audit_outsider
 from ecsuite.agents.message import PAD
 from ecsuite.eval.run_metrics.audit import audit
-from ecsuite.eval.run_metrics.audit_information import Told, _reading, with_correction
+from ecsuite.eval.run_metrics.audit_information import Told, _reading, _said_before, with_correction
 from ecsuite.eval.run_metrics.audit_outsider import TRAINING
 from ecsuite.eval.run_metrics.audit_report import report
 from ecsuite.games.environments.agents import ScriptedAgents
@@ -112,6 +112,14 @@ def test_agents_that_obey_noise():
     assert found.conclusion.startswith(
         "That messages arrive matters, not what they say: severed, the reward is "
     )
+
+
+def test_what_nobody_said_is_not_read():
+    """Messages of an agent are known at steps at which others speak, too."""
+    said = np.array([1, 2, 3, 4])[:, None, None, None]
+    speaking = np.array([True, False, True, True])[:, None, None]
+    last, earlier = _said_before(said, speaking)
+    assert last.ravel().tolist() == [0, 1, 1, 3] and earlier.ravel().tolist() == [0, 0, 0, 1]
 
 
 def test_of_many_speakers_one_may_seem_to_say_something_by_chance():
