@@ -218,6 +218,8 @@ def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliv
     # Steps of an episode in another order, and for each episode another one.
     keys = rng.random(usual.alive.shape)
     says_who = (usual.counts & ~usual.speaking).any()
+    if not says_who:
+        said = _of_whoever_speaks(said, usual.speaking)
     orders = [
         torch.from_numpy(_shuffled_steps(usual.speaking[..., each] if says_who else usual.alive, keys)).to(
             said.device
@@ -250,6 +252,13 @@ def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliv
         return now, speakers.expand_as(heard).where(heard >= 0, -1)
 
     return dict(zip(CONDITIONS, (severed, shuffled, swapped, constant, own), strict=True))
+
+
+def _of_whoever_speaks(said: Tensor, speaking: NDArray[np.bool_]) -> Tensor:
+    """Messages, (steps, batch, num_agents, width), those of agents that do not speak at a step from one who does."""
+    one = torch.from_numpy(speaking.argmax(2)).to(said.device)[..., None, None].expand_as(said[:, :, :1])
+    of_one = said.gather(2, one) * torch.from_numpy(speaking.any(2)).to(said)[..., None, None]
+    return said.where(torch.from_numpy(speaking).to(said.device)[..., None], of_one)
 
 
 def _shuffled_steps(may: NDArray[np.bool_], keys: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import torch
 
 import ecsuite.eval.run_metrics.audit_outsider as audit_outsider
 from ecsuite.agents.message import PAD
-from ecsuite.eval.run_metrics.audit import audit
+from ecsuite.eval.run_metrics.audit import _of_whoever_speaks, audit
 from ecsuite.eval.run_metrics.audit_information import Told, _reading, _said_before, with_correction
 from ecsuite.eval.run_metrics.audit_outsider import TRAINING
 from ecsuite.eval.run_metrics.audit_report import report
@@ -120,6 +120,14 @@ def test_what_nobody_said_is_not_read():
     speaking = np.array([True, False, True, True])[:, None, None]
     last, earlier = _said_before(said, speaking)
     assert last.ravel().tolist() == [0, 1, 1, 3] and earlier.ravel().tolist() == [0, 0, 0, 1]
+
+
+def test_where_one_speaks_at_a_time_others_say_what_that_one_does():
+    said = torch.tensor(
+        [[[[1.0], [2.0]]], [[[3.0], [4.0]]], [[[5.0], [6.0]]]]
+    )  # 3 steps of an episode, 2 agents
+    speaking = np.array([[[True, False]], [[False, True]], [[False, False]]])
+    assert _of_whoever_speaks(said, speaking).flatten().tolist() == [1, 1, 4, 4, 0, 0]
 
 
 def test_of_many_speakers_one_may_seem_to_say_something_by_chance():
