@@ -67,9 +67,9 @@ def try_grammar(
         if (dataset, protocol, seed) != ("synth", "balanced", 0):
             raise ConfigError("--dataset, --protocol, --seed: not read with a study file, which says them")
         study = read_study(Path(grammar))
-        if study.run:
+        if study.run or study.play:
             raise ConfigError(
-                f"{grammar}: games with the agents of a run are tried by `ecsuite people play {study.run}`"
+                f"{grammar}: games with agents are tried by `ecsuite people play {study.run or study.play}`"
             )
     else:
         study = _study(tree, "ecsuite people try")

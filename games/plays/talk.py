@@ -283,7 +283,11 @@ class Talk(Rounds):
             super().learnt(played)
 
     def evaluate(self) -> dict[str, float]:
-        """Success and length in the last rounds of talk, and how much shorter messages became since the first block."""
+        """Success and length in the last rounds of talk, and what became of messages.
+
+        `shortening` is how much shorter they became since the first block; `recall` the share of what the last
+        generation was taught that it says the same in its test: how learnable the language is.
+        """
         talk = [each for each in self.rounds if each.phase == TALK]
         figures = self.means_of(talk[-self.options.window :])
         if self.options.blocks > 1:
@@ -291,7 +295,19 @@ class Talk(Rounds):
             number = len(self.things)
             first, now = (self.means_of(part)["length"] for part in (last[:number], last[-number:]))
             figures["shortening"] = 1 - now / first if first else 0.0
+        if self.options.test and self.is_taught.any():
+            figures["recall"] = self._recall()
         return figures
+
+    def _recall(self) -> float:
+        """Share of the things that the last generation was taught and has named in its test, said as it was taught."""
+        taught = dict(self.taught)
+        said = [
+            each.message == taught[each.thing]
+            for each in self.rounds
+            if each.phase == TEST and each.generation == self.generation and each.thing in taught
+        ]
+        return sum(said) / max(len(said), 1)
 
     def other_evaluations(self) -> dict[str, dict[str, float]]:
         """The same of rounds about things that were held out, and of each generation."""
