@@ -85,6 +85,7 @@ class Asker:
             found = {key: self._answered(request) for key, request in asked.items()}
         else:
             with ThreadPoolExecutor(self.backend.concurrency) as pool:
+                was_over = self.backend.is_over.is_set()
                 running = {key: pool.submit(self._answered, request) for key, request in asked.items()}
                 is_done = False
                 try:
@@ -96,7 +97,8 @@ class Asker:
                     if not is_done:  # those that were sent are waited for, since their answers are kept
                         self.backend.is_over.set()
                         pool.shutdown(cancel_futures=True)
-                        self.backend.is_over.clear()
+                        if not was_over:
+                            self.backend.is_over.clear()
                 found = {key: each.result() for key, each in running.items()}
         return [found[key_of(self.backend.settings, each)] for each in requests]
 

@@ -55,6 +55,8 @@ class Seat(Person):
         self.request: Request | None = None
         self.outcomes: dict[int, tuple[str, bool]] = {}
         """By step, what came of its round, in words, and whether it succeeded."""
+        self.judged: set[int] = set()
+        """Steps of which the database has that."""
         self.is_done = self.has_failed = self._is_removed = False
         self._given, self._changed = dict(given), Condition()
         self._thread = Thread(target=self._play, args=(experiment,), daemon=True)
@@ -175,11 +177,14 @@ class Plays:
         """Store what came of the rounds that are over, and how many succeeded; returns whether all are."""
         seat = self.seat(row)
         is_done = seat.is_done
-        known = {step: success for step, (_, success) in seat.outcomes.items()}
+        known = {step: success for step, (_, success) in seat.outcomes.items() if step not in seat.judged}
         if is_done:
             known = dict(enumerate(successes(seat.game, seat.folder)))
+        if not known:  # as in most of the signs that pages give every second
+            return is_done
         for step, success in known.items():
             self.database.judge(row["id"], step, success, int(success))
+        seat.judged |= known.keys()
         score = sum(answer["points"] for answer in self.database.answers(row["id"]))
         self.database.update(row["id"], {"score": score})
         return is_done

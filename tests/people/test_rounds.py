@@ -10,6 +10,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.people.export import export
 from ecsuite.people.games import game_to_play
 from ecsuite.people.opening import make_database
+from ecsuite.people.plays import STOPPED
 from ecsuite.people.records import read_records
 from ecsuite.people.reports import make_report
 from ecsuite.people.rounds_game import with_person
@@ -115,6 +116,20 @@ def test_what_can_not_be_answered_is_told_and_who_withdraws_leaves_nothing(tmp_p
     assert sessions.plays.refusal(row, "AB.") == ""
     assert sessions.withdraw(token)
     assert not (tmp_path / "study" / "P001").exists()
+
+
+def test_a_person_is_told_when_a_model_can_not_be_asked_and_the_terminal_why(tmp_path, capsys):
+    server = "memory: 2, backend: {kind: server, url: 'http://127.0.0.1:9/v1', model: m, retries: 0}"
+    sessions = sessions_of(tmp_path, NAMES.replace("memory: 2", server))
+    token = begin(sessions)
+    for _ in range(500):
+        sessions.wait(token)
+        if (told := view(sessions, token, is_trial=True)["game"]["told"]) == STOPPED:
+            break
+        time.sleep(0.01)
+    assert told == STOPPED
+    assert capsys.readouterr().err.count("can't be asked") == 1
+    sessions.close()
 
 
 @pytest.mark.parametrize(
