@@ -19,7 +19,6 @@ from ecsuite.people.database import Database
 from ecsuite.people.game import Game
 from ecsuite.people.pair_game import pair_game
 from ecsuite.people.pictures import as_png
-from ecsuite.people.rounds_game import rounds_game, try_play
 from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
@@ -72,6 +71,8 @@ def game_to_play(study: Study, database: Database, agents: Agents | None) -> Mak
         ConfigError: If answers were given about other weights, or a play of rounds can't be played.
     """
     if study.play:
+        from ecsuite.people.rounds_game import try_play
+
         try_play(study)
     if agents is None:
         return game_to_read(study, database)
@@ -92,6 +93,8 @@ def game_to_read(study: Study, database: Database) -> MakeGame:
     if study.run:
         return partial(_agents_game, stored_language(database))
     if study.play:
+        from ecsuite.people.rounds_game import rounds_game
+
         return partial(rounds_game, study)
     if study.pairs:
         return partial(pair_game, study)

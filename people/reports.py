@@ -22,7 +22,6 @@ from ecsuite.people.games import game_to_read, stored_language
 from ecsuite.people.pair_report import draw_pairs, pairs_result, pairs_table, understood
 from ecsuite.people.records import RULES, Record
 from ecsuite.people.report import as_result, draw_curves, report_tables, status_rows, status_table
-from ecsuite.people.rounds_report import rounds_report
 from ecsuite.people.study import Study
 from ecsuite.tables.table import Table
 
@@ -43,6 +42,8 @@ def make_report(study: Study, database: Database, records: Sequence[Record]) -> 
             draw=partial(draw_learning, study, roles),
         )
     if study.play:
+        from ecsuite.people.rounds_report import rounds_report
+
         return rounds_report(study, database, records)
     if study.chains:
         chains = read_chains(study, database, now=0.0)

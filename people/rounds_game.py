@@ -7,7 +7,6 @@ them is not. The play itself, which asks the others, is run by `ecsuite.people.p
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,7 +19,6 @@ from ecsuite.games.registry import PLAYS
 from ecsuite.games.sections import Experiment
 from ecsuite.parts.registry import Part
 from ecsuite.people.game import Shown
-from ecsuite.people.protocols import ROUNDS
 from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
@@ -28,8 +26,6 @@ SPEAKS, LISTENS, NAMES = "round_speaking", "round_listening", "round_test"
 """Kinds of steps: in a test nobody listens."""
 OVER = "round_over"
 """The kind of the step after the last one, while the others have not done yet."""
-VERSION = 1
-"""Increased whenever the same seed would give another game than before."""
 MOST_GAMES = 1024
 EXEMPLARS = Part("exemplars", Exemplars.Options())
 
@@ -38,9 +34,6 @@ EXEMPLARS = Part("exemplars", Exemplars.Options())
 class RoundsGame:
     """One participant's side of a play of rounds."""
 
-    name: str
-    """Of the game."""
-    seed: int
     rounds: tuple[tuple[int, Shown], ...]
     """By step, the number of the round and what it shows."""
     things: tuple[str, ...]
@@ -49,18 +42,13 @@ class RoundsGame:
     has_pictures = False
 
     @property
-    def signature(self) -> str:
-        """Everything that determines the game but what is said."""
-        return f"game:{self.name}|protocol:{ROUNDS},v:{VERSION}|seed:{self.seed}"
-
-    @property
     def num_examples(self) -> int:
         """Rounds of the person."""
         return len(self.rounds)
 
     @property
     def num_steps(self) -> int:
-        """The same; the game is over when the play is."""
+        """The same, and a last step, in which the end of the play is waited for."""
         return len(self.rounds) + 1
 
     def example_of(self, step: int) -> int:
@@ -152,7 +140,7 @@ def _game(name: str, seed: int) -> RoundsGame:
     ]
     if not rounds:
         raise ConfigError(f"{name}: the person is in no round: expected more training.num_examples")
-    return RoundsGame(name=Path(name).stem, seed=seed, rounds=tuple(rounds), things=play.things)
+    return RoundsGame(rounds=tuple(rounds), things=play.things)
 
 
 def _kind(speaks: bool, listener: int) -> str:

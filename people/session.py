@@ -9,7 +9,7 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ecsuite.grammars.words import stream
 from ecsuite.people.codes_game import codes_game
@@ -19,7 +19,6 @@ from ecsuite.people.game import ATTENTION, TEST, Game, Shown
 from ecsuite.people.pair_game import LISTENING
 from ecsuite.people.pairs import Pairs
 from ecsuite.people.places import Places
-from ecsuite.people.plays import Plays
 from ecsuite.people.protocols import PROTOCOLS
 from ecsuite.people.questions import QUESTIONS
 from ecsuite.people.stages import (
@@ -35,6 +34,9 @@ from ecsuite.people.stages import (
 from ecsuite.people.study import Study
 from ecsuite.people.waiting import Queue
 from ecsuite.people.workers import stored_worker
+
+if TYPE_CHECKING:
+    from ecsuite.people.plays import Plays
 
 KEEP_SECONDS = 30.0
 """After so long it is stored again that somebody who waits for a partner is still there, and keeps the place."""
@@ -64,7 +66,7 @@ class Sessions:
         self.study, self.database, self.clock = study, database, clock
         self.game_of, self._secret = make_game, bytes.fromhex(database.setting("secret"))
         self.pairs = Pairs(study, database, clock) if study.pairs else None
-        self.plays = Plays(study, database) if study.play else None
+        self.plays = _plays(study, database) if study.play else None
         self.queue = Queue(60.0 * study.wait_minutes, clock)
         self._places = Places(study, database, self.queue)
 
@@ -331,3 +333,10 @@ class Sessions:
             self.plays.leave(row)
         self.database.forget(row["id"])
         return True
+
+
+def _plays(study: Study, database: Database) -> "Plays":
+    """The plays of a study, which import torch."""
+    from ecsuite.people.plays import Plays
+
+    return Plays(study, database)
