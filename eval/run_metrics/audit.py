@@ -114,7 +114,7 @@ def audit(
     *,
     agents: Agents | None = None,
     num_episodes: int = 512,
-    num_draws: int = 99,
+    num_draws: int = 399,
     by: str | None = None,
 ) -> Audit:
     """Play the same episodes with messages as they are and changed, and measure what messages tell and bring about.

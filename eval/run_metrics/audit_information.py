@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ecsuite.eval.statistics.contingency import entropy
 from ecsuite.eval.statistics.corrections import holm
+from ecsuite.eval.statistics.counting import Floats
 from ecsuite.games.environments.environment import Integers
 from ecsuite.games.environments.episodes import Episodes
 from ecsuite.games.plays.acting import Acting
@@ -49,33 +50,26 @@ def with_correction(told: Iterable[Told]) -> list[Told]:
 
 def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws: int) -> Iterator[Told]:
     """What messages have to do with what speakers see and do, and with what hearers do next."""
-    specs, batch = play.environment.agents, usual.said.shape[1]
-    said, orders = usual.said.cpu().numpy(), [rng.permutation(batch) for _ in range(num_draws)]
-    codes = np.unique(said.reshape(-1, said.shape[-1]), axis=0, return_inverse=True)[1].reshape(
-        said.shape[:3]
-    )
+    specs = play.environment.agents
+    said = usual.said.cpu().numpy()
+    codes = _numbered(said)
     last, earlier = _said_before(said, usual.speaking)
     for speaker, spec in enumerate(specs):
         if not spec.speaks:
             continue
-        counts, own = usual.speaking[..., speaker], codes[..., speaker]
-        meant = usual.meanings[:, :, speaker]
-        together = np.unique(meant.reshape(-1, meant.shape[-1]), axis=0, return_inverse=True)[1].reshape(
-            own.shape
-        )
-        yield _information(
-            "signalling", f"what {spec.name} says, of what it sees", own, together, counts, orders
-        )
-        both = counts & usual.acting[..., speaker]
-        if spec.num_actions > 1 and both.any():
-            done = usual.actions[..., speaker]
-            yield _information(
-                "consistency", f"what {spec.name} says, of what it does", own, done, both, orders
-            )
+        speaking = usual.speaking[..., speaker]
+        rows = _Rows(speaking, rng, num_draws)
+        own, meant = rows.of(codes[..., speaker]), rows.of(usual.meanings[:, :, speaker])
+        about = f"what {spec.name} says, of what it sees"
+        yield _information("signalling", about, own, _numbered(meant), rows)
+        acting = speaking & usual.acting[..., speaker]
+        if spec.num_actions > 1 and acting.any():
+            some, about = _Rows(acting, rng, num_draws), f"what {spec.name} says, of what it does"
+            done = some.of(usual.actions[..., speaker])
+            yield _information("consistency", about, some.of(codes[..., speaker]), done, some)
         both = np.concatenate([said[:, :, speaker], last[:, :, speaker]], 2)
-        for place, name in enumerate(play.environment.attribute_names):
-            about = f"{name}, from what {spec.name} says"
-            yield from _reading(about, both, meant[..., place], counts, orders)
+        names = [f"{name}, from what {spec.name} says" for name in play.environment.attribute_names]
+        yield from _reading(names, rows.of(both), meant, rows)
     for hearer, spec in enumerate(specs):
         if spec.num_actions == 1:
             continue
@@ -84,12 +78,47 @@ def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws:
                 continue
             arrived = (usual.heard_from[:, :, hearer] == speaker).any(2) & usual.acting[..., hearer]
             arrived[0] = False
-            done, heard = usual.actions[..., hearer], np.roll(codes[..., speaker], 1, axis=0)
+            rows = _Rows(arrived, rng, num_draws)
+            done, heard = (
+                rows.of(usual.actions[..., hearer]),
+                rows.of(np.roll(codes[..., speaker], 1, axis=0)),
+            )
             about = f"what {spec.name} does, of what {specs[speaker].name} said"
-            yield _information("coordination", about, heard, done, arrived, orders)
+            yield _information("coordination", about, heard, done, rows)
             both = np.concatenate([last[:, :, speaker], earlier[:, :, speaker]], 2)
             about = f"action of {spec.name}, from what {specs[speaker].name} said"
-            yield from _reading(about, both, done, arrived, orders)
+            yield from _reading([about], rows.of(both), done[:, None], rows)
+
+
+class _Rows:
+    """Rows of episodes, and shuffles of whole episodes.
+
+    An episode gets the rows of another one that has as many of them, in their order: if they have nothing to do with
+    the rest of an episode, but for how many they are, each shuffle is as likely as what was played.
+
+    Args:
+        counts: Which rows count, (steps, batch).
+        rng: Where the shuffles come from.
+        num_draws: Number of shuffles.
+    """
+
+    def __init__(self, counts: NDArray[np.bool_], rng: np.random.Generator, num_draws: int) -> None:
+        self.episode, self.step = np.nonzero(counts.T)
+        self.is_learnt = self.episode < counts.shape[1] // 2
+        numbers = counts.sum(0)
+        starts = np.cumsum(numbers) - numbers
+        place = np.arange(len(self.episode)) - starts[self.episode]
+        self.shuffles = []
+        by_number = np.argsort(numbers, kind="stable")
+        for _ in range(num_draws):
+            drawn = np.lexsort((rng.random(len(numbers)), numbers))  # within those of a number
+            other = np.empty_like(drawn)
+            other[by_number] = drawn
+            self.shuffles.append(starts[other[self.episode]] + place)
+
+    def of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The rows of values, (steps, batch, ...)."""
+        return values[self.step, self.episode]
 
 
 def _said_before(said: NDArray[Any], speaking: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -102,21 +131,16 @@ def _said_before(said: NDArray[Any], speaking: NDArray[np.bool_]) -> tuple[NDArr
     return last, earlier
 
 
-def _information(
-    kind: str,
-    about: str,
-    one: Integers,
-    other: Integers,
-    counts: NDArray[np.bool_],
-    orders: Sequence[Integers],
-) -> Told:
-    """Mutual information of two codes, (steps, batch), where they count; of shuffles, one of another episode."""
-    value = _mutual(one[counts], other[counts])
-    draws = []
-    for order in orders:
-        both = counts & counts[:, order]
-        draws.append(_mutual(one[:, order][both], other[both]))
+def _information(kind: str, about: str, one: Integers, other: Integers, rows: _Rows) -> Told:
+    """Mutual information of two codes, (num_rows,)."""
+    value, draws = _mutual(one, other), [_mutual(one[shuffle], other) for shuffle in rows.shuffles]
     return Told(kind=kind, about=about, value=value, null=float(np.mean(draws)), p_value=_share(draws, value))
+
+
+def _numbered(vectors: NDArray[Any]) -> Integers:
+    """A number for each different vector of the last axis."""
+    found: Integers = np.unique(vectors.reshape(-1, vectors.shape[-1]), axis=0, return_inverse=True)[1]
+    return found.reshape(vectors.shape[:-1])
 
 
 def _mutual(one: Integers, other: Integers) -> float:
@@ -133,41 +157,34 @@ def _share(draws: Sequence[float], value: float) -> float:
     return (1 + sum(draw >= value - 1e-12 for draw in draws)) / (1 + len(draws))
 
 
-def _reading(
-    about: str,
-    messages: NDArray[Any],
-    wanted: Integers,
-    counts: NDArray[np.bool_],
-    orders: Sequence[Integers],
-) -> Iterator[Told]:
-    """What a linear model reads from messages, (steps, batch, width), in episodes that it did not learn from."""
-    batch = counts.shape[1]
-    is_learnt = np.arange(batch) < batch // 2
-    if len(np.unique(wanted[counts])) < 2:
+def _reading(names: Sequence[str], messages: NDArray[Any], wanted: Integers, rows: _Rows) -> Iterator[Told]:
+    """What a linear model reads from messages, (num_rows, width), in episodes that it did not learn from.
+
+    Each attribute of what is wanted, (num_rows, num_attributes), that varies by itself.
+    """
+    varies = [place for place, each in enumerate(wanted.T) if len(np.unique(each)) > 1]
+    if not varies or not rows.is_learnt.any() or rows.is_learnt.all():
         return
-    value = _read(messages, wanted, counts, is_learnt)
-    draws = []
-    for order in orders:
-        draws.append(_read(messages[:, order], wanted, counts & counts[:, order], is_learnt))
-    if value is not None and None not in draws:
-        known = [draw for draw in draws if draw is not None]
-        yield Told(
-            kind="reading", about=about, value=value, null=float(np.mean(known)), p_value=_share(known, value)
-        )
+    values = _read(messages, wanted[:, varies], rows.is_learnt)
+    draws = [_read(messages[shuffle], wanted[:, varies], rows.is_learnt) for shuffle in rows.shuffles]
+    for place, value, nulls in zip(varies, values.tolist(), np.transpose(draws).tolist(), strict=True):
+        null, p_value = float(np.mean(nulls)), _share(nulls, value)
+        yield Told(kind="reading", about=names[place], value=value, null=null, p_value=p_value)
 
 
-def _read(
-    messages: NDArray[Any], wanted: Integers, counts: NDArray[np.bool_], is_learnt: NDArray[np.bool_]
-) -> float | None:
-    """Share of what was wanted that a linear classifier by ridge regression gets right; None: there is too little."""
-    learnt, tested = counts & is_learnt, counts & ~is_learnt
-    if not learnt.any() or not tested.any():
-        return None
-    inputs, answers = messages[learnt][:MOST_ROWS].astype(np.float64), wanted[learnt][:MOST_ROWS]
-    values, places = np.unique(answers, return_inverse=True)
-    shift, targets = inputs.mean(0), np.eye(len(values))[places]
+def _read(messages: NDArray[Any], wanted: Integers, is_learnt: NDArray[np.bool_]) -> Floats:
+    """Shares of each attribute that linear classifiers by ridge regression get right."""
+    inputs, answers = messages[is_learnt][:MOST_ROWS].astype(np.float64), wanted[is_learnt][:MOST_ROWS]
+    values = [np.unique(each) for each in answers.T]
+    targets = np.concatenate([each[:, None] == some for each, some in zip(answers.T, values, strict=True)], 1)
+    shift, means = inputs.mean(0), targets.mean(0)
     inputs = inputs - shift
     ridge = inputs.T @ inputs + 1e-3 * len(inputs) * np.eye(inputs.shape[1])
-    weights = np.linalg.solve(ridge, inputs.T @ (targets - targets.mean(0)))
-    scores = (messages[tested][:MOST_ROWS] - shift) @ weights + targets.mean(0)
-    return float((values[scores.argmax(1)] == wanted[tested][:MOST_ROWS]).mean())
+    weights = np.linalg.solve(ridge, inputs.T @ (targets - means))
+    scores = (messages[~is_learnt][:MOST_ROWS] - shift) @ weights + means
+    ends = np.cumsum([len(each) for each in values])[:-1]
+    right = wanted[~is_learnt][:MOST_ROWS].T
+    return np.array([
+        (some[each.argmax(1)] == one).mean()
+        for some, each, one in zip(values, np.split(scores, ends, axis=1), right, strict=True)
+    ])  # fmt: skip

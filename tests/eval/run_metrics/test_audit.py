@@ -10,7 +10,14 @@ import torch
 import ecsuite.eval.run_metrics.audit_outsider as audit_outsider
 from ecsuite.agents.message import PAD
 from ecsuite.eval.run_metrics.audit import _of_whoever_speaks, audit
-from ecsuite.eval.run_metrics.audit_information import Told, _reading, _said_before, with_correction
+from ecsuite.eval.run_metrics.audit_information import (
+    Told,
+    _information,
+    _reading,
+    _Rows,
+    _said_before,
+    with_correction,
+)
 from ecsuite.eval.run_metrics.audit_outsider import TRAINING
 from ecsuite.eval.run_metrics.audit_report import report
 from ecsuite.games.environments.agents import ScriptedAgents
@@ -76,7 +83,7 @@ def told(found, kind):
 def test_agents_that_use_what_is_said():
     play = grid("channel.length=variable", "play.length_cost=0.5")
     scripted = ScriptedAgents(play.environment, play.channel)
-    found = audit(play, agents=scripted, num_episodes=64)
+    found = audit(play, agents=scripted, num_episodes=64, num_draws=99)
     # The guide says something at each step, and the cost is the mean of both agents.
     steps = play.play(np.arange(64), "greedy", play.noise("audit", 0), purpose="audit", agents=scripted).alive
     assert found.conditions[0].cost == 0.5 * steps.sum() / 64 / 2
@@ -95,7 +102,7 @@ def test_agents_that_use_what_is_said():
 
 def test_agents_that_say_what_they_see_to_nobody():
     play = grid()
-    found = audit(play, agents=Deaf(play.environment, play.channel), num_episodes=64)
+    found = audit(play, agents=Deaf(play.environment, play.channel), num_episodes=64, num_draws=99)
     assert {each.loss.mean for each in found.conditions[1:]} == {0.0}
     assert [each.value for each in told(found, "influence").values()] == [0.0]
     assert [each.p_value for each in told(found, "signalling").values()] == [0.01]
@@ -106,12 +113,24 @@ def test_agents_that_say_what_they_see_to_nobody():
 
 def test_agents_that_obey_noise():
     play = grid()
-    found = audit(play, agents=Babbling(play.environment, play.channel), num_episodes=64)
+    found = audit(play, agents=Babbling(play.environment, play.channel), num_episodes=64, num_draws=99)
     assert [each.p_value > 0.05 for each in told(found, "signalling").values()] == [True]
     # To walk at random is better than to stand still, whatever was said.
     assert found.conclusion.startswith(
         "That messages arrive matters, not what they say: severed, the reward is "
     )
+
+
+def test_messages_that_tell_nothing_but_how_often_an_agent_spoke():
+    """Also where agents speak as often as chance will have it: p-values are uniform."""
+    rng, p_values = np.random.default_rng(3), []
+    for _ in range(150):
+        counts = rng.random((6, 40)) < rng.random(40)
+        said = np.where(rng.random(counts.shape) < 0.5, counts.cumsum(0), rng.integers(0, 6, counts.shape))
+        meant = 3 * counts.sum(0) + rng.integers(0, 3, counts.shape)
+        rows = _Rows(counts, rng, 19)
+        p_values.append(_information("signalling", "", rows.of(said), rows.of(meant), rows).p_value)
+    assert 0.4 < np.mean(p_values) < 0.6 and np.mean(np.array(p_values) <= 0.05) < 0.1
 
 
 def test_what_nobody_said_is_not_read():
@@ -182,7 +201,8 @@ def test_outsiders_read_what_no_linear_model_does(monkeypatch):
     (found,) = audit_outsider._read(said, wanted, counts, ["alike", "constant"], last, rng)
     assert found.about == "alike" and found.value > 0.95 and 0.3 < found.null < 0.7
     both = np.concatenate([said, np.roll(said, 1, axis=0)], 2).astype(float)
-    (linear,) = _reading("alike", both, alike, counts, [rng.permutation(100)])
+    rows = _Rows(counts, rng, 1)
+    (linear,) = _reading(["alike"], rows.of(both), rows.of(alike[..., None]), rows)
     assert linear.value < 0.7
 
 
