@@ -1,11 +1,14 @@
 """Dialogues: who speaks when, what scripted agents get, chance without messages, and runs that resume."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from stopped_runs import trained
 
 from ecsuite.corpus import SPEAKER
+from ecsuite.eval.run_metrics import audit_outsider
 from ecsuite.eval.run_metrics.audit import audit
 from ecsuite.formats import read_corpus
 from ecsuite.games.environments.agents import ScriptedAgents
@@ -141,8 +144,9 @@ def test_what_does_not_fit_is_refused(settings, message, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_an_audit_by_turn_says_what_each_turn_is_worth():
+def test_an_audit_by_turn_says_what_each_turn_is_worth(monkeypatch):
     """Of scripted agents each turn has half of the answer: without one, the first value is said, right in one of 4."""
+    monkeypatch.setattr(audit_outsider, "TRAINING", replace(audit_outsider.TRAINING, num_updates=1, every=1))
     play = play_of("play.environment={kind: task_and_talk, world: {kind: attributes, num_values: 4}}")
     agents = ScriptedAgents(play.environment, play.channel)
     found = audit(play, agents=agents, num_episodes=400, num_draws=1, by="turn")
