@@ -31,6 +31,7 @@ VARIANTS = {
     "ppo": (
         "play.environment=reference,num_steps=4", "play.learner=ppo,num_updates=2", "play.length_cost=0.1",
         "channel=reinforce,vocab_size=4,max_len=2,length=variable", "training.accumulate=2",
+        "play.agents.speaks_apart=true", "play.share_rewards=true", "play.learner.signalling_of=meanings",
     ),
     "grid": (
         "play.environment=guided_grid,size=3", "channel=quantized", "play.learner.signalling=0",
