@@ -20,6 +20,7 @@ from ecsuite.parts.registry import read_part
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = (
+    "play.environment.turns=2", "channel.vocab_size=4",
     "training.num_examples=32", "training.batch_size=8", "training.num_epochs=2", "training.evaluate_every=3",
     "training.checkpoint_every=2", "evaluation.num_valid=8", "evaluation.corpus_size=20",
     "play.agents.hidden_size=8",
@@ -46,14 +47,17 @@ def scripted_reward(text, *, vocab_size=4, number=2000, deliver=None):
 
 
 def test_scripted_agents_that_ask_and_tell_solve_task_and_talk():
-    assert scripted_reward("task_and_talk") == 1
+    assert scripted_reward("task_and_talk,turns=2,num_asked=2") == 1
     assert scripted_reward("task_and_talk,num_asked=3,turns=3") == 1
-    assert scripted_reward("task_and_talk,reward=each") == 1
+    assert scripted_reward("task_and_talk,turns=2,num_asked=2,reward=each") == 1
 
 
 def test_without_messages_the_reward_is_that_of_chance():
     """An asker that hears nothing says the first values, which are right in 1 of 16, or each in 1 of 4."""
-    for text, expected in (("task_and_talk", 1 / 16), ("task_and_talk,reward=each", 1 / 4)):
+    for text, expected in (
+        ("task_and_talk,turns=2,num_asked=2", 1 / 16),
+        ("task_and_talk,turns=2,num_asked=2,reward=each", 1 / 4),
+    ):
         assert environment(text).silent_reward == expected
         assert scripted_reward(text, deliver=severed) == pytest.approx(expected, abs=0.02)
     assert environment("guess_who,num_candidates=5,both_ask=true").silent_accuracy == 1 / 25
@@ -106,8 +110,13 @@ def test_held_out_objects_are_in_evaluations_alone():
 @pytest.mark.parametrize(
     "settings",
     [
-        ("play.learner.kind=answers", "channel=gumbel,vocab_size=4,max_len=2,length=fixed"),
-        ("play.environment={kind: guess_who, both_ask: true, reward: each}", "play.agents.forgetful=[]"),
+        ("play.environment.num_asked=2", "channel=gumbel,vocab_size=4,max_len=2,length=fixed"),
+        (
+            "play.environment={kind: guess_who, turns: 2, both_ask: true, reward: each}",
+            "play.agents.forgetful=[]",
+            "channel=reinforce,vocab_size=4,max_len=1,length=fixed",
+            "play.learner.kind=policy_gradient",
+        ),
     ],
     ids=["answers, gumbel", "guess who, reinforce"],
 )
@@ -133,7 +142,7 @@ def test_a_dialogue_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path
         (("play.environment.num_symbols=[3]",), "num_symbols: expected a number for each of two agents, got 1"),
         (("play.environment.num_asked=4",), "num_asked: expected at most the 3 attributes of an object, got 4"),
         (("play.environment.world=shapeworld",), "expected a world of objects that are values or vectors"),
-        (("play.learner=answers", "play.environment=riddle", "play.agents.forgetful=[]"), "Riddle does not"),
+        (("play.learner=answers", "play.environment={kind: riddle}", "play.agents.forgetful=[]"), "Riddle does not"),
         (("play.environment.num_symbols=[3,9]",), "an agent says 9 symbols: expected a channel of"),
     ],
     ids=["no turns", "one agent's symbols", "attributes that are not there", "images", "no right answers", "9"],
@@ -147,7 +156,9 @@ def test_what_does_not_fit_is_refused(settings, message, tmp_path):
 def test_an_audit_by_turn_says_what_each_turn_is_worth(monkeypatch):
     """Of scripted agents each turn has half of the answer: without one, the first value is said, right in one of 4."""
     monkeypatch.setattr(audit_outsider, "TRAINING", replace(audit_outsider.TRAINING, num_updates=1, every=1))
-    play = play_of("play.environment={kind: task_and_talk, world: {kind: attributes, num_values: 4}}")
+    play = play_of(
+        "play.environment={kind: task_and_talk, turns: 2, num_asked: 2, world: {kind: attributes, num_values: 4}}"
+    )
     agents = ScriptedAgents(play.environment, play.channel)
     found = audit(play, agents=agents, num_episodes=400, num_draws=1, by="turn")
     rewards = {condition.name: condition.reward for condition in found.conditions}
@@ -157,9 +168,9 @@ def test_an_audit_by_turn_says_what_each_turn_is_worth(monkeypatch):
     assert rewards["severed"] < 0.15
     assert list(rewards)[6:] == [f"{how}, turn {turn}" for turn in (1, 2) for how in ("severed", "swapped")]
     with pytest.raises(ConfigError, match="this world has no turns"):
-        audit(
-            play_of("play.environment=riddle", "play.agents.forgetful=[]"),
-            num_episodes=8,
-            num_draws=1,
-            by="turn",
+        riddle = play_of(
+            "play.environment={kind: riddle}",
+            "play.agents.forgetful=[]",
+            "play.learner={kind: policy_gradient}",
         )
+        audit(riddle, num_episodes=8, num_draws=1, by="turn")
