@@ -146,7 +146,7 @@ class Recorder(TorchDispatchMode):
         changed = frozenset(_changed(func, arguments, options))
         for each in made.values():
             self._keep(each)
-        if not made and not changed:
+        if not (made or changed) or torch.Tag.inplace_view in func.tags:
             return  # views are of memory that stays where it is
         is_random = torch.Tag.nondeterministic_seeded in func.tags
         name, value = func.overloadpacket.__name__, None

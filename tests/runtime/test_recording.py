@@ -49,7 +49,7 @@ def test_it_draws_writes_and_differentiates_as_the_function_does(at_once):
     assert len(number_of_calls) == 5  # each time beside it, and once to record it
 
 
-def test_neither_inputs_nor_what_was_changed_outside_are_in_the_way(at_once):
+def test_neither_inputs_nor_what_was_changed_outside_are_in_the_way(at_once, capfd):
     """Constants, shapes that change in place, parts of one result, and results with statistics of a batch."""
     norm, recorded = nn.BatchNorm1d(2), Recorded()
 
@@ -71,7 +71,7 @@ def test_neither_inputs_nor_what_was_changed_outside_are_in_the_way(at_once):
         assert all(map(torch.equal, found, expected))
         found[0].mul_(2)  # as the norm of gradients is limited
         values.zero_()
-    assert recorded.replays
+    assert recorded.replays and not capfd.readouterr().err  # no result had another shape than the first time
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ REINFORCE = ("channel.kind=reinforce", "optimizer.clip_norm=1", "training.accumu
     ],
     ids=["schedule", "reinforce", "society", "generations", "temperature", "noise", "images", "dropout"],
 )
-def test_a_recorded_training_ends_with_the_same_bytes(tmp_path, monkeypatch, game, settings):
+def test_a_recorded_training_ends_with_the_same_bytes(tmp_path, monkeypatch, capfd, game, settings):
     experiment = load_experiment(game, [*SMALL, *settings])
     left = {}
     for calls in (1, 10**9):
@@ -139,4 +139,4 @@ def test_a_recorded_training_ends_with_the_same_bytes(tmp_path, monkeypatch, gam
         left[calls] = {name: tensor.numpy().tobytes() for name, tensor in load_file(checkpoint).items()}
         log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
         left[calls] |= {"log": [(entry["train"], entry["valid"]) for entry in log]}
-    assert left[1] == left[10**9]
+    assert left[1] == left[10**9] and not capfd.readouterr().err
