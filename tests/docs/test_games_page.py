@@ -1,8 +1,10 @@
 """The page of every game is the one that the configs give."""
 
 import pytest
+from doc_pages import ROOT
 from games_page import FILE, HEAD, game_text
 
+from ecsuite.eval.metrics import METRICS, traits_of_metric
 from ecsuite.games.experiment import named_configs
 
 SECTIONS = {section.split("`")[1]: section for section in FILE.read_text().split("\n## ")[1:]}
@@ -12,6 +14,12 @@ def test_the_page_has_every_game():
     """A game has about twenty lines, one without senders and receivers fewer."""
     assert list(SECTIONS) == list(named_configs()) and FILE.read_text().startswith(HEAD)
     assert all(6 <= len(section.splitlines()) <= 30 for section in SECTIONS.values())
+
+
+def test_the_table_of_the_readme_counts_games_and_metrics():
+    of_runs = sum(traits_of_metric(name).needs_agents for name in METRICS.parts)
+    rows = (f"games | {len(named_configs())},", f"agents | {len(METRICS.parts) - of_runs}; {of_runs} |")
+    assert all(row in (ROOT / "README.md").read_text() for row in rows)
 
 
 @pytest.mark.sample(6)
