@@ -243,21 +243,24 @@ def _score_parts(
     options.prepare_output()
     if plot is not None:
         prepare_picture(plot)
-    parts = {Path(label): part for label, part in parts_by(scored.read(path), by).items()}
+    parts = parts_by(scored.read(path), by)
     cards = options.run(
         lambda runner: [
             score_corpus(part, names, replace(of_metrics, runner=runner), num_processes=num_threads())
             for part in parts.values()
         ]
     )
+    # A part is in no file of its own, and what strangers wrote into a column names none.
+    files = [path / f"part {number}" for number in range(len(parts))]
     sources = [
-        replace(source, name=str(label), corpus=label)
-        for label, card in zip(parts, cards, strict=True)
-        for source in sources_of(label, card.to_json())
+        replace(source, name=label, corpus=file)
+        for label, file, card in zip(parts, files, cards, strict=True)
+        for source in sources_of(file, card.to_json())
     ]
-    found = compared_scores.report(compare_scores(sources, distinct=True, sizes=EqualSizes(corpora=parts)))
+    sizes = EqualSizes(corpora=dict(zip(files, parts.values(), strict=True)))
+    found = compared_scores.report(compare_scores(sources, sizes=sizes))
     data = {
-        "corpora": [{"name": str(label), **card.to_json()} for label, card in zip(parts, cards, strict=True)],
+        "corpora": [{"name": label, **card.to_json()} for label, card in zip(parts, cards, strict=True)],
         "comparison": found.data,
     }
     picture = plot if found.draw is not None else None

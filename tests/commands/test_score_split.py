@@ -54,3 +54,18 @@ def test_scores_by_column_stand_side_by_side(ecsuite):
     ):
         paths = ["run"] * (1 + (by == "turn"))
         assert ecsuite("score", *paths, "--by", by)[::2] == (2, message)
+
+
+def test_parts_are_told_apart_whatever_is_in_their_column(ecsuite):
+    """Models are named with slashes; as names of files these two would be one, or the last word of it."""
+    names = ["model/a//\x1b]0;x\x07b", "model/a/\x1b]0;x\x07b"]
+    meanings = [[a, b] for a in range(4) for b in range(4)] * 2
+    messages = [[1 + a, 5 + b] for a, b in meanings]
+    write_corpus(Corpus(messages, meanings=meanings, columns={"model": np.repeat(names, 16)}), "run")
+    _, out, _ = ecsuite("score", "run", "--metrics", "topsim", "--by", "model", "--json")
+    found = json.loads(out)
+    parts = [each["name"] for each in found["corpora"]]
+    assert len(set(parts)) == 2 and sorted(found["comparison"]["sources"]) == sorted(parts)
+    assert all(part.startswith("model=model/a/") for part in parts)
+    code, out, _ = ecsuite("score", "run", "--metrics", "topsim", "--by", "model")
+    assert code == 0 and "model=model/a/" in out and "\x1b" not in out
