@@ -108,9 +108,8 @@ class Asker:
         for batch in (requests[start : start + size] for start in range(0, len(requests), size)):
             begun = 0
             try:
-                with suppress(
-                    LimitError
-                ):  # which is raised where the first request without an answer is asked
+                # A limit that is reached here is told where the first request without an answer is asked.
+                with suppress(LimitError):
                     for _ in batch:
                         self._begin()
                         begun += 1

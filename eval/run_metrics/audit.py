@@ -217,11 +217,12 @@ def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliv
     lengths = usual.alive.sum(0)
     # Steps of an episode in another order, and for each episode another one.
     keys = rng.random(usual.alive.shape)
-    says_who = (usual.counts & ~usual.speaking).any()
-    if not says_who:
+    # Some are active without speaking, as in dialogues: when an agent speaks is then known, and who does matters.
+    has_turns = (usual.counts & ~usual.speaking).any()
+    if not has_turns:
         said = _of_whoever_speaks(said, usual.speaking)
     orders = [
-        torch.from_numpy(_shuffled_steps(usual.speaking[..., each] if says_who else usual.alive, keys)).to(
+        torch.from_numpy(_shuffled_steps(usual.speaking[..., each] if has_turns else usual.alive, keys)).to(
             said.device
         )
         for each in range(number)

@@ -132,7 +132,13 @@ class Dialogue(Environment):
 
     def reset(self, seed: int, episodes: Integers) -> Moment:
         """See the base class."""
-        return self._moment(self.talk(seed, episodes), 0, np.ones(len(episodes), bool))
+        talk, shape = self.talk(seed, episodes), (len(episodes), 2, self.num_answers)
+        if talk.right.shape != shape or (talk.right < 0).all(1).any():
+            raise ConfigError(
+                f"environment {type(self).__name__}: expected right answers of shape {shape} from talk, of one agent "
+                "at least, not -1, in each place"
+            )
+        return self._moment(talk, 0, np.ones(len(episodes), bool))
 
     def step(self, moment: Moment, actions: Integers) -> tuple[Moment, Floats]:
         """See the base class."""

@@ -260,9 +260,8 @@ def _arriving(
         return torch.zeros_like(like)
     if is_noisy and channel.has_noise:
         message = channel.received(message, generator)
-    symbols = message.symbols[
-        : channel.max_len
-    ]  # beyond there is nothing but EOS, which is heard where one ends early
+    # Beyond there is nothing but EOS, which is heard where one ends early.
+    symbols = message.symbols[: channel.max_len]
     if not symbols.is_floating_point():
         symbols = one_hot(symbols.clamp(min=EOS), channel.symbol_size).float()
     return symbols.transpose(0, 1).flatten(1)

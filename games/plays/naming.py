@@ -10,7 +10,8 @@ import numpy as np
 from ecsuite.games.participants.participant import Ask, Round
 from ecsuite.games.participants.scripted import Collapsing, Committed
 from ecsuite.games.players.options import EVERYONE
-from ecsuite.games.plays.rounds import Planned, Rounds, words_of
+from ecsuite.games.plays.rounds import Planned, Rounds
+from ecsuite.games.plays.words import words_of
 from ecsuite.games.registry import MEETINGS, PARTICIPANTS
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.parts.config import Count, Levels, Natural

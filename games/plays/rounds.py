@@ -31,8 +31,6 @@ from ecsuite.language_models.backend import Person
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, shown
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -53,6 +51,9 @@ class Rounds(Play):
     A subclass says what its rounds are (`planned`), how they are played (`played`), what they are about (`things`) and
     what may be said (`words`).
     """
+
+    attribute_names: tuple[str, ...] = ()
+    """Names of the attributes of meanings."""
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         super().__init__(options, experiment=experiment, device=device)
@@ -363,9 +364,6 @@ class Rounds(Play):
             },
         )
 
-    attribute_names: tuple[str, ...] = ()
-    """Names of the attributes of meanings."""
-
     def columns(self, things: "np.ndarray[Any, Any]") -> dict[str, Any]:
         """Further columns of the corpus about these things."""
         return {}
@@ -378,32 +376,3 @@ def is_asked(experiment: Experiment) -> bool:
     options = experiment.play.options
     parts = [options.participant, *([options.other] if options.num_others else [])]
     return any(PARTICIPANTS.load(part.kind).is_slow for part in parts)
-
-
-def words_of(options: Any) -> Allowed:
-    """What speakers may say, by the options `names`, `symbols`, `pool` and `max_symbols` of a play.
-
-    Raises:
-        ConfigError: If there is none, or a name is there twice.
-    """
-    names = options.names
-    if options.symbols == "pool":
-        names = names or tuple(LETTERS[: options.pool])
-        if len(names) < 2:
-            raise ConfigError("play.pool: expected at least 2 names")
-        if len(set(names)) < len(names) or not all(
-            name.strip() == name and name.isprintable() and name for name in names
-        ):
-            raise ConfigError("play.names: expected different names without spaces around them")
-        return Allowed(choices=tuple(names))
-    if options.symbols == "text":
-        return Allowed(max_len=options.max_symbols)
-    if options.symbols == "letters":
-        return Allowed(symbols=tuple(names or LETTERS), max_len=options.max_symbols)
-    if options.symbols == "syllables":
-        return Allowed(
-            symbols=tuple(names or (f"{c}{v}" for c in "pkmnlw" for v in "aiu")), max_len=options.max_symbols
-        )
-    if not names:
-        raise ConfigError("play.names: expected the words of which messages are made")
-    return Allowed(symbols=tuple(names), separator=" ", max_len=options.max_symbols)

@@ -15,7 +15,8 @@ from ecsuite.games.corpus_generation import joined
 from ecsuite.games.participants.exemplars import Exemplars
 from ecsuite.games.participants.participant import Ask, Round, label
 from ecsuite.games.players.options import EVERYONE
-from ecsuite.games.plays.rounds import Planned, Rounds, words_of
+from ecsuite.games.plays.rounds import Planned, Rounds
+from ecsuite.games.plays.words import words_of
 from ecsuite.games.registry import MEETINGS, PARTICIPANTS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.tasks import Reconstruction

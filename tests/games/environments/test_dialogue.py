@@ -13,6 +13,7 @@ from ecsuite.eval.run_metrics.audit import audit
 from ecsuite.formats import read_corpus
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.environment import PURPOSES
+from ecsuite.games.environments.task_and_talk import TaskAndTalk
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.plays.acting import severed
 from ecsuite.games.registry import ENVIRONMENTS, PLAYS
@@ -174,3 +175,17 @@ def test_an_audit_by_turn_says_what_each_turn_is_worth(monkeypatch):
             "play.learner={kind: policy_gradient}",
         )
         audit(riddle, num_episodes=8, num_draws=1, by="turn")
+
+
+class NobodyAsked(TaskAndTalk):
+    """A dialogue that forgot its question."""
+
+    def talk(self, seed, episodes):
+        talk = super().talk(seed, episodes)
+        return replace(talk, right=np.full_like(talk.right, -1))
+
+
+def test_a_dialogue_in_which_nobody_is_asked_is_refused():
+    dialogue = NobodyAsked(TaskAndTalk.Options(reward="each"))
+    with pytest.raises(ConfigError, match="environment NobodyAsked: expected right answers of shape"):
+        dialogue.reset(1, np.arange(4))
