@@ -59,6 +59,8 @@ class ComparedScores:
     """The scores, in the order of tables."""
     left_out: Mapping[str, str]
     """By the name of a score, why it is not compared."""
+    without: Mapping[str, str]
+    """By the name of a source that has a value of none, why it has not the first one; it is not among the sources."""
 
     @property
     def num_comparisons(self) -> int:
@@ -122,6 +124,11 @@ def compare_scores(
         sources=tuple(dict.fromkeys(name for score in (fullest, *scores) for name in score.results)),
         scores=scores,
         left_out=left_out,
+        without={
+            source.name: f"{names[0]}: {_reasons(source).get(names[0]) or 'not in it'}"
+            for source in sources
+            if all(_reasons(source).get(name, "") is not None for name in names)
+        },
     )
 
 

@@ -57,6 +57,7 @@ def notes(compared: ComparedScores) -> list[str]:
     lines += [f"{XFERBENCH}: {why}; {EQUAL_SIZES}." for why in unequal if why]
     signatures = [result.signature for score in compared.scores for result in score.results.values()]
     lines += [f"{XFERBENCH}: {limits}." for limits in dict.fromkeys(map(limits_of, signatures)) if limits]
+    lines += [f"{source} has none of these scores: {why}." for source, why in compared.without.items()]
     if compared.left_out:
         names = shorten(", ".join(compared.left_out), 60, placeholder=" …")
         lines.append(f"{len(compared.left_out)} left out, as undefined: {names} (--json says why).")

@@ -56,6 +56,15 @@ def test_scores_by_column_stand_side_by_side(ecsuite):
         assert ecsuite("score", *paths, "--by", by)[::2] == (2, message)
 
 
+def test_a_part_without_scores_is_named(ecsuite):
+    meanings = [[a, b] for a in range(4) for b in range(4)]
+    messages = [*([[1 + a, 5 + b] for a, b in meanings] * 2), *([[]] * 16)]
+    corpus = Corpus(messages, meanings=meanings * 3, columns={"turn": np.repeat([1, 2, 3], 16)})
+    write_corpus(corpus, "run")
+    code, out, _ = ecsuite("score", "run", "--metrics", "topsim", "--by", "turn")
+    assert code == 0 and "turn=3 has none of these scores: topsim: " in out
+
+
 def test_parts_are_told_apart_whatever_is_in_their_column(ecsuite):
     """Models are named with slashes; as names of files these two would be one, or the last word of it."""
     names = ["model/a//\x1b]0;x\x07b", "model/a/\x1b]0;x\x07b"]
