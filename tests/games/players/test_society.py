@@ -9,8 +9,7 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.optimizers import Optimise
-from ecsuite.games.players.agent import Listener
-from ecsuite.games.players.pair import Pair, make_pair
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.runs import load_run
 from ecsuite.games.sections import ROLES
@@ -250,59 +249,6 @@ def test_as_many_students_as_asked_learn_from_the_best_of_those_drawn(small):
     assert learnt == {0, 2, 3}  # the best of all never learns
 
 
-def test_a_vote_is_by_the_mean_probability():
-    """Two receivers that lean to the first of three candidates, and one that is nearly sure of the second."""
-    from types import SimpleNamespace
-
-    from ecsuite.games.players.voting import votes
-    from ecsuite.games.tasks import Truth
-
-    def accuracy(rows, winner):
-        task = SimpleNamespace(choices=lambda answer: answer[-1])
-        labels = torch.arange(3)[None] == winner
-        return float(votes(task, rows.log()[:, None, None], Truth(labels=labels, values=None)))
-
-    given = torch.tensor([[0.5, 0.45, 0.05], [0.5, 0.45, 0.05], [0.001, 0.6, 0.399]])
-    assert [accuracy(given, winner) for winner in (0, 1)] == [0.0, 1.0]
-    lean = torch.tensor([[0.98, 0.01, 0.01], [0.3, 0.35, 0.35], [0.0001, 0.50, 0.4999]])
-    assert accuracy(lean, 0) == 1.0
-
-
-@pytest.mark.parametrize("settings", [("world=thing", "task=concept"), ("task=in_batch",), ("world=thing",)])
-def test_receivers_that_are_right_have_a_vote_that_is_right(small, settings, monkeypatch):
-    """And receivers that disagree are counted as they would answer: `in_batch` divides its scores by a temperature."""
-    found = society(small("society.receivers=3", "society.voting=true", *settings))
-    real, labels = Listener.response, []
-
-    def response(listener, message, candidates, generator):
-        scores, ends = real(listener, message, candidates, generator)
-        return scores * 0 + 20.0 * labels[-1] - 10.0, ends
-
-    rounds = Pair.rounds
-
-    def seen(pair, batch):
-        made = rounds(pair, batch)
-        labels.append(made.truth.labels.float())
-        return made
-
-    monkeypatch.setattr(Pair, "rounds", seen)
-    monkeypatch.setattr(Listener, "response", response)
-    measures = found.eval().play(found.world.batch("valid", 0), "greedy", None).measures
-    assert measures["accuracy"].tolist() == [1.0] * 3
-    assert measures["voting_accuracy"].tolist() == [1.0]
-
-
-def test_a_vote_has_the_temperature_of_the_answers():
-    """Cosines of three receivers, of which one is sure: at temperature 1 the other two would win."""
-    from ecsuite.games.players.voting import votes
-    from ecsuite.games.tasks import InBatch, Truth
-
-    cosines = torch.tensor([[0.50, 0.45, -1.0], [0.50, 0.45, -1.0], [-0.9, 0.9, 0.2]])
-    task = InBatch(InBatch.Options(), world=None, state_size=1)
-    truth = Truth(labels=torch.tensor([[False, True, False]]), values=None)
-    assert float(votes(task, cosines[:, None, None], truth)) == 1.0
-
-
 def test_the_corpus_says_who_spoke_and_scores_are_means_over_speakers(small, run, tmp_path):
     from ecsuite.eval.reports.scorecard import score_corpus
 
@@ -331,14 +277,6 @@ def test_what_is_written_down_is_of_whole_rounds_in_every_generation(small, run,
     run(small(*settings, "generations.size=100", "training.num_epochs=5"), tmp_path / "run", notes=notes)
     assert any("100 examples of 16 meanings" in note for note in notes)
     assert len(read_corpus(tmp_path / "run").messages) == 32
-
-
-def test_voting_is_at_least_as_good_as_chance_and_counts_all(small):
-    found = society(small("society.receivers=3", "society.voting=true"))
-    measures = found.eval().play(found.world.batch("valid", 0), "greedy", None).measures
-    assert measures["accuracy"].shape == (3,) and measures["voting_accuracy"].shape == (1,)
-    with pytest.raises(ConfigError, match="no candidates to vote for"):
-        society(small("society.receivers=3", "society.voting=true", "task=reconstruction"))
 
 
 @pytest.mark.parametrize(

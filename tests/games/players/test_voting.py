@@ -1,0 +1,74 @@
+"""Votes of the receivers of a society: by probabilities, of whatever task they answer."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from ecsuite.games.players.agent import Listener
+from ecsuite.games.players.pair import Pair
+from ecsuite.games.players.players import Players
+from ecsuite.games.players.voting import votes
+from ecsuite.games.tasks import InBatch, Truth
+from ecsuite.games.world_making import make_world
+from ecsuite.runtime.errors import ConfigError
+
+
+def players(experiment):
+    """The agents of an experiment."""
+    torch.manual_seed(1)
+    return Players(experiment, make_world(experiment))
+
+
+def test_a_vote_is_by_the_mean_probability():
+    """Two receivers that lean to the first of three candidates, and one that is nearly sure of the second."""
+
+    def accuracy(rows, winner):
+        task = SimpleNamespace(choices=lambda answer: answer[-1])
+        labels = torch.arange(3)[None] == winner
+        return float(votes(task, rows.log()[:, None, None], Truth(labels=labels, values=None)))
+
+    given = torch.tensor([[0.5, 0.45, 0.05], [0.5, 0.45, 0.05], [0.001, 0.6, 0.399]])
+    assert [accuracy(given, winner) for winner in (0, 1)] == [0.0, 1.0]
+    lean = torch.tensor([[0.98, 0.01, 0.01], [0.3, 0.35, 0.35], [0.0001, 0.50, 0.4999]])
+    assert accuracy(lean, 0) == 1.0
+
+
+@pytest.mark.parametrize("settings", [("world=thing", "task=concept"), ("task=in_batch",), ("world=thing",)])
+def test_receivers_that_are_right_have_a_vote_that_is_right(small, settings, monkeypatch):
+    """And receivers that disagree are counted as they would answer: `in_batch` divides its scores by a temperature."""
+    found = players(small("society.receivers=3", "society.voting=true", *settings))
+    real, labels = Listener.response, []
+
+    def response(listener, message, candidates, generator):
+        scores, ends = real(listener, message, candidates, generator)
+        return scores * 0 + 20.0 * labels[-1] - 10.0, ends
+
+    rounds = Pair.rounds
+
+    def seen(pair, batch):
+        made = rounds(pair, batch)
+        labels.append(made.truth.labels.float())
+        return made
+
+    monkeypatch.setattr(Pair, "rounds", seen)
+    monkeypatch.setattr(Listener, "response", response)
+    measures = found.eval().play(found.world.batch("valid", 0), "greedy", None).measures
+    assert measures["accuracy"].tolist() == [1.0] * 3
+    assert measures["voting_accuracy"].tolist() == [1.0]
+
+
+def test_a_vote_has_the_temperature_of_the_answers():
+    """Cosines of three receivers, of which one is sure: at temperature 1 the other two would win."""
+    cosines = torch.tensor([[0.50, 0.45, -1.0], [0.50, 0.45, -1.0], [-0.9, 0.9, 0.2]])
+    task = InBatch(InBatch.Options(), world=None, state_size=1)
+    truth = Truth(labels=torch.tensor([[False, True, False]]), values=None)
+    assert float(votes(task, cosines[:, None, None], truth)) == 1.0
+
+
+def test_voting_is_at_least_as_good_as_chance_and_counts_all(small):
+    found = players(small("society.receivers=3", "society.voting=true"))
+    measures = found.eval().play(found.world.batch("valid", 0), "greedy", None).measures
+    assert measures["accuracy"].shape == (3,) and measures["voting_accuracy"].shape == (1,)
+    with pytest.raises(ConfigError, match="no candidates to vote for"):
+        players(small("society.receivers=3", "society.voting=true", "task=reconstruction"))
