@@ -1,4 +1,4 @@
-"""Print the tables of docs/evidence/literature.md.
+"""Print the tables of docs/evidence/peers.md.
 
     python -m ecsuite.benchmarks.literature known                                # four minutes
     python -m ecsuite.benchmarks.literature known examples correlations          # seconds
