@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from languages import corpus_of, grid, score_of
 from scipy.optimize import linprog
 
-from ecsuite.eval.metrics import tre
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.metrics.tre import NUM_OBJECTS, free_indicators, least_absolute_errors, plain_tre7, tre7
+from ecsuite.eval.metrics.tre import NUM_OBJECTS, free_indicators, plain_tre7, tre7
 from ecsuite.jobs.graph import Runner
 
 GRID = grid(3, 4)
@@ -132,22 +131,3 @@ def test_free_indicators_are_a_basis():
     assert design.shape[1] == np.linalg.matrix_rank(indicators(meanings)) == 4
     both = np.concatenate([design, indicators(meanings)], axis=1)
     assert np.linalg.matrix_rank(both) == np.linalg.matrix_rank(design) == 4
-
-
-def test_least_absolute_error_is_that_of_the_median():
-    constant = np.ones((5, 1))
-    targets = np.array([[0.0, 1, 2, 10, 100], [5.0] * 5]).T
-    assert list(least_absolute_errors(constant, targets)) == pytest.approx([2 + 1 + 8 + 98, 0])
-
-
-def test_where_zero_is_best_the_simplex_finds_the_same_error(monkeypatch):
-    rng = np.random.default_rng(0)
-    meanings = rng.integers(4, size=(60, 3))
-    design = free_indicators(meanings)
-    noise = rng.random((60, 12)) < 0.15
-    targets = np.concatenate([noise, meanings[:, :1] == np.arange(3)], axis=1).astype(float)
-    shown = [tre.zero_is_best(design, design.T @ design, target) for target in targets.T]
-    assert any(shown[:12]) and not any(shown[12:])
-    found = list(least_absolute_errors(design, targets))
-    monkeypatch.setattr(tre, "zero_is_best", lambda *known: False)
-    assert list(least_absolute_errors(design, targets)) == found
