@@ -67,7 +67,7 @@ def write_template(kind: str, file: Path) -> list[Path]:
 
 def _settings(study: Study) -> str:
     """The settings that a study reads as YAML, each below its line of docs; those that are defaults are comments."""
-    lines = ["# Settings that begin with # have their defaults; docs/people.md, docs/people_chains.md.", ""]
+    lines = ["# Settings that begin with # have their defaults; docs/people.md.", ""]
     docs, default = option_docs(Study), {each.name: each.default for each in fields(study)}
     for name in default:
         if name == "name" or unread([name], [study.kind], READS):  # the name is the file's
