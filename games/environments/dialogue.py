@@ -37,7 +37,7 @@ from ecsuite.games.registry import WORLDS
 from ecsuite.games.worlds.attributes import AttributeWorld
 from ecsuite.games.worlds.object_worlds import ObjectWorld
 from ecsuite.games.worlds.world import RoundSpec, RunSizes
-from ecsuite.parts.config import Count
+from ecsuite.parts.config import Count, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
@@ -56,6 +56,8 @@ class DialogueOptions:
     """Symbols that each of the two agents may say, such as [3, 4]; []: all of the channel."""
     reward: Literal["all", "each"] = "all"
     """all: 1 where every answer is right. each: a share of 1 for every answer that is."""
+    mistake_cost: Weight = 0.0
+    """What is taken where `reward` gives nothing, 10 in Kottur et al. (2017)."""
 
     def __post_init__(self) -> None:
         """Check that both agents, or none, have symbols of their own."""
@@ -63,6 +65,10 @@ class DialogueOptions:
             raise ConfigError(
                 f"num_symbols: expected a number for each of two agents, got {len(self.num_symbols)}"
             )
+
+    def rewards(self, right: Floats) -> Floats:
+        """Rewards of answers that are right to this share, or with this probability, less the cost of mistakes."""
+        return right - self.mistake_cost * (1 - right)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,9 +156,9 @@ class Dialogue(Environment):
             is_right = (actions == wanted) | ~is_asked
             all_right = all_right & is_right.all(1)
             if self.options.reward == "each":
-                rewards = (is_right & is_asked).sum(1) / is_asked.sum(1) / self.num_answers
+                rewards = self.options.rewards((is_right & is_asked).sum(1) / is_asked.sum(1)) / self.num_answers
             elif answer == self.num_answers - 1:
-                rewards = all_right.astype(np.float64)
+                rewards = self.options.rewards(all_right.astype(np.float64))
         return self._moment(talk, step + 1, all_right), np.repeat(rewards[:, None], 2, axis=1)
 
     def speaker(self, step: int) -> int | None:

@@ -56,9 +56,10 @@ class GuessWho(Dialogue):
             )
         self.other_purposes = self.rounds.other_purposes()
         if world.probabilities is None:
-            self.silent_accuracy = self.silent_reward = number ** -(2.0 if options.both_ask else 1.0)
+            right = self.silent_accuracy = number ** -(2.0 if options.both_ask else 1.0)
             if options.both_ask and options.reward == "each":
-                self.silent_reward = 1 / number
+                right = 1 / number
+            self.silent_reward = float(options.rewards(np.array(right)))
         if world.shows_values and not options.both_ask:
             self.num_script_symbols = max(len(self.about), *map(len, world.objects.names))
 

@@ -77,6 +77,10 @@ class PolicyGradient(Learner):
         signalling_of: Literal["observations", "meanings"] = "observations"
         """Where symbols are to be certain: in each observation, or, as speakers who see much say anything of it, given
         each attribute of what messages may be about, which the world tells in training."""
+        baseline: Literal["learnt", "none"] = "learnt"
+        """none: what came is compared with nothing. Steps are less exact, and where mistakes cost more than success
+        brings, longer until all is right, so that agents leave languages that are only better than those near
+        them."""
         baseline_weight: Weight = 1.0
         """Weight of the squared error of the baseline, in units of the variance of what came."""
         baseline_size: Count = 64
@@ -97,7 +101,7 @@ class PolicyGradient(Learner):
             nn.Tanh(),
             Linear(width, len(specs)),
         )
-        self.channel, self.max_steps = channel, agents.environment.max_steps
+        self.channel, self.max_steps, self.num_agents = channel, agents.environment.max_steps, len(specs)
         if options.signalling and channel.is_of_values:
             raise ConfigError("play.learner.signalling: expected 0 where messages are no symbols")
 
@@ -113,14 +117,16 @@ class PolicyGradient(Learner):
         mask = torch.from_numpy(episodes.counts).to(episodes.said)
         total = mask.sum().clamp(min=1)
         wanted = torch.from_numpy(returns / spread).to(mask)
-        expected = self.baseline(self.known(episodes))
+        expected = self.expected(self.known(episodes))
         advantage = (wanted - expected.detach()) * mask
         advantage = advantage / ((advantage**2).sum() / total).sqrt().clamp(min=1e-6)
         log_probability, entropy = _of_choices(episodes)
         policy = -(advantage * log_probability * mask).sum() / total
         error = ((expected - wanted) ** 2 * mask).sum() / total
         mean_entropy = (entropy * mask).sum() / total
-        objective = policy + self.options.baseline_weight * error - self.options.entropy * mean_entropy
+        objective = policy - self.options.entropy * mean_entropy
+        if self.options.baseline == "learnt":
+            objective = objective + self.options.baseline_weight * error
         if self.options.signalling:
             objective = objective - self.options.signalling * self.signalled(episodes)
         return objective, {"entropy": mean_entropy.detach(), "value_error": error.detach()}
@@ -157,6 +163,13 @@ class PolicyGradient(Learner):
                     ).mean()
                 found.append((gain.sum() - 0.2 * lost) / (counts.sum().clamp(min=1) * self.channel.max_len))
         return torch.stack(found).mean()
+
+    def expected(self, known: Tensor) -> Tensor:
+        """What the baseline makes of what it sees, (steps, batch, num_agents); 0 where nothing is to be compared."""
+        if self.options.baseline == "none":
+            return known.new_zeros(*known.shape[:2], self.num_agents)
+        expected: Tensor = self.baseline(known)
+        return expected
 
     def known(self, episodes: Episodes) -> Tensor:
         """What the baseline sees, (steps, batch, num_known), of which it makes returns in standard deviations."""

@@ -73,7 +73,7 @@ class PPO(PolicyGradient):
         over = ~torch.from_numpy(episodes.alive).to(mask.device)
         over = torch.cat([over[1:], torch.ones_like(over[:1])])[..., None].expand_as(mask)
         with torch.no_grad():
-            values = self.baseline(known)
+            values = self.expected(known)
             after = torch.cat([values[1:], torch.zeros_like(values[:1])])
             advantage, wanted = generalized_advantage_estimate(
                 options.discount, options.trace, values, after, rewards, over, time_dim=0
@@ -97,7 +97,7 @@ class PPO(PolicyGradient):
         found = loss(
             TensorDict(
                 {
-                    "logits": self.logits(again, is_made), "expected": self.baseline(known)[..., None],
+                    "logits": self.logits(again, is_made), "expected": self.expected(known)[..., None],
                     "action": choices, loss.tensor_keys.sample_log_prob: before,
                     "advantage": advantage[..., None], "value_target": wanted[..., None],
                 },

@@ -65,7 +65,8 @@ class TaskAndTalk(Dialogue):
         self.other_purposes = self.rounds.other_purposes()
         all_values = world.objects.all_values()
         self.silent_accuracy = _without_messages(all_values, world.probabilities, self.tasks, "all")
-        self.silent_reward = _without_messages(all_values, world.probabilities, self.tasks, options.reward)
+        right = _without_messages(all_values, world.probabilities, self.tasks, options.reward)
+        self.silent_reward = float(options.rewards(np.array(right)))
         if options.turns >= options.num_asked:
             self.num_script_symbols = max(number, *world.num_values)
 

@@ -48,7 +48,7 @@ def scripted_reward(text, *, vocab_size=4, number=2000, deliver=None):
 
 
 def test_scripted_agents_that_ask_and_tell_solve_task_and_talk():
-    assert scripted_reward("task_and_talk,turns=2,num_asked=2") == 1
+    assert scripted_reward("task_and_talk,turns=2,num_asked=2,mistake_cost=10") == 1
     assert scripted_reward("task_and_talk,num_asked=3,turns=3") == 1
     assert scripted_reward("task_and_talk,turns=2,num_asked=2,reward=each") == 1
 
@@ -58,10 +58,13 @@ def test_without_messages_the_reward_is_that_of_chance():
     for text, expected in (
         ("task_and_talk,turns=2,num_asked=2", 1 / 16),
         ("task_and_talk,turns=2,num_asked=2,reward=each", 1 / 4),
+        ("task_and_talk,turns=2,num_asked=2,mistake_cost=10", 1 / 16 - 10 * 15 / 16),
+        ("task_and_talk,turns=2,num_asked=2,reward=each,mistake_cost=2", 1 / 4 - 2 * 3 / 4),
     ):
         assert environment(text).silent_reward == expected
-        assert scripted_reward(text, deliver=severed) == pytest.approx(expected, abs=0.02)
+        assert scripted_reward(text, deliver=severed) == pytest.approx(expected, abs=0.25 if "cost" in text else 0.02)
     assert environment("guess_who,num_candidates=5,both_ask=true").silent_accuracy == 1 / 25
+    assert environment("guess_who,num_candidates=5,mistake_cost=1").silent_reward == pytest.approx(1 / 5 - 4 / 5)
     assert scripted_reward("guess_who", deliver=severed) == pytest.approx(1 / 4, abs=0.03)
 
 

@@ -65,3 +65,21 @@ def test_what_agents_do_does_not_change_the_networks_they_speak_with():
     assert any(each.grad.any() for each in acts.parameters())
     assert not any(each.grad.any() for each in speaks.parameters())
     assert episodes.scores[0].shape[-1] == 5 and episodes.logits[0].shape[-1] == 4
+
+
+def test_without_a_baseline_what_was_done_becomes_more_likely_by_what_came_of_it():
+    settings = ("play.learner.discount=1", "play.learner.entropy=0", "play.learner.signalling=0")
+    play, episodes = play_of(*settings, "play.learner.baseline=none")
+    came = np.zeros_like(episodes.rewards)
+    came[-1] = 2.0
+    objective, _ = play.learner.objective(replace(episodes, rewards=came), 0, play.agents)
+    likely = [
+        scores.log_softmax(-1).gather(-1, torch.from_numpy(episodes.actions[..., agent, None])).mean()
+        for agent, scores in enumerate(episodes.scores)
+    ] + [message.log_probability.mean() / len(came) for step in episodes.messages for message in step]
+    assert objective.item() == pytest.approx(-sum(likely).item() / 2, rel=1e-5)
+    objective.backward()
+    assert not any(each.grad is not None for each in play.learner.baseline.parameters())
+    # Where all went wrong, what was done becomes less likely: a baseline would take that for what was to be expected.
+    wrong, _ = play.learner.objective(replace(episodes, rewards=-came), 0, play.agents)
+    assert wrong.item() == pytest.approx(-objective.item(), rel=1e-5)
