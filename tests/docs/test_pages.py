@@ -20,6 +20,8 @@ OTHER_LENGTHS = (
 """Pages that are made from the source, and the recipes, which are read one at a time."""
 SETUP = "    python3 -m venv "
 """How the two lines of README begin that may be long."""
+MOST_PAGES = 46
+"""Of docs/, without those of single claims, which are made: a further page takes the place of another."""
 NAMES_OF_SITES = ("https://", "http://", "mailto:")
 
 
@@ -74,3 +76,4 @@ def test_every_page_is_in_the_contents():
     docs = ROOT / "docs"
     pages = {str(page.relative_to(docs).with_suffix("")) for page in PAGES if page.is_relative_to(docs)}
     assert sorted(pages - {"index"}) == sorted(listed)
+    assert len(pages) <= MOST_PAGES
