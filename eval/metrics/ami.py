@@ -23,6 +23,7 @@ from ecsuite.eval.statistics.counting import (
     row_labels,
 )
 from ecsuite.eval.statistics.equal_codes import labels_of_codes
+from ecsuite.eval.statistics.kept import once
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.resampling import resample
 
@@ -109,8 +110,12 @@ def _without_recurrence(**labels: NDArray[np.integer[Any]]) -> str | None:
     return None
 
 
+@once
 def labels_of_meanings(corpus: Corpus) -> tuple[str, Ints | None]:
-    """A label for each whole meaning, (num_rows,), and what defines it: `attributes`, `concepts` or `none`."""
+    """What defines a meaning, `attributes`, `concepts` or `none`, and a label for each whole one, (num_rows,).
+
+    The labels are not to be changed.
+    """
     codes = meaning_codes(corpus)
     if codes is not None:
         return "attributes", labels_of_codes(*codes)

@@ -58,7 +58,9 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
     message_symbols = content.values.reshape(num_rows, width).T
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        agreements = _agreements(message_symbols[:, rows], attributes[:, partners], len(symbols))
+        agreements = _agreements(
+            np.take(message_symbols, rows, axis=1), np.take(attributes, partners, axis=1), len(symbols)
+        )
         conflicts = len(rows) * width - _most_agreements(agreements)
         return np.array([conflicts * num_rows / len(rows)])
 

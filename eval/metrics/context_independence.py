@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
-from ecsuite.eval.statistics.cooccurrence import Cells, Incidence, concept_rows
+from ecsuite.eval.statistics.cooccurrence import Cells, Incidence, incidence_of
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
 
@@ -22,6 +22,7 @@ CONTEXT_INDEPENDENCE = Traits(
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("concepts",),
+    shares="words with concepts",
     depends_on_size="in small corpora the best word of a concept fits noise, too",
     details={
         "by_tokens": "with words counted by occurrence, not by message",
@@ -46,11 +47,9 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
 
     A constant message scores the mean frequency of the concepts. Null distribution: meanings shuffled over messages.
     """
-    kind, concepts = concept_rows(corpus)
+    kind, incidence = incidence_of(corpus)
     how = {"count": "messages", "label": kind, "eos": "strip"}
     score = unscored(CONTEXT_INDEPENDENCE, **how)
-    incidence = Incidence.of(corpus, concepts)
-    del concepts  # of a large corpus they take much memory
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence)]
 

@@ -285,12 +285,13 @@ def _whole_disentanglement(
 
 def _score(corpus: Corpus, options: Options, score: partial[Score], variables: Variables) -> Score:
     """Score the variables of the messages, positions or symbols, against the attributes of the meanings."""
-    attributes = narrow_attributes(corpus)
-    if attributes is None:
+    columns = narrow_attributes(corpus)
+    if columns is None:
         known = corpus.why_no_meanings if corpus.meanings is None else "features are not attribute values"
         return score(value=None, reason=known)
-    if len(attributes) < 2:
+    if len(columns) < 2:
         return score(value=None, reason="fewer than two attributes")
+    attributes = list(columns)
     content, _ = narrow_content(corpus).reindexed()
     if not len(content.values):
         return score(value=None, reason="every message is empty")

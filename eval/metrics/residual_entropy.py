@@ -222,7 +222,7 @@ class Positions:
         if len(rows) == self.num_messages:
             return self
         shares = self.num_messages <= 2 * MAX_ROWS_RESAMPLED  # all draws are then of the same messages
-        return Positions(self.columns[:, rows], self if shares else None, rows)
+        return Positions(np.take(self.columns, rows, axis=1), self if shares else None, rows)
 
     def codes(self, positions: tuple[int, ...]) -> tuple[Ints, int]:
         """A code of the symbols at some positions of each message, small enough for fast counting, and a bound."""
@@ -365,7 +365,7 @@ class Entropies:
 
     def paired(self, rows: Ints, partners: Ints) -> "Entropies | None":
         """The messages of `rows` with the meanings of `partners`; None if all attributes are then constant."""
-        attributes = self.attributes[:, partners]
+        attributes = np.take(self.attributes, partners, axis=1)
         varying = np.flatnonzero(np.ptp(attributes, axis=1))
         names = tuple(self.names[attribute] for attribute in varying)
         return Entropies(self.positions.take(rows), attributes[varying], names) if len(varying) else None

@@ -19,6 +19,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.segmentation import segmented_once
 from ecsuite.eval.metrics.traits import traits_in
+from ecsuite.eval.statistics.kept import kept_while_scored
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
 
@@ -76,7 +77,7 @@ def computed(
     width = min(num_processes, MAX_PROCESSES, len(groups))
     if len(corpus.messages.values) > MAX_SYMBOLS:  # what metrics make of it takes much memory
         width = min(width, 2 if _start_method() == "fork" else 1)
-    with segmented_once():
+    with segmented_once(), kept_while_scored(corpus):
         if load is not None and width > 1:
             helpers = _Helpers(width - 1, load, groups, corpus, options)
             try:
@@ -199,7 +200,8 @@ def _serve(
 ) -> None:
     """Compute metrics and send their scores until no name is left."""
     depend_on_parent()
-    with ThreadpoolController().limit(limits=1, user_api="blas"), segmented_once():
+    one_thread = ThreadpoolController().limit(limits=1, user_api="blas")
+    with one_thread, segmented_once(), kept_while_scored(corpus):
         for name in work.from_last():
             try:
                 scores = load(name)(corpus, Options(**options))

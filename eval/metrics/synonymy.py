@@ -10,7 +10,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.contingency import chao_shen, conditional_entropies
-from ecsuite.eval.statistics.cooccurrence import Cells, Incidence, Units, concept_rows
+from ecsuite.eval.statistics.cooccurrence import Cells, Incidence, Units, incidence_of
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.resampling import resample
 
@@ -23,6 +23,7 @@ SYNONYMY = Traits(
     version=2,
     chance="shuffled meanings",
     needs=("concepts",),
+    shares="words with concepts",
     least_messages=400,
     depends_on_size="plug-in entropies are too low in small corpora",
     details={
@@ -57,11 +58,9 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
 
     Null distribution: meanings shuffled over messages, then aligned again, as alignment itself lowers the entropies.
     """
-    kind, concepts = concept_rows(corpus)
+    kind, incidence = incidence_of(corpus)
     how = {"align": "pmi", "label": kind, "eos": "strip"}
     scores = [unscored(traits, **how) for traits in (SYNONYMY, POLYSEMY)]
-    incidence = Incidence.of(corpus, concepts)
-    del concepts  # of a large corpus they take much memory
     if isinstance(incidence, str):
         return [score(value=None, reason=incidence) for score in scores]
     every = incidence.all_rows

@@ -30,7 +30,8 @@ from ecsuite.eval.statistics.counting import (
     num_labels,
     row_labels,
 )
-from ecsuite.eval.statistics.message_labels import message_labels_kept
+from ecsuite.eval.statistics.kept import kept_while_scored
+from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.files.format_numbers import with_format
 from ecsuite.parts.own_code import foreign_kinds
 from ecsuite.runtime.errors import ConfigError
@@ -201,7 +202,8 @@ def score_corpus(
         traits = traits_of_metric(name)
         if traits.needs_agents or (traits.asks_agents and run is not None):
             metrics[name] = _asking(name, metric, run)
-    with message_labels_kept(corpus) as labels:
+    with kept_while_scored(corpus):
+        labels = message_labels(corpus)
         samples = samples_of(corpus, labels)
         described = _described(corpus, num_labels(labels))
         by_metric = computed(metrics, corpus, options, num_processes=num_processes, load=_load, alone=alone)

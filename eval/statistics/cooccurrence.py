@@ -22,6 +22,7 @@ from ecsuite.eval.statistics.counting import (
     row_labels,
     row_of,
 )
+from ecsuite.eval.statistics.kept import once
 
 NO_CONCEPTS = "the corpus has neither attribute values nor concepts"
 
@@ -134,14 +135,6 @@ class Incidence:
         self._size = max(1, _MOST_PAIRS // max(1, widest))  # messages of a block
         self._all_joined: Units | None = None
         self._words = Occurrences.of(self._content, "tokens") if self._size >= self.num_rows else None
-
-    @classmethod
-    def of(cls, corpus: Corpus, concepts: Ragged | None) -> Self | str:
-        """The tables of a corpus and its `concept_rows`, or the reason for having none; words are symbols but EOS."""
-        if concepts is None:
-            return NO_CONCEPTS
-        content = narrow_content(corpus)
-        return cls(content, concepts) if len(content.values) else "every message is empty"
 
     @cached_property
     def all_rows(self) -> Ints:
@@ -298,6 +291,16 @@ class Cells:
             places, np.concatenate([weights for _, weights in listed]), len(every)
         )
         return every[sums > 0], sums[sums > 0]
+
+
+@once
+def incidence_of(corpus: Corpus) -> tuple[str, Incidence | str]:
+    """The kind of `concept_rows`, and their tables or the reason for having none; words are symbols but EOS."""
+    kind, concepts = concept_rows(corpus)
+    if concepts is None:
+        return kind, NO_CONCEPTS
+    content = narrow_content(corpus)
+    return kind, Incidence(content, concepts) if len(content.values) else "every message is empty"
 
 
 def are_first(rows: Ragged, row: Ints) -> NDArray[np.bool_]:

@@ -16,6 +16,7 @@ from ecsuite.eval.statistics.contingency import Floats as Floats
 from ecsuite.eval.statistics.contingency import Ints as Ints
 from ecsuite.eval.statistics.contingency import entropy as entropy
 from ecsuite.eval.statistics.equal_codes import first_equal, labels_of_codes
+from ecsuite.eval.statistics.kept import once
 
 _BLOCK = 1 << 14
 """Rows taken at once, so that what is made of them fits the cache."""
@@ -30,8 +31,9 @@ def row_of(rows: Ragged) -> Ints:
     return np.repeat(np.arange(len(rows)), rows.lengths)
 
 
+@once
 def narrow_content(corpus: Corpus) -> Ragged:
-    """The messages without EOS in the smallest type that holds their ids, so not to be calculated with."""
+    """The messages without EOS in the smallest type that holds their ids; not to be calculated with, or changed."""
     messages = corpus.messages.narrowed()
     return messages if corpus.eos is None else messages.before(corpus.eos)
 
@@ -138,13 +140,18 @@ def attribute_codes(corpus: Corpus) -> Ints | None:
     return codes.T
 
 
-def narrow_attributes(corpus: Corpus) -> list[NDArray[Any]] | None:
-    """The columns of `attribute_codes` in the smallest types that hold them, so not to be calculated with."""
+@once
+def narrow_attributes(corpus: Corpus) -> NDArray[np.integer[Any]] | None:
+    """The columns of `attribute_codes`, shape (num_attributes, num_messages), in the smallest type that holds them.
+
+    So they are not to be calculated with, or changed.
+    """
     columns = _columns(corpus)
     if columns is None:
         return None
     codes = (_codes(column) for column in columns)
-    return [own.astype(np.min_scalar_type(int(own.max(initial=0)))) for own in codes]
+    narrow = [own.astype(np.min_scalar_type(int(own.max(initial=0)))) for own in codes]
+    return np.stack(narrow) if narrow else np.zeros(columns.shape, np.uint8)
 
 
 def meaning_codes(corpus: Corpus) -> tuple[Ints, int] | None:

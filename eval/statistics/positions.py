@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics.counting import Ints, narrow_attributes, narrow_content
+from ecsuite.eval.statistics.kept import once
 
 BLANK = 0
 """Code of the positions after the end of a message."""
@@ -14,12 +15,13 @@ CONSTANT_ATTRIBUTES = "every attribute is constant over all messages"
 """Reason why a metric that compares meanings is undefined."""
 
 
+@once
 def position_columns(corpus: Corpus) -> NDArray[np.integer[Any]]:
     """The symbol at each position of each message, without EOS, as codes from 1; `BLANK` after the end.
 
     Returns:
-        Codes in the smallest type, so not to be calculated with, shape (num_positions, num_messages); num_positions is
-        the length of the longest message.
+        Codes in the smallest type, so not to be calculated with or changed, shape (num_positions, num_messages);
+        num_positions is the length of the longest message.
     """
     content, symbols = narrow_content(corpus).reindexed()
     lengths, starts = content.lengths, content.offsets[:-1]
@@ -47,4 +49,4 @@ def attribute_columns_or_reason(corpus: Corpus) -> NDArray[np.integer[Any]] | st
         return "features are not attribute values"
     if not narrow_content(corpus).lengths.any():
         return "every message is empty"
-    return np.stack(columns) if columns else np.zeros((0, len(corpus.messages)), np.uint8)
+    return columns

@@ -9,10 +9,11 @@ intervals are widened for the number of draws, by Student's t or by order statis
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
 from ecsuite.eval.statistics.distributions import student_quantile
+from ecsuite.eval.statistics.kept import kept_list
 
 Statistic = Callable[[Ints, Ints], Floats]
 """Maps (rows, partners), each (num_pairs,), to the figures of the metric, shape (num_figures,).
@@ -114,11 +116,15 @@ def resample(
     size, drawn_from = max_rows if is_sampled else num_rows // 2, num_rows
     if of_rows is not None and (is_sampled or statistic is None):
         drawn_from = 2 * max_rows if is_sampled else num_rows
-        statistic = of_rows(half_sample(num_rows, rng, drawn_from) if is_sampled else np.arange(num_rows))
+    number = num_draws(NUM_PERMUTATIONS, work)
+    keeps = is_sampled and null is None
+    sample = _sampler(rng, (seed, num_rows, size, drawn_from, number) if keeps else None)
+    if of_rows is not None and (is_sampled or statistic is None):
+        statistic = of_rows(sample(num_rows, drawn_from) if is_sampled else np.arange(num_rows))
     all_rows = np.arange(0 if is_sampled else num_rows)
 
     def some_rows() -> Ints:
-        return half_sample(drawn_from, rng, size)
+        return sample(drawn_from, size)
 
     def figures_of(pairings: Iterable[tuple[Ints, Ints]]) -> Floats:
         if of_pairings is not None:
@@ -126,7 +132,6 @@ def resample(
         assert statistic is not None
         return np.stack([statistic(*pairing) for pairing in pairings])
 
-    number = num_draws(NUM_PERMUTATIONS, work)
     drawn = (some_rows() if is_sampled else all_rows for _ in range(number))
     if null is None:
         nulls = figures_of((rows, rng.permutation(rows)) for rows in drawn)
@@ -156,6 +161,28 @@ def resample(
         )
         for figure, (value, reference) in enumerate(zip(values, references, strict=True))
     ]
+
+
+def _sampler(rng: np.random.Generator, key: Hashable | None) -> Callable[[int, int], Ints]:
+    """`half_sample` of a number of rows and a size, in the order of the draws of a key, which are kept (None: not).
+
+    Metrics of a large corpus draw the same rows. They are kept as differences, which take a byte or two each, with the
+    state of the generator after each draw.
+    """
+    kept = None if key is None else kept_list(key)
+    places = count()
+
+    def sample(num_rows: int, size: int) -> Ints:
+        if kept is not None and (place := next(places)) < len(kept):
+            steps, rng.bit_generator.state = kept[place]
+            return np.cumsum(steps, dtype=np.int64)
+        rows = half_sample(num_rows, rng, size)
+        if kept is not None:
+            steps = np.diff(rows, prepend=0)
+            kept.append((steps.astype(np.min_scalar_type(int(steps.max()))), rng.bit_generator.state))
+        return rows
+
+    return sample
 
 
 def half_sample(num_rows: int, rng: np.random.Generator, size: int | None = None) -> Ints:

@@ -6,7 +6,7 @@ import pytest
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.synonymy import assigned
 from ecsuite.eval.statistics import cooccurrence
-from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS, Incidence, concept_rows
+from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS, concept_rows, incidence_of
 
 
 def test_words_and_named_concepts():
@@ -15,7 +15,7 @@ def test_words_and_named_concepts():
         eos=0,
         concepts=Ragged.from_rows([[4, 1, 4], [], [1]]),
     )
-    incidence = Incidence.of(corpus, concept_rows(corpus)[1])
+    incidence = incidence_of(corpus)[1]
     [units] = incidence.units(incidence.all_rows, incidence.all_rows)
     assert (units.word.tolist(), units.tokens.tolist()) == ([0, 1, 0], [1, 2, 1])
     assert incidence.concepts[:, units.phrase].T.tolist() == [[0, 1], [0, 1], [0, 2]]
@@ -33,7 +33,7 @@ def test_attribute_values_stand_in_for_concepts():
 
 def test_pairing_shuffles_concepts_alone():
     corpus = Corpus(messages=Ragged.from_rows([[1], [2]]), meanings=np.array([[0], [1]]))
-    incidence = Incidence.of(corpus, concept_rows(corpus)[1])
+    incidence = incidence_of(corpus)[1]
     [units] = incidence.units(np.array([0, 1]), np.array([1, 0]))
     assert units.word.tolist() == [0, 1]
     assert incidence.concepts[:, units.phrase].tolist() == [[1, 0]]
@@ -50,7 +50,7 @@ def test_large_corpora_are_counted_alike(monkeypatch):
     found = set()
     for most in (1 << 22, 40, 1):
         monkeypatch.setattr(cooccurrence, "_MOST_PAIRS", most)
-        incidence = Incidence.of(corpus, concept_rows(corpus)[1])
+        incidence = incidence_of(corpus)[1]
         of_pairs = [assigned(incidence, rows, rows[::-1], align=each) for each in (True, False)]
         found.add(str([[part.tolist() for part in each] for each in of_pairs]) + str(incidence.work()))
     assert len(found) == 1
@@ -68,4 +68,4 @@ def test_large_corpora_are_counted_alike(monkeypatch):
 )
 def test_undefined(known, reason):
     corpus = Corpus(messages=Ragged.from_rows([[], []]), **known)
-    assert Incidence.of(corpus, concept_rows(corpus)[1]) == reason
+    assert incidence_of(corpus)[1] == reason

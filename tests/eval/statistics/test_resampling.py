@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from languages import corpus_of
 from scipy import stats
 
 from ecsuite.corpus import Corpus, Ragged
@@ -11,6 +12,7 @@ from ecsuite.eval.metrics.context_independence import context_independence
 from ecsuite.eval.metrics.posdis_bosdis import posdis
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import resampling
+from ecsuite.eval.statistics.kept import kept_while_scored
 from ecsuite.eval.statistics.resampling import (
     half_sample,
     jackknife_interval,
@@ -204,3 +206,23 @@ def test_draws_of_a_large_corpus_have_fewer_messages(monkeypatch):
         for rng in map(np.random.default_rng, range(99))
     )
     assert 3 < np.percentile(often, 5) < np.percentile(often, 95) < 17  # 9.9 times each
+
+
+def test_kept_draws_are_those_of_anew(all_draws):
+    """A second metric of a large corpus has the rows and partners of the first, and those of one alone."""
+
+    def pairings(**asked):
+        found = []
+
+        def statistic(rows, partners):
+            found.append((rows.tolist(), partners.tolist()))
+            return np.array([float(rows.sum())])
+
+        options = {"num_rows": 100, "seed": 3, "work": 10**9, "max_rows": 20} | asked
+        return found, resample(statistic, [0.0], **options)
+
+    alone, others = pairings(), pairings(seed=4)
+    corpus = corpus_of([[1]] * 100, [[0]] * 100)
+    with kept_while_scored(corpus):
+        assert [pairings(), pairings(seed=4), pairings(), pairings(seed=4)] == [alone, others] * 2
+    assert alone != others
