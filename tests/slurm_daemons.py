@@ -117,7 +117,8 @@ def configuration(folder: Path, port: int) -> str:
         "SlurmctldPort": port,
         "SlurmUser": "root",
         "AuthType": "auth/munge",
-        "AuthInfo": f"socket={folder / 'munge.socket'}",
+        # A job that is queued again waits as long as its credential lasts; 120 seconds unless it is said.
+        "AuthInfo": f"socket={folder / 'munge.socket'},cred_expire=15",
         "StateSaveLocation": folder / "state",
         "SlurmdSpoolDir": f"{folder}/spool-%n",
         "SlurmctldPidFile": folder / "slurmctld.pid",

@@ -30,6 +30,30 @@ base: disc_tiny
 set: {training.num_epochs: 80, training.checkpoint_every: 8}
 score: [topsim]
 """
+WAITING = """
+import os
+import time
+from dataclasses import dataclass
+
+from ecsuite.games.message_noise import MessageNoise
+
+
+class Waiting(MessageNoise):
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        pass
+
+    def change(self, message, generator):
+        time.sleep(float(os.environ.get("SECONDS_A_MESSAGE", "0")))
+        return message
+"""
+"""Messages arrive as they were, late where the environment says so: a run takes its time, however fast the machine."""
+SLOW = """
+base: disc_tiny
+set: {channel.noise: "waiting.py:Waiting", training.num_examples: 1024, training.num_epochs: 6,
+  training.checkpoint_every: 4}
+score: [topsim]
+"""
 
 SMALL = (
     "training.num_examples=512", "training.num_epochs=2", "evaluation.num_valid=64", "evaluation.corpus_size=150",
@@ -178,13 +202,13 @@ def test_a_preempted_run_goes_on_from_its_checkpoint(start, run, tmp_path):
     assert corpora(tmp_path / "here") == corpora(tmp_path / "there")
 
 
-def test_a_task_whose_time_ends_goes_on_from_its_checkpoint(start, run, tmp_path):
-    (tmp_path / "long.yaml").write_text(LONG.replace("80", "200"))
-    run("sweep", "long.yaml", "--on", "here", "--out", "here")
-    process = start(
-        "sweep", "long.yaml", "--on", "slurm,time=2", "--out", "there"
-    )  # it is stopped after a minute
-    (task, _) = until(running)
+def test_a_task_whose_time_ends_goes_on_from_its_checkpoint(start, run, tmp_path, monkeypatch):
+    (tmp_path / "waiting.py").write_text(WAITING)
+    (tmp_path / "slow.yaml").write_text(SLOW)
+    run("sweep", "slow.yaml", "--on", "here", "--out", "here")
+    monkeypatch.setenv("SECONDS_A_MESSAGE", "1")
+    process = start("sweep", "slow.yaml", "--on", "slurm,time=1", "--out", "there")
+    (task, _) = until(running)  # it is stopped after half a minute
     _, err = process.communicate()
     assert process.returncode == 0, err
     assert re.search(r"Restarts=[1-9]", slurm("scontrol", "show", "job", "-o", task))
