@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 
 from ecsuite.parts.config import decoded
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.memory import max_memory, require_memory
+from ecsuite.runtime.memory import UNCHECKED, max_memory, require_memory
 
 ENDINGS = ("", ".xz", ".gz")
 """Endings of file names: plain, or compressed."""
@@ -92,9 +92,12 @@ def num_columns_in_words(number: int) -> str:
 
 def _pieces(file: IO[bytes], path: Path, factor: float) -> Iterator[bytes]:
     """The content, as long as it takes no more memory than is allowed: a thousandth of its size may hold zeros."""
-    allowed, size = max_memory(), 0
+    allowed: float | None = None
+    size = 0
     while piece := file.read(_PIECE):
         size += len(piece)
+        if allowed is None and factor * size > UNCHECKED:
+            allowed = max_memory()  # looked at once, as what is read takes of what is free
         require_memory(factor * size, path, allowed=allowed)
         yield piece
 

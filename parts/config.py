@@ -5,6 +5,7 @@ import re
 import sys
 import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -165,7 +166,7 @@ def line_of_key(file: str, path: Sequence[str]) -> int | None:
     if not file.endswith((".yaml", ".yml")):
         return None
     try:
-        node = yaml.compose(Path(file).read_text(encoding="utf-8"), Loader)
+        node = _nodes(Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError, RecursionError):
         return None
     line = None
@@ -177,6 +178,12 @@ def line_of_key(file: str, path: Sequence[str]) -> int | None:
             break
         line, node = found[-1][0].start_mark.line + 1, found[-1][1]
     return line
+
+
+@lru_cache(maxsize=1)
+def _nodes(text: str) -> Any:
+    """The nodes of a YAML text, which is asked about key by key."""
+    return yaml.compose(text, Loader)
 
 
 def _shipped(kind: str, shipped: Mapping[str, Traversable]) -> str:

@@ -29,6 +29,8 @@ from ecsuite.runtime.errors import DivergedError
 
 HELD_OUT_BATCH = 1024
 """Number of held-out meanings in a batch."""
+SECONDS_BETWEEN_REPORTS = 0.5
+"""How often it is told how far the runs are."""
 
 RunProgressCallback = Callable[[int, int, float], None]
 """Called from time to time with the index of a run, its updates so far, and its accuracy."""
@@ -187,7 +189,7 @@ def _learn_side_by_side(
                 run_group.keep(kept)
                 if kept:
                     replicas.keep(kept)
-            if time.monotonic() - last_report > 0.5:
+            if time.monotonic() - last_report > SECONDS_BETWEEN_REPORTS:
                 last_report = time.monotonic()
                 for index in run_group.active:
                     report_progress(index, updates, run_group.early_stoppings[index].accuracy)

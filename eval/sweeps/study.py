@@ -220,7 +220,7 @@ def _require_different(variants: Sequence[Variant], source: str) -> None:
     """Check that no two combinations are the same game, as when an alias and a setting name the same value."""
     seen: dict[str, Variant] = {}
     for variant in variants:
-        text = variant.experiment.to_yaml()
+        text = repr(variant.experiment.to_tree())
         if text in seen:
             raise ConfigError(f"{source}: {seen[text].name} and {variant.name} are the same game")
         seen[text] = variant
