@@ -3,6 +3,7 @@
 One thread a process: tests are small, and run side by side. And no data that the user has downloaded.
 Compiled modules are kept, whatever the user's setting: else each process would compile and rewrite all of them again.
 Nulls and intervals have few draws, also those of shared fixtures; a test that is about draws asks for `all_draws`.
+The time of a plan is measured for a moment, where users' is for seconds.
 """
 
 import atexit
@@ -26,8 +27,10 @@ import pytest
 import torch
 
 from ecsuite.cli import main
+from ecsuite.eval.icy import acquisition
 from ecsuite.eval.reports.console import Reporter
 from ecsuite.eval.statistics import resampling
+from ecsuite.eval.studies import training_time
 
 sys.dont_write_bytecode = False
 atexit.register(shutil.rmtree, os.path.dirname(os.environ["ECSUITE_DATA"]), True)
@@ -38,6 +41,7 @@ pytest_plugins = ["device_option", "xtreme_data", "xtreme_submissions"]
 ALL_DRAWS = {name: getattr(resampling, name) for name in ("NUM_PERMUTATIONS", "NUM_SUBSAMPLES", "MIN_DRAWS")}
 for name in ALL_DRAWS:
     setattr(resampling, name, 9)
+training_time.SECONDS = acquisition.SECONDS_BETWEEN_REPORTS = 0.02
 
 LONGEST_NAME = 100
 """Characters of a test's name with its parameters."""
@@ -66,7 +70,7 @@ def pytest_collection():
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(20_000)
+        gc.set_threshold(100_000)
         gc.enable()
 
 

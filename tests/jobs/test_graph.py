@@ -314,14 +314,16 @@ class TestProcesses:
         ]
         assert len(calls()) == 7
 
-    @pytest.mark.parametrize(("num_jobs", "num_processes"), [(1, 0), (2, 2), (9, 3)])
-    def test_no_more_processes_than_jobs_are_started(self, tmp_path, monkeypatch, num_jobs, num_processes):
+    @pytest.mark.parametrize(("num_jobs", "num_workers", "num_processes"), [(1, 3, 0), (2, 3, 2), (9, 2, 2)])
+    def test_no_more_processes_than_jobs_are_started(
+        self, tmp_path, monkeypatch, num_jobs, num_workers, num_processes
+    ):
         """One was started for each worker, however few jobs there were; one job is computed here."""
         started, popen = [], subprocess.Popen
         monkeypatch.setattr(
             subprocess, "Popen", lambda *words, **_: started.append(words) or popen(*words, **_)
         )
-        runner = Runner(folder=tmp_path / "kept", num_workers=3)
+        runner = Runner(folder=tmp_path / "kept", num_workers=num_workers)
         runner.run([Job(square, number=number) for number in range(num_jobs)])
         assert len(started) == num_processes
 

@@ -36,7 +36,7 @@ def in_process(work):
         os._exit(code)
 
 
-@pytest.mark.parametrize("num_starts", [5, pytest.param(1000, marks=SLOW)])
+@pytest.mark.parametrize("num_starts", [3, pytest.param(1000, marks=SLOW)])
 def test_of_two_processes_one_computes_and_both_have_the_result(tmp_path, monkeypatch, num_starts):
     monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
     for start in range(num_starts):

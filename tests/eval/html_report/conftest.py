@@ -7,6 +7,7 @@ import re
 import pytest
 import yaml
 
+from ecsuite.eval.html_report import page
 from ecsuite.eval.html_report.page import write_report
 
 KINDS, SIZES, SEEDS = ("gumbel", "reinforce"), (5, 20, 80), (1, 2, 3)
@@ -76,6 +77,12 @@ def page_of(tmp_path):
         return text, data
 
     return page_of
+
+
+@pytest.fixture
+def no_galleries(monkeypatch):
+    """Pages of runs have no pictures, which take nearly all of the time."""
+    monkeypatch.setattr(page, "galleries", lambda *_: [])
 
 
 @pytest.fixture(scope="session")

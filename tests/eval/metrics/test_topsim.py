@@ -89,24 +89,26 @@ def noisy(num_rows, num_noise, seed=3):
 
 
 def test_sampled_pairs(monkeypatch):
-    monkeypatch.setattr(module, "NUM_SAMPLED_PAIRS", 100_000)
-    messages, meanings = noisy(1_500, num_noise=40)
+    monkeypatch.setattr(module, "NUM_SAMPLED_PAIRS", 40_000)
+    monkeypatch.setattr(module, "NUM_ROWS_ALL_PAIRS", 300)
+    messages, meanings = noisy(600, num_noise=40)
     first, again, other = (score(messages, meanings, seed=seed) for seed in (1, 1, 2))
     assert first == again
     assert first.value != other.value
-    assert first.value == pytest.approx(other.value, abs=0.01)
-    assert "pairs:100000|seed:1|v:3" in first.signature
-    assert "pairs:100000|seed:2|v:3" in other.signature
+    assert first.value == pytest.approx(other.value, abs=0.015)
+    assert "pairs:40000|seed:1|v:3" in first.signature
+    assert "pairs:40000|seed:2|v:3" in other.signature
     everything = spearmanr(pdist(messages, "hamming"), pdist(meanings, "hamming")).statistic
-    assert first.value == pytest.approx(everything, abs=0.01)
+    assert first.value == pytest.approx(everything, abs=0.015)
     assert first.ci95[0] < everything < first.ci95[1]
 
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["attributes", "features", "concepts"])
-def test_few_different_messages_are_counted_instead_of_drawn(kind):
+def test_few_different_messages_are_counted_instead_of_drawn(kind, monkeypatch):
     """Comparison with SciPy over all pairs of messages, equal ones among them."""
-    messages, meanings = noisy(1_200, num_noise=1)
+    monkeypatch.setattr(module, "NUM_ROWS_ALL_PAIRS", 400)
+    messages, meanings = noisy(500, num_noise=1)
     vectors = np.reshape([np.eye(4)[row] for row in meanings], (len(meanings), 12))
     given = {
         "attributes": {"meanings": meanings},
@@ -121,13 +123,13 @@ def test_few_different_messages_are_counted_instead_of_drawn(kind):
     assert first.value == pytest.approx(everything, abs=1e-12)
     assert (other.value, other.ci95, other.signature) == (first.value, first.ci95, first.signature)
     assert "pairs:all|v:3" in first.signature
-    assert first.details["num_pairs"] == 1_200 * 1_199 // 2
+    assert first.details["num_pairs"] == 500 * 499 // 2
 
 
 def test_counted_and_compared_pairs_give_the_same(monkeypatch):
-    messages, meanings = noisy(900, num_noise=1)
+    messages, meanings = noisy(500, num_noise=1)
     compared = score(messages, meanings)
-    monkeypatch.setattr(module, "NUM_ROWS_ALL_PAIRS", 600)
+    monkeypatch.setattr(module, "NUM_ROWS_ALL_PAIRS", 400)
     counted = score(messages, meanings)
     assert counted.value == pytest.approx(compared.value, abs=1e-12)
     assert counted.ci95 == pytest.approx(compared.ci95, abs=0.004)

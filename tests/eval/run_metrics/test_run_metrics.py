@@ -1,5 +1,6 @@
 """Metrics of runs: agents with known abilities, agents that know nothing, and games that a metric can't measure."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -35,10 +36,14 @@ WORLD = ["world.num_values=5", "training.num_examples=1024", "evaluation.num_val
 HELD_OUT = "world.held_out=0.2"
 
 
+NUM_HALVES = transfer.NUM_HALVES
+
+
 @pytest.fixture(autouse=True)
-def few_shuffles(monkeypatch):
-    """Each trains ten models."""
+def few_models(monkeypatch):
+    """Each half and shuffle trains a model for each attribute."""
     monkeypatch.setattr(transfer, "NUM_SHUFFLES", 2)
+    monkeypatch.setattr(transfer, "NUM_HALVES", 2)
 
 
 @pytest.fixture(scope="module")
@@ -159,12 +164,15 @@ def test_what_vectors_know_is_read_from_them_however_they_are_turned():
     assert (accuracy == chance).all()  # an attribute that does not vary
 
 
-@pytest.mark.parametrize("num_shuffles", [1, pytest.param(20, marks=pytest.mark.slow)])
-def test_vectors_without_attributes_are_as_by_chance(monkeypatch, num_shuffles):
+@pytest.mark.parametrize(
+    ("num_seeds", "num_shuffles"), [(20, 1), pytest.param(40, 20, marks=pytest.mark.slow)]
+)
+def test_vectors_without_attributes_are_as_by_chance(monkeypatch, num_seeds, num_shuffles):
     """Halves share objects: with Student's interval over them, 30 % of random vectors differed from chance."""
     monkeypatch.setattr(transfer, "NUM_SHUFFLES", num_shuffles)
+    monkeypatch.setattr(transfer, "NUM_HALVES", NUM_HALVES)
     hits, values, half_widths = 0, [], []
-    for seed in range(40):
+    for seed in range(num_seeds):
         rng = np.random.default_rng(seed)
         codes, vectors = rng.integers(3, size=(60, 1)), rng.normal(size=(60, 4))
         found = read_attributes(vectors, codes, seed)
@@ -183,6 +191,19 @@ def test_attributes_are_read_from_trained_receivers(runs):
     assert trained["transfer"].value > trained["transfer"].details["untrained"]
     assert trained["transfer_sender"].value > 0.9  # its perception of one-hot values loses nothing
     assert untrained["transfer"].value == pytest.approx(untrained["transfer"].details["untrained"], abs=0.15)
+
+
+def test_few_objects_and_what_is_no_value_have_no_transfer(runs, monkeypatch):
+    whole = similarities.objects_of(runs["trained"].pair.world, 100, 0)
+
+    def reasons(number, meanings=whole.meanings):
+        objects = replace(whole, features=whole.features[:number], meanings=meanings[:number])
+        monkeypatch.setattr(similarities, "objects_of", lambda *_: objects)
+        return {score.reason for score in scores(runs["trained"], "transfer").values()}
+
+    assert reasons(9) == {"fewer than ten objects"} and reasons(10) == {None}
+    assert reasons(25, whole.meanings * 0) == {"no attribute varies"}
+    assert reasons(25, whole.meanings / 2) == {"features are not attribute values"}
 
 
 @pytest.mark.parametrize("name", ["reconstruction", "quantized", "society"])

@@ -50,12 +50,13 @@ def test_runs_and_scores_are_those_of_the_commands(swept, small, tmp_path):
 
 
 def test_only_what_is_new_is_computed(swept, small, monkeypatch):
+    small = {**small, "vary": {"channel.vocab_size": [3, 5]}}
     first = swept({**small, "score": "topsim"})
     monkeypatch.setattr(jobs, "train_in_job", None)
     told = []
-    more = swept(note=told.append)  # another metric: the trainings are kept
+    more = swept(small, note=told.append)  # another metric: the trainings are kept
     assert [run.training for run in more] == [run.training for run in first]
-    assert told and "16 of 24 results found" in told[0]
+    assert told and "8 of 12 results found" in told[0]
     assert swept({**small, "vary": {"channel.vocab_size": [5]}})[0].training == first[2].training
 
 
@@ -83,12 +84,13 @@ def test_metrics_of_agents_read_the_weights_that_are_kept(swept, small, tmp_path
     assert ec.score(ec.load_run(run.folder), ["rsa"])["rsa"].value == of_folder["rsa"].value
 
 
-def test_a_deleted_run_folder_is_written_again_from_the_kept_result(swept, monkeypatch):
-    run = swept()[0]
+def test_a_deleted_run_folder_is_written_again_from_the_kept_result(swept, small, monkeypatch):
+    small |= {"vary": {"channel.vocab_size": [3, 5]}, "seeds": 1, "score": "topsim"}
+    run = swept(small)[0]
     before = {file.name: file.read_bytes() for file in run.folder.iterdir() if file.suffix != ".safetensors"}
     shutil.rmtree(run.folder)
     monkeypatch.setattr(jobs, "train_in_job", None)
-    swept()
+    swept(small)
     after = {file.name: file.read_bytes() for file in run.folder.iterdir()}
     assert after.keys() == before.keys() and after["corpus.jsonl"] == before["corpus.jsonl"]
 
@@ -161,7 +163,7 @@ def test_what_failed_is_computed_again_only_if_asked(swept, small, monkeypatch):
 
 
 def test_parts_together_are_the_whole(ecsuite, small, monkeypatch):
-    small["seeds"] = 1
+    small |= {"seeds": 1, "score": "topsim"}
     Path("study.yaml").write_text(yaml.safe_dump(small))
     for part in ("1/3", "2/3", "3/3"):
         code, out, _ = ecsuite("sweep", "study.yaml", "--on", "here", "--part", part)

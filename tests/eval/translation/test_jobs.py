@@ -1,6 +1,7 @@
 """The whole experiment at a tiny size: deterministic, kept, resumable, with a complete signature."""
 
 import json
+import shutil
 from dataclasses import replace
 from importlib.metadata import version
 
@@ -24,16 +25,23 @@ NUM_TEST = 8
 """Of the preset nano."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def corpus():
     return zipf_parentheses(1000, np.random.default_rng(0), num_types=20)
 
 
-@pytest.fixture
-def pairs(tmp_path):
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
     lines = np.random.default_rng(0).choice(list(WORDS), (80, 5))
     pairs = [(" ".join(line), " ".join(WORDS[word] for word in line)) for line in lines]
-    return write(tmp_path / "pairs.tsv", pairs)
+    return write(tmp_path_factory.mktemp("pairs") / "pairs.tsv", pairs)
+
+
+@pytest.fixture(scope="module")
+def kept(corpus, pairs, tmp_path_factory):
+    """A folder with the results of the plain experiment, and what came of it."""
+    folder = tmp_path_factory.mktemp("kept")
+    return folder, run(corpus, pairs, Runner(folder=folder))
 
 
 def write(path, pairs):
@@ -65,14 +73,14 @@ def test_the_presets_have_the_papers_settings():
     assert [preset.is_reduced for preset in (FULL, MINI)] == [False, True]
 
 
-def test_the_whole_line(corpus, pairs):
+def test_the_whole_line(corpus, pairs, kept):
     torch.manual_seed(1)
     state, precision = torch.get_rng_state(), torch.get_float32_matmul_precision()
     calls = []
     runner = Runner(progress=lambda *call: calls.append(call))
     result = Translation().measure(study_of(corpus, pairs), runner)
     first = result.as_dict()
-    assert run(corpus, pairs) == first == json.loads(json.dumps(first, allow_nan=False))
+    assert kept[1] == first == json.loads(json.dumps(first, allow_nan=False))
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.get_float32_matmul_precision() == precision
     assert list(first["beams"]) == ["1", "3", "5"]
@@ -103,9 +111,10 @@ def test_a_corpus_with_more_symbols_than_the_preset_has(pairs):
     assert run(corpus, pairs)["is_pretrained"]
 
 
-def test_what_is_finished_is_kept_and_pretraining_is_shared_between_settings(corpus, pairs, tmp_path):
+def test_what_is_finished_is_kept_and_pretraining_is_shared_between_settings(corpus, pairs, tmp_path, kept):
     assert missing(tmp_path, corpus, pairs) == ["pretrain", "tune", "translate", "translate", "translate"]
-    first = run(corpus, pairs, Runner(folder=tmp_path))
+    folder, first = kept
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     assert missing(tmp_path, corpus, pairs) == []
     assert run(corpus, pairs, Runner(folder=tmp_path)) == first
     assert missing(tmp_path, corpus, pairs, setting="frozen")[0] == "tune"
@@ -124,9 +133,9 @@ def test_the_order_and_the_place_of_the_pairs_do_not_matter(corpus, pairs, tmp_p
     assert not {job.digest for job in plan(study_of(corpus, other)).values()} & set(keys)
 
 
-def test_translations_are_kept_beside_their_references(corpus, pairs, tmp_path):
+def test_translations_are_kept_beside_their_references(corpus, pairs, kept):
     study = study_of(corpus, pairs)
-    results = Runner(folder=tmp_path).run(everything(plan(study).values()))
+    results = Runner(folder=kept[0]).run(everything(plan(study).values()))
     for job in plan(study).values():
         rows = results[job].value["translations"]
         assert len(rows) == NUM_TEST
@@ -153,9 +162,9 @@ def test_a_training_that_diverges_is_told(corpus, pairs, tmp_path, monkeypatch):
             run(None, pairs, Runner(folder=tmp_path))
 
 
-def test_a_tiny_experiment_has_the_figures_of_its_version(corpus, pairs):
+def test_a_tiny_experiment_has_the_figures_of_its_version(corpus, pairs, kept):
     """Other figures need another version."""
-    found = run(corpus, pairs)
+    found = kept[1]
     versions = [job.key["version"] for job in everything(plan(make_study(corpus, pairs)).values())]
     assert (found["signature"].rpartition("|")[2], versions) == ("v:1", [1] * 5)
     # Before version 5.23, transformers draws a number for each layer, so that what is dropped differs.

@@ -118,7 +118,7 @@ def test_a_run_that_is_stopped_anywhere_ends_with_the_same_bytes(small, run, tmp
     experiment = small(*settings)
     run(experiment, tmp_path / "whole")
     while True:
-        steps = iter(range(7))
+        steps = iter(range(11))  # stops while new agents learn, and while they play
 
         def should_stop(steps=steps):
             return "preempted" if next(steps, None) is None else None
@@ -252,7 +252,8 @@ def test_as_many_students_as_asked_learn_from_the_best_of_those_drawn(small):
 def test_the_corpus_says_who_spoke_and_scores_are_means_over_speakers(small, run, tmp_path):
     from ecsuite.eval.reports.scorecard import score_corpus
 
-    run(small(*TWO, "evaluation.metrics=[topsim]", "evaluation.keep=[interactions]"), tmp_path / "run")
+    kept = ("evaluation.metrics=[topsim]", "evaluation.keep=[interactions]")
+    run(small(*TWO, *kept, "training.num_epochs=1"), tmp_path / "run")
     corpus = read_corpus(tmp_path / "run")
     assert np.bincount(corpus.columns["speaker"]).tolist() == [16, 16]
     card = score_corpus(corpus, ["topsim"])
@@ -274,7 +275,7 @@ def test_what_is_written_down_is_of_whole_rounds_in_every_generation(small, run,
     """Also where the number of training examples, 250, is no multiple of the size."""
     settings = [each for each in GENERATIONS if "size" not in each]
     notes = []
-    run(small(*settings, "generations.size=100", "training.num_epochs=5"), tmp_path / "run", notes=notes)
+    run(small(*settings, "generations.size=100"), tmp_path / "run", notes=notes)
     assert any("100 examples of 16 meanings" in note for note in notes)
     assert len(read_corpus(tmp_path / "run").messages) == 32
 

@@ -73,20 +73,25 @@ def test_what_was_taught_is_logged_and_stands_in_the_record(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "society",
+    ("stops", "society"),
     [
-        (),
+        ((2, 6), ()),
         (
-            "society.agents=2",
-            "society.shares=perception",
-            "sender.perception=mlp,size=4",
-            "receiver.perception=mlp,size=4",
+            (3,),
+            (
+                "society.agents=2",
+                "society.shares=perception",
+                "sender.perception=mlp,size=4",
+                "receiver.perception=mlp,size=4",
+            ),
         ),
     ],
 )
-def test_killed_while_taught_ends_the_same(society: tuple[str, ...], tmp_path: Path) -> None:
+def test_killed_while_taught_ends_the_same(
+    stops: tuple[int, ...], society: tuple[str, ...], tmp_path: Path
+) -> None:
     trained(tmp_path / "whole", *TAUGHT, *society)
-    for stop in (2, 6):
+    for stop in stops:
         trained(tmp_path / f"{stop}", *TAUGHT, *society, stop=stop)
         trained(tmp_path / f"{stop}", *TAUGHT, *society, resume=True)
         for file in ("corpus.jsonl", "metadata.json", "checkpoint-000000008.safetensors"):
