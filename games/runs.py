@@ -135,9 +135,9 @@ class Run:
     def players(self) -> Players:
         """All trained agents, in evaluation mode; for errors see `pair`."""
         if self.experiment.play != SIGNALLING:
-            raise ConfigError(
-                f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its corpus"
-            )
+            kind = self.experiment.play.kind
+            others = "score its corpus, or `ecsuite audit` it" if kind == "acting" else "score its corpus"
+            raise ConfigError(f"{self.folder}: play {kind} has no senders and receivers to ask: {others}")
         players = make_players(self.experiment, make_world(with_data(self.experiment)))
         self._restore(players.load_state_dict)
         return players.eval()
