@@ -34,6 +34,9 @@ class OptimizerOptions:
     """Learning rate of the receiver; null: lr."""
     clip_norm: Positive | None = None
     """Gradients of a larger norm, of all weights together, are scaled down to this one; null: none is."""
+    clip_value: Positive | None = None
+    """Larger gradients of single weights become this large, before that; null: none does. With a tiny number, only
+    the signs of gradients count."""
 
 
 class Optimizer(ABC):
@@ -148,7 +151,7 @@ class Optimise:
     ) -> None:
         self.module, options = module, part.options
         self.parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
-        self.clip_norm = options.clip_norm
+        self.clip_norm, self.clip_value = options.clip_norm, options.clip_value
         rates: Mapping[Role, float | None] = {"sender": options.sender_lr, "receiver": options.receiver_lr}
         groups = _groups(self.parameters, modules_of, rates) if any(rates.values()) else self.parameters
         self.optimizer = OPTIMIZERS.make(part).optimizer(groups)
@@ -241,6 +244,8 @@ class Optimise:
         """Change the weights at some places by their gradients; nothing comes of it."""
         for place, gradient in zip(places, gradients, strict=True):
             self.parameters[place].grad = gradient
+        if self.clip_value is not None:
+            torch.nn.utils.clip_grad_value_(self.parameters, self.clip_value)
         if self.clip_norm is not None:
             torch.nn.utils.clip_grad_norm_(self.parameters, self.clip_norm)
         take_step(self.optimizer)

@@ -91,6 +91,7 @@ OTHERS = {
     "optimizer.sender_lr": [0.5],
     "optimizer.receiver_lr": [0.5],
     "optimizer.clip_norm": [1e-6],
+    "optimizer.clip_value": [1e-6],
     "world.held_out": [0.5],
     "world.held_out_value": ["color=a", "class=cat"],
     "world.shared_values": [1],

@@ -96,6 +96,16 @@ def test_clipping_scales_the_norm_of_all_gradients():
     assert (model.weight - before).norm().item() == pytest.approx(0.5, rel=1e-4)
 
 
+def test_clipping_of_values_leaves_the_signs_of_large_gradients():
+    model = nn.Linear(3, 1, bias=False)
+    before = model.weight.detach().clone()
+    experiment = load_experiment("disc_tiny", ["optimizer=sgd,lr=1.0,clip_value=0.5"])
+    updates = Optimise(experiment.optimizer, model)
+    model(torch.tensor([[-100.0, 0.25, 3.0]])).sum().backward()
+    updates.step()
+    assert torch.allclose(before - model.weight, torch.tensor([[-0.5, 0.25, 0.5]]))
+
+
 def test_agents_have_rates_of_their_own():
     experiment = load_experiment("disc_tiny", ["optimizer.sender_lr=0.1", "optimizer.receiver_lr=0.2"])
     players = make_players(experiment, make_world(experiment))
