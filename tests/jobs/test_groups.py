@@ -19,7 +19,7 @@ from ecsuite.files.locks import Lock, process_name
 from ecsuite.jobs import executors, worker
 from ecsuite.jobs.computing import Event
 from ecsuite.jobs.engines import place_of
-from ecsuite.jobs.executors import Users
+from ecsuite.jobs.executors import Lost, Users
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.groups import GroupFolder, TakenGroup
 from ecsuite.jobs.job import MODULES, Job, Location, hash_of
@@ -162,6 +162,25 @@ def test_a_group_whose_worker_has_ended_is_taken_again(tmp_path, monkeypatch, lo
     found = Runner(folder=tmp_path, launcher=launcher, note=notes.append).run([job])
     assert found[job].value["square"] == 9 and log() == ["square 3"]
     assert notes[1] == f"square of 3: its worker ({process_name(1)}) has ended; computed elsewhere"
+
+
+def test_what_a_worker_told_just_before_it_ended_counts(tmp_path, log):
+    """Its launcher misses it before the command has looked again: nothing died, and nothing is computed twice."""
+    notes, job = [], Job(square, number=3)
+
+    def launcher(folder):
+        users = Users(folder)
+
+        def lost(groups):
+            for group in groups:
+                one_worker(folder.store)
+                yield Lost(group=group, kind="died", text="its process ended")
+
+        users.lost = lost
+        return users
+
+    found = Runner(folder=tmp_path, launcher=launcher, note=notes.append).run([job])
+    assert found[job].value["square"] == 9 and log() == ["square 3"] and len(notes) == 1, notes
 
 
 @pytest.mark.slow

@@ -62,6 +62,18 @@ def test_two_who_wait_play_and_take_turns(pairs):
     assert len(rows) == 12 and all(row["is_right"] and row["points"] == 1 for row in rows)
 
 
+def test_who_waits_for_a_partner_keeps_the_place(pairs):
+    """As long as the page is open, however long that is."""
+    study = pairs()
+    arrive(study, "one")
+    for _ in range(4 * int(study.study.begin_minutes)):
+        study.clock.now += 30
+        study.wait("one")
+    arrive(study, "two")
+    with pytest.raises(RefusedError):
+        arrive(study, "three")
+
+
 def test_an_answer_that_is_sent_again_counts_once(pairs):
     study = pairs()
     first, second = meet(study, "one", "two")

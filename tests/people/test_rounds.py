@@ -2,11 +2,13 @@
 
 import json
 import time
+from collections import Counter
 
 import pytest
 from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
+from ecsuite.people.errors import RefusedError
 from ecsuite.people.export import export
 from ecsuite.people.games import game_to_play
 from ecsuite.people.opening import make_database
@@ -74,11 +76,21 @@ def rounds_of(folder):
 def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
     sessions = sessions_of(tmp_path, NAMES)
     token = begin(sessions)
-    shown = play(sessions, token, lambda game: "2")
+    judge, judged = sessions.database.judge, Counter()
+    sessions.database.judge = lambda *given: judged.update([given[1]]) or judge(*given)
+    for typed in ("0", "4", "a"):
+        with pytest.raises(RefusedError):
+            sessions.answer(token, state(sessions, token)["game"]["step"], typed, 900.0)
+    shown = play(sessions, token, lambda game: str(1 + game["step"] % 3))
+    assert max(judged.values()) <= 2  # when the round was over, and when all were
+    game = sessions.game_of(sessions.required(token))
+    assert game.example_of(game.num_steps - 1) == game.num_examples - 1  # where the end is waited for
     folder = tmp_path / "study" / "P001"
     rows = [row for row in rounds_of(folder) if 2 in (row["speaker"], row["listener"])]
     own = [row["said"] if row["speaker"] == 2 else row["answer"] for row in rows]
-    assert len(rounds_of(folder)) == 12 and own == [game["view"]["choices"][1] for game in shown]
+    assert len(rounds_of(folder)) == 12 and own == [
+        game["view"]["choices"][game["step"] % 3] for game in shown
+    ]
     row = sessions.required(token)
     assert row["score"] == sum(each["success"] for each in rows)
     assert [answer["is_right"] for answer in sessions.database.answers(1)] == [r["success"] for r in rows]
