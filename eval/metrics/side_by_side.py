@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from typing import Any
@@ -72,7 +73,7 @@ def computed(
             with one_thread.limit(limits=1, user_api="blas"):  # the last bits of sums depend on it
                 return metrics[name](corpus, options)
 
-    one_thread = ThreadpoolController()
+    one_thread = _libraries(len(sys.modules))
     groups = _groups({name: metric for name, metric in metrics.items() if name not in alone})
     width = min(num_processes, MAX_PROCESSES, len(groups))
     if len(corpus.messages.values) > MAX_SYMBOLS:  # what metrics make of it takes much memory
@@ -93,6 +94,12 @@ def computed(
             if name not in found:  # also what a process that failed did not compute, which then fails here
                 found[name] = compute(name)
             yield found[name]
+
+
+@lru_cache(maxsize=1)
+def _libraries(num_modules: int) -> ThreadpoolController:
+    """The libraries with threads, which come with modules: to look for them takes as long as some metrics."""
+    return ThreadpoolController()
 
 
 def _groups(metrics: Mapping[str, Metric]) -> list[tuple[str, ...]]:
@@ -200,7 +207,7 @@ def _serve(
 ) -> None:
     """Compute metrics and send their scores until no name is left."""
     depend_on_parent()
-    one_thread = ThreadpoolController().limit(limits=1, user_api="blas")
+    one_thread = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
     with one_thread, segmented_once(), kept_while_scored(corpus):
         for name in work.from_last():
             try:
