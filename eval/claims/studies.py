@@ -113,7 +113,9 @@ class AskedIcy(Asked):
         """A run for each model, channel, grammar and seed; capped where the target was not reached."""
         for row in finding.rows:
             model = row.model if row.receiver is None else f"{row.model} and {row.receiver}"
-            for cell in (*([] if row.basis is None else [row.basis]), *row.cells):
+            # where CONCAT is measured as other grammars are, it is the basis and a cell
+            cells = {cell.name: cell for cell in (*([] if row.basis is None else [row.basis]), *row.cells)}
+            for cell in cells.values():
                 settings = {"model": model, "grammar": cell.name, "channel": row.channel}
                 for run in cell.runs:
                     failure = run.get("reason")
