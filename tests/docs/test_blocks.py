@@ -94,10 +94,23 @@ def test_commands_exist():
             for command, *arguments in commands_of(block):
                 if command == "corpus" or any("$" in word for word in arguments):
                     continue  # the title of a score; what only a shell knows
-                if arguments and f"{command} {arguments[0]}" in COMMANDS:
-                    command, arguments = f"{command} {arguments[0]}", arguments[1:]
-                assert command in COMMANDS, f"{page.name}:{block.line}: {command}"
-                Commands().get_command(None, command).make_context(command, arguments)
+                parse(command, arguments, f"{page.name}:{block.line}")
+
+
+def parse(command, arguments, place):
+    """With all that the command needs."""
+    if arguments and f"{command} {arguments[0]}" in COMMANDS:
+        command, arguments = f"{command} {arguments[0]}", arguments[1:]
+    assert command in COMMANDS, f"{place}: {command}"
+    Commands().get_command(None, command).make_context(command, list(arguments))
+
+
+def test_what_the_list_of_commands_says_can_be_typed():
+    for token in tokens(ROOT / "docs" / "which_command.md"):
+        for inner in token.children or ():
+            if inner.type == "code_inline" and "COMMAND" not in inner.content:
+                for command, *arguments in commands_of(Block(line=0, language="sh", text=inner.content)):
+                    parse(command, arguments, inner.content)
 
 
 def test_commands_in_a_line_exist():
