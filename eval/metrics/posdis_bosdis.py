@@ -161,11 +161,10 @@ class Observations:
         """The observations in some messages, which are renumbered from 0 in the given order."""
         if len(rows) == self.num_rows:
             return self
-        place = np.full(self.num_rows, -1)
-        place[rows] = np.arange(len(rows))
-        row = place[self.row]
-        kept = np.flatnonzero(row >= 0)
-        return replace(self, cell=self.cell[kept], row=row[kept], num_rows=len(rows))
+        is_taken, place = np.zeros(self.num_rows, bool), np.empty(self.num_rows, self.row.dtype)
+        is_taken[rows], place[rows] = True, np.arange(len(rows))
+        kept = np.flatnonzero(is_taken.take(self.row))  # of bytes, which stay in the cache
+        return replace(self, cell=self.cell[kept], row=place.take(self.row[kept]), num_rows=len(rows))
 
     @cached_property
     def entropies(self) -> Floats:

@@ -189,10 +189,11 @@ class Incidence:
 
     def _joined(self, rows: Ints, partners: Ints) -> Units:
         size = self.num_words * self.num_phrases
-        messages, tokens = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        tokens, repeated = np.zeros(size, np.int64), [np.zeros(0, np.int64)]
         for codes, is_first in self._tokens(rows, self.phrase[partners]):
             tokens += np.bincount(codes, minlength=size)
-            messages += np.bincount(codes if is_first is None else codes[is_first], minlength=size)
+            repeated += [] if is_first is None else [codes[~is_first]]
+        messages = tokens - np.bincount(np.concatenate(repeated), minlength=size)
         there = np.flatnonzero(messages)
         return Units(
             word=there // self.num_phrases,

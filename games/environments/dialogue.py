@@ -156,7 +156,9 @@ class Dialogue(Environment):
             is_right = (actions == wanted) | ~is_asked
             all_right = all_right & is_right.all(1)
             if self.options.reward == "each":
-                rewards = self.options.rewards((is_right & is_asked).sum(1) / is_asked.sum(1)) / self.num_answers
+                rewards = (
+                    self.options.rewards((is_right & is_asked).sum(1) / is_asked.sum(1)) / self.num_answers
+                )
             elif answer == self.num_answers - 1:
                 rewards = self.options.rewards(all_right.astype(np.float64))
         return self._moment(talk, step + 1, all_right), np.repeat(rewards[:, None], 2, axis=1)

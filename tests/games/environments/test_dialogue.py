@@ -62,9 +62,13 @@ def test_without_messages_the_reward_is_that_of_chance():
         ("task_and_talk,turns=2,num_asked=2,reward=each,mistake_cost=2", 1 / 4 - 2 * 3 / 4),
     ):
         assert environment(text).silent_reward == expected
-        assert scripted_reward(text, deliver=severed) == pytest.approx(expected, abs=0.25 if "cost" in text else 0.02)
+        assert scripted_reward(text, deliver=severed) == pytest.approx(
+            expected, abs=0.25 if "cost" in text else 0.02
+        )
     assert environment("guess_who,num_candidates=5,both_ask=true").silent_accuracy == 1 / 25
-    assert environment("guess_who,num_candidates=5,mistake_cost=1").silent_reward == pytest.approx(1 / 5 - 4 / 5)
+    assert environment("guess_who,num_candidates=5,mistake_cost=1").silent_reward == pytest.approx(
+        1 / 5 - 4 / 5
+    )
     assert scripted_reward("guess_who", deliver=severed) == pytest.approx(1 / 4, abs=0.03)
 
 
