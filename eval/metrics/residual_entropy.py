@@ -440,7 +440,9 @@ def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
                 without = tuple(each for each in positions_of(best, owner) if each != position)
                 rest[owner] = entropies.conditional_entropy(owner, without)
                 costs, moved = [least] * num_attributes, [left] * num_attributes
-                for attribute in range(num_attributes):
+                # an attribute can gain no more than what is left of it
+                gains = weights * left > weights[owner] * (rest - left)[owner] + _TOLERANCE / 2
+                for attribute in np.flatnonzero(gains).tolist():
                     if attribute != owner:
                         own = tuple(sorted((*positions_of(best, attribute), position)))
                         moved[attribute] = rest.copy()
