@@ -495,9 +495,10 @@ def test_meanings_in_a_second_file(tmp_path, ecsuite):
     for meant in ("meant.csv", "meant.txt"):
         corpus = ec.read_corpus(tmp_path / "said.txt", meanings=tmp_path / meant)
         assert scores(corpus) == pytest.approx(PERFECT)
-    (tmp_path / "short.csv").write_text("color\nred\n")
-    code, _, err = ecsuite("score", "said.txt", "--meanings", "short.csv")
-    assert (code, err) == (2, "short.csv: expected 18 rows, one a message, got 1\n")
+    for number in (1, 19):
+        (tmp_path / "other.csv").write_text("color\n" + number * "red\n")
+        code, _, err = ecsuite("score", "said.txt", "--meanings", "other.csv")
+        assert (code, err) == (2, f"other.csv: expected 18 rows, one a message, got {number}\n")
 
 
 OTHER = {

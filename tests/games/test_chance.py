@@ -1,12 +1,21 @@
 """Chance levels of games: the best answer that reads no message, against levels that are computed otherwise."""
 
 from math import comb
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from ecsuite.games.chance import Candidates, frequent_one, place_of_one
+from ecsuite.games.chance import (
+    Asked,
+    Candidates,
+    any_answers,
+    chance_levels,
+    frequent_one,
+    frequent_ones,
+    place_of_one,
+)
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
@@ -54,6 +63,29 @@ def test_the_most_frequent_candidate_is_found_without_a_message():
     lowest = np.concatenate([rank.argmin(1) for rank in ranks])
     expected = (lowest == np.concatenate([each.labels.argmax(1) for each in batches])).mean()
     assert expected > 0.6 and game.task.chance()["accuracy"] == pytest.approx(expected, abs=0.03)
+
+
+def test_luck_in_two_rounds_is_no_level():
+    """An answer that is right in all of them is taken only if there are enough."""
+
+    def level(number):
+        batch = SimpleNamespace(cut=lambda most: None)
+        sizes = SimpleNamespace(batch_size=1, evaluation_batch_size=number)
+        world = SimpleNamespace(sizes=sizes, num_train=1, num_valid=number, batch=lambda *_: batch)
+        family = [
+            lambda _, share=share: lambda _: {"accuracy": np.full(number, share)} for share in (0.25, 1.0)
+        ]
+        return chance_levels(world, lambda _: None, family)["accuracy"]
+
+    assert (level(2), level(100)) == (0.25, 1.0)
+
+
+def test_what_never_was_right_is_no_answer_and_half_of_the_rounds_are_not_most():
+    guess = any_answers([Asked(np.array([[0], [1]]))])
+    assert guess(Asked(np.array([[1], [5]])))["accuracy"].tolist() == [0.5, 0]
+    labels, present = np.array([[True, False]]), np.ones((1, 2), bool)
+    constant = frequent_ones([Candidates(np.array([[0, 0]]), labels, present)])
+    assert constant(Candidates(np.array([[0, 0]]), ~present, present))["set_accuracy"].tolist() == [1]
 
 
 def test_an_unbalanced_column_of_a_table(tmp_path):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 import ecsuite
 from ecsuite.corpus import Corpus
@@ -90,6 +91,19 @@ def test_intervals_hold_the_value_and_more_speakers_are_surer():
     for score in (few, many):
         assert score.ci95[0] <= score.value <= score.ci95[1]
     assert np.ptp(many.ci95) < np.ptp(few.ci95)
+
+
+def test_of_three_speakers_interval_and_bias_are_those_of_the_jackknife():
+    speaker, meanings = np.repeat(np.arange(3), 9), np.tile(ALL, (3, 1))
+    rng = np.random.default_rng(4)
+    words = 1 + np.where(rng.random((27, 1)) < 0.8, meanings[:, :1], rng.integers(0, 3, (27, 1)))
+    parts = [scores(words[speaker != s], meanings[speaker != s])["complexity"].value for s in range(3)]
+    whole = scores(words, meanings, speaker=speaker)["complexity"]
+    width = t.ppf(0.975, 2) * np.sqrt(2 / 3 * ((parts - np.mean(parts)) ** 2).sum())
+    assert whole.ci95 == pytest.approx((max(0, whole.value - width), whole.value + width))
+    assert whole.details["corrected"] == pytest.approx(3 * whole.value - 2 * np.mean(parts))
+    alone = scores(words, meanings)["complexity"]  # of half of the messages it is still larger
+    assert 0 < alone.details["corrected"] < alone.value
 
 
 def test_random_languages_are_as_by_chance():

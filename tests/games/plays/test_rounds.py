@@ -5,12 +5,14 @@ import resource
 from pathlib import Path
 
 import pytest
+import torch
 from model_server import KEY, ModelServer
 from stopped_runs import trained
 
 from ecsuite.eval.verification.files import file_rows
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.registry import PLAYS
 from ecsuite.games.training import train
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.backend import Reply, Request
@@ -49,6 +51,19 @@ def test_scripted_agents_agree_and_their_corpus_says_on_what(kind, tmp_path):
     corpus = read_corpus(tmp_path)
     assert len({tuple(corpus.messages[row]) for row in range(len(corpus.messages))}) <= 2
     assert result.measures["consensus_round"] < 2000 == len(rounds_of(tmp_path))
+
+
+def test_there_are_as_many_rounds_as_asked_and_agreement_may_end_again(tmp_path):
+    played(("play.agents=4", "training.num_examples=10", "training.batch_size=4"), tmp_path)
+    assert len(rounds_of(tmp_path)) == 10
+    game = load_experiment("naming", ["play.agents=2", "play.objects=2"])
+    play = PLAYS.make(game.play, experiment=game, device=torch.device("cpu"))
+    play.start()
+    changes = [[(0, 0, "a"), (1, 0, "a")], [(0, 0, "b")], [(0, 1, "c"), (1, 1, "c")], [(1, 0, "b")]]
+    play.rounds = [object() for _ in changes]
+    play._changes = {id(round_): change for round_, change in zip(play.rounds, changes, strict=True)}
+    play.noted(0)
+    assert play.consensus_at == 4  # and not 3, when both things had been agreed on
 
 
 def test_rounds_that_were_damaged_are_found(tmp_path):
@@ -255,12 +270,26 @@ def test_agents_who_share_a_language_understand_all_of_it_and_pass_it_on(tmp_pat
 
 
 def test_a_new_generation_knows_what_its_teacher_said_in_the_test_and_nothing_else(tmp_path):
-    result = talked(["play.blocks=0", "play.num_taught=4", "training.num_epochs=2"], tmp_path)
-    said = {}
-    for row in rounds_of(tmp_path):
-        said.setdefault((row["generation"], row["speaker"]), {})[tuple(row["meaning"])] = row["said"]
-    kept = [sum(said[1, 0][each] == said[0, teacher][each] for each in said[1, 0]) for teacher in (0, 1)]
-    assert max(kept) >= 4 and min(kept) < 9 and result.measures["accuracy"] == 0
+    teachers = set()
+    for seed in range(1, 5):
+        settings = ["play.blocks=0", "play.num_taught=4", "play.language=none", "training.num_epochs=2"]
+        result = talked([*settings, f"training.seed={seed}"], tmp_path / f"{seed}")
+        said = {}
+        for row in rounds_of(tmp_path / f"{seed}"):
+            said.setdefault((row["generation"], row["speaker"]), {})[tuple(row["meaning"])] = row["said"]
+        kept = [sum(said[1, 0][each] == said[0, teacher][each] for each in said[1, 0]) for teacher in (0, 1)]
+        assert max(kept) >= 4 and min(kept) < 9 and result.measures["accuracy"] == 0
+        teachers.add(kept.index(max(kept)))
+    assert teachers == {0, 1}  # which of them, is drawn
+
+
+def test_the_candidates_of_a_round_are_different_things_with_the_one_that_is_meant():
+    game = load_experiment("talk_chain", [*TALK, "play.task=discrimination", "play.candidates=3"])
+    play = PLAYS.make(game.play, experiment=game, device=torch.device("cpu"))
+    plans = [play._talk(number, number, 0) for number in range(60)]
+    assert all(len({*plan.candidates}) == 3 and plan.thing in plan.candidates for plan in plans)
+    places = {plan.candidates.index(plan.thing) for plan in plans}
+    assert places == {0, 1, 2} and len({each for plan in plans for each in plan.candidates}) == 9
 
 
 def test_trained_networks_talk_with_a_model(tmp_path):
