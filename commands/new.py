@@ -56,7 +56,10 @@ def new(
         if each.exists():
             raise ConfigError(f"{each} is there already: choose another name")
     words = re.split("_+", file.stem.strip("_"))
-    name = file.stem if kind in ("metric", "grammar") else "".join(word.capitalize() for word in words)
+    is_function = kind in ("metric", "grammar")
+    name = file.stem if is_function else "".join(word.capitalize() for word in words)
+    if re.search(rf"^from .* import .*\b{name}\b", template, re.MULTILINE):  # such as that of its base class
+        name = f"my_{name}" if is_function else f"My{name}"
     part = f"{'' if file.is_absolute() else './'}{file}:{name}"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(template.replace("NAME", name), encoding="utf-8")

@@ -48,6 +48,13 @@ def test_the_test_beside_it_is_run_by_pytest(ecsuite, tmp_path):
     assert done.returncode == 0 and "9 passed" in done.stdout
 
 
+def test_a_file_that_is_called_as_its_kind_does_not_hide_the_base_class(ecsuite, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for kind, line in (("sender", "class MySender(Sender):"), ("metric", "def my_metric(corpus):")):
+        assert f"./{kind}.py:" in ecsuite("new", kind, f"{kind}.py")[1]
+        assert line in (tmp_path / f"{kind}.py").read_text().splitlines()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
