@@ -126,6 +126,8 @@ def test_structure_needs_accuracy_and_messages():
     assert judge(claim, runs_of(topsim=arms(1), accuracy=accuracy, Unique_Lines=equal))[0] == "holds"
     verdict, judged = judge(claim, runs_of(topsim=arms(1), accuracy=accuracy, Unique_Lines=fewer))
     assert verdict == "can't tell" and "Unique Lines may be below" in judged.reason
+    unsure = {"a": [25] * 10, "b": [15, 35] * 5}  # as many in the mean, and perhaps far fewer
+    assert judge(claim, runs_of(topsim=arms(1), accuracy=accuracy, Unique_Lines=unsure))[0] == "can't tell"
     worse = {"a": [0.9] * 10, "b": [0.5] * 10}
     assert judge(claim, runs_of(topsim=arms(1), accuracy=worse, Unique_Lines=equal))[0] == "can't tell"
 

@@ -179,7 +179,7 @@ def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatc
     ]  # fmt: skip
     arguments = [piece for setting in settings for piece in ("--set", setting)]
     assert ecsuite("train-game", "speaker_listener", "--out", "run", "-q", *arguments)[0] == 0
-    code, out, err = ecsuite("audit", "run", "--episodes", "16", "--plot", "a.svg")
+    code, out, err = ecsuite("audit", "run", "--episodes", "8", "--plot", "a.svg")
     assert (code, err) == (0, "") and "swapped" in out and (tmp_path / "a.svg").is_file()
     code, out, err = ecsuite("audit", "run", "--episodes", "4")
     assert code == 2 and "8" in err and err.count("\n") == 1
