@@ -135,9 +135,10 @@ class Run:
     def players(self) -> Players:
         """All trained agents, in evaluation mode; for errors see `pair`."""
         if self.experiment.play != SIGNALLING:
-            kind = self.experiment.play.kind
-            others = "score its corpus, or `ecsuite audit` it" if kind == "acting" else "score its corpus"
-            raise ConfigError(f"{self.folder}: play {kind} has no senders and receivers to ask: {others}")
+            raise ConfigError(
+                f"{self.folder}: play {self.experiment.play.kind} has no senders and receivers to ask: score its "
+                "corpus, or audit it where agents act (ecsuite audit)"
+            )
         players = make_players(self.experiment, make_world(with_data(self.experiment)))
         self._restore(players.load_state_dict)
         return players.eval()

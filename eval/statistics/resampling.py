@@ -114,12 +114,13 @@ def resample(
     rng = np.random.default_rng([seed, num_rows])
     is_sampled = num_rows > 2 * max_rows
     size, drawn_from = max_rows if is_sampled else num_rows // 2, num_rows
-    if of_rows is not None and (is_sampled or statistic is None):
-        drawn_from = 2 * max_rows if is_sampled else num_rows
+    is_of_rows = of_rows is not None and (is_sampled or statistic is None)
+    if is_of_rows and is_sampled:
+        drawn_from = 2 * max_rows
     number = num_draws(NUM_PERMUTATIONS, work)
     keeps = is_sampled and null is None
     sample = _sampler(rng, (seed, num_rows, size, drawn_from, number) if keeps else None)
-    if of_rows is not None and (is_sampled or statistic is None):
+    if of_rows is not None and is_of_rows:
         statistic = of_rows(sample(num_rows, drawn_from) if is_sampled else np.arange(num_rows))
     all_rows = np.arange(0 if is_sampled else num_rows)
 
