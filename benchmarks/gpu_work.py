@@ -62,11 +62,12 @@ class Work:
 
 def game(name: str, device: torch.device, *, is_small: bool, num_threads: int = 1) -> Work:
     """Training of a shipped game as `train-game` does it, without evaluations and checkpoints before its end."""
-    size = load_experiment(name).training.batch_size
-    settings = SMALLER if is_small else {"training.batch_size": size}
-    num_examples = MANY * settings["training.batch_size"]
-    settings |= {"training.num_examples": num_examples, "training.num_epochs": 1}
-    settings |= {"training.evaluate_every": MANY, "training.checkpoint_every": MANY}
+    settings = (SMALLER | {"training.num_examples": 64}) if is_small else {}
+    settings |= {
+        "training.num_epochs": MANY,
+        "training.evaluate_every": MANY,
+        "training.checkpoint_every": MANY,
+    }
     experiment = load_experiment(name, [f"{key}={value}" for key, value in settings.items()])
 
     def loop(told: Told) -> None:

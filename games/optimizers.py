@@ -16,7 +16,8 @@ from ecsuite.parts.config import Positive, Share, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.compiler import take_step
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.recording import Outputs, Recorded
+from ecsuite.runtime.graphs import Outputs
+from ecsuite.runtime.recording import Recorded
 
 Groups = Iterable[nn.Parameter] | Iterable[dict[str, Any]]
 """Parameters, or groups of them with a rate of their own, as torch's optimizers take them."""
@@ -117,6 +118,8 @@ class Adagrad(Optimizer):
 
 RECORDED = frozenset((torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD))
 """Optimizers that make the same operations at each step."""
+RATES_ON_CUDA = frozenset((torch.optim.Adam, torch.optim.AdamW))
+"""Those of them that take a rate which is on CUDA."""
 
 
 class NotFiniteError(Exception):
@@ -156,9 +159,10 @@ class Optimise:
         groups = _groups(self.parameters, modules_of, rates) if any(rates.values()) else self.parameters
         self.optimizer = OPTIMIZERS.make(part).optimizer(groups)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
-        self.recorded = Recorded()
+        self.recorded = Recorded(self.optimizer)
         self.factor = 1.0
         """What learning rates are multiplied by: that of the schedule at this step."""
+        self._factor: float | None = None  # of the last step
         self._with_buffers = [
             part for part in module.modules() if any(True for _ in part.buffers(recurse=False))
         ]
@@ -219,20 +223,36 @@ class Optimise:
 
     def step(self) -> None:
         """End the update: change the weights."""
-        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-            group["lr"] = rate * self.factor
+        self._set_rates()
         places = [place for place, parameter in enumerate(self.parameters) if parameter.grad is not None]
         gradients = [gradient for parameter in self.parameters if (gradient := parameter.grad) is not None]
         if type(self.optimizer) in RECORDED and self._has_begun(places):
             states = (self.optimizer.state.get(parameter, {}) for parameter in self.parameters)
             form = (
-                *(group["lr"] for group in self.optimizer.param_groups),
+                *(
+                    rate
+                    for group in self.optimizer.param_groups
+                    if not isinstance(rate := group["lr"], Tensor)
+                ),
                 *places,
                 *(id(tensor) for state in states for tensor in state.values()),
             )
             self.recorded(form, partial(self._step, places), gradients)
         else:
             self._step(places, *gradients)
+
+    def _set_rates(self) -> None:
+        """Set the learning rates; those of graphs of CUDA are on the device, as a graph keeps what is not."""
+        is_kept = type(self.optimizer) in RATES_ON_CUDA and self.parameters[0].is_cuda
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            if not is_kept:
+                group["lr"] = rate * self.factor
+                continue
+            if not isinstance(group["lr"], Tensor):
+                group["lr"] = torch.zeros((), device=self.parameters[0].device)
+            if self._factor != self.factor:
+                group["lr"].fill_(rate * self.factor)
+        self._factor = self.factor
 
     def _has_begun(self, places: Sequence[int]) -> bool:
         """Whether a step makes no state of a weight, which no recording would: the first one of an agent does."""

@@ -19,6 +19,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from ecsuite.runtime.graphs import Outputs, captured
+
 NUM_CALLS_BEFORE = 8
 """Calls of one form before one is recorded, which takes as long as some thirty calls."""
 MAX_RECORDINGS, MAX_FORMS = 16, 256
@@ -28,17 +30,26 @@ MAX_BYTES = 2**27
 counts."""
 READS = frozenset((Tensor.tolist, Tensor.numpy, Tensor.__array__))
 """What takes values out of tensors without an operation of torch."""
-Outputs = tuple[Mapping[str, Tensor], Sequence[Tensor | None]]
-"""Figures, and what is used before the next call."""
 
 
 class Recorded:
-    """Calls functions of tensors, and where one is called often with tensors of one form, records it."""
+    """Calls functions of tensors, and where one is called often with tensors of one form, records it.
 
-    def __init__(self) -> None:
+    On CUDA, a recording is a graph.
+
+    Args:
+        optimizer: One that makes a step in the functions.
+    """
+
+    def __init__(self, optimizer: torch.optim.Optimizer | None = None) -> None:
+        self.optimizer = optimizer
         self.num_calls: dict[Hashable, int] = {}
         self.replays: dict[Hashable, Callable[..., Outputs]] = {}
         self.num_bytes = 0
+        self.pool: Any = None
+        """Memory that its graphs share."""
+        self.reasons: dict[Hashable, str] = {}
+        """Why there is no graph of a form."""
 
     def __call__(self, form: Hashable, function: Callable[..., Outputs], inputs: Sequence[Tensor]) -> Outputs:
         """The outputs of a function: figures by name, and tensors, or None, which the next call may overwrite.
@@ -57,12 +68,26 @@ class Recorded:
                 self.num_calls[form] = number + 1
             return function(*inputs)
         self.num_calls[form] = number + 1
+        if inputs and inputs[0].is_cuda:
+            return self._captured(form, function, inputs)
         recorder = Recorder(inputs, MAX_BYTES - self.num_bytes)
         with recorder, _Watch(recorder):
             outputs = function(*recorder.inputs)
         if (replay := recorder.function(*outputs)) is not None:
             self.replays[form] = replay
             self.num_bytes += recorder.num_bytes
+        return outputs
+
+    def _captured(
+        self, form: Hashable, function: Callable[..., Outputs], inputs: Sequence[Tensor]
+    ) -> Outputs:
+        """The outputs of a function, of which there is a graph then, if there can be one."""
+        self.pool = self.pool or torch.cuda.graph_pool_handle()
+        outputs, found = captured(function, inputs, self.pool, self.optimizer)
+        if isinstance(found, str):
+            self.reasons[form] = found
+        else:
+            self.replays[form] = found
         return outputs
 
 

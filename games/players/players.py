@@ -27,8 +27,9 @@ from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.views import SeenRounds
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.randomness import initial_weights
-from ecsuite.runtime.recording import Outputs, Recorded
+from ecsuite.runtime.recording import Recorded
 
 WITHIN, BETWEEN = "accuracy_within", "accuracy_between"
 """Accuracy of pairs of one community, and of two."""

@@ -18,6 +18,7 @@ from torch.utils import _foreach_utils
 
 from pretended_cuda import native
 from pretended_cuda.generators import Generator
+from pretended_cuda.graphs import Graph, capturing
 from pretended_cuda.log import Log
 from pretended_cuda.tensors import Operations, Pretended
 
@@ -105,7 +106,11 @@ def pretended(
             enter(patch.object(torch.backends.mps, "is_macos_or_newer", _returns(True)))
             # Torch's own chooses a kernel by the type of device, and the CPU's build knows none for MPS.
             enter(patch.object(torch.nn.functional, "scaled_dot_product_attention", _attention))
-        enter(Operations(log, place, generator, missing))
+        operations = Operations(log, place, generator, missing)
+        if kind == "cuda":
+            made = {"CUDAGraph": Graph, "graph": capturing(operations), "graph_pool_handle": object}
+            enter(patch.multiple(torch.cuda, **made))
+        enter(operations)
         yield log
 
 

@@ -66,6 +66,7 @@ class Operations(TorchDispatchMode):
         super().__init__()
         self.log, self.place, self.generator = log, place, generator
         self.missing_operations = frozenset(missing_operations)
+        self.graph = None  # where operations are captured
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         """One operation."""
@@ -80,7 +81,10 @@ class Operations(TorchDispatchMode):
         if stays and asked is not None and asked.type != self.place.type:
             raise AssertionError(f"Torch not compiled with {asked.type.upper()} enabled")
         self.check(func, name, args, kwargs, tensors, here, asked)
+        num_syncs = self.log.syncs.total()
         draws = self.count(func, name, args, kwargs, tensors, here, stays)
+        if self.graph is not None and self.log.syncs.total() > num_syncs:
+            raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
 
         def plain(leaf):
             if isinstance(leaf, torch.device):
@@ -91,6 +95,8 @@ class Operations(TorchDispatchMode):
             plain, (args, {key: v for key, v in kwargs.items() if key != "pin_memory"})
         )
         compute = KERNELS.get(name, func)
+        if self.graph is not None:
+            self.graph.write(func, plain_args, plain_kwargs)
         if draws:
             with drawing_from(self.generator):
                 made = compute(*plain_args, **plain_kwargs)
@@ -98,6 +104,8 @@ class Operations(TorchDispatchMode):
             made = compute(*plain_args, **plain_kwargs)
         if not stays:
             return made
+        if self.graph is not None:
+            self.graph.add(compute, plain_args, plain_kwargs, made, self.generator if draws else None)
         for each in tree_leaves(made):
             if isinstance(each, torch.Tensor):
                 rules.refuse_float64(self.place, each.dtype)

@@ -1,0 +1,98 @@
+"""Graphs of the pretended device: what was done in a capture is done again, from and into the same memory."""
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from pretended_cuda.generators import drawing_from
+
+UNDECLARED = ("running_mean", "running_var")
+"""Arguments that are overwritten though the schema does not say so."""
+
+
+class Graph:
+    """Takes the place of `torch.cuda.CUDAGraph`.
+
+    As on CUDA, nothing has been computed when a capture ends: what it wrote is as it was, what it made is no number.
+    """
+
+    def __init__(self):
+        self.program, self.generators = [], []
+        self.made, self.before = {}, {}
+
+    def register_generator_state(self, generator):
+        """Let the graph draw from a generator."""
+        self.generators.append(generator)
+
+    def begin(self, generator):
+        """Begin the capture; `generator` is the global one."""
+        self.generators.append(generator)
+        self.states = [each.get_state() for each in self.generators]
+
+    def write(self, func, args, kwargs):
+        """Keep what an operation overwrites that was there before the capture."""
+        for place, argument in enumerate(func._schema.arguments):
+            is_written = argument.alias_info is not None and argument.alias_info.is_write
+            if not is_written and argument.name not in UNDECLARED:
+                continue
+            values = args[place] if place < len(args) else kwargs.get(argument.name)
+            for tensor in tree_leaves(values):
+                if isinstance(tensor, torch.Tensor) and memory(tensor) not in self.made:
+                    self.before.setdefault(memory(tensor), (tensor, tensor.clone()))
+
+    def add(self, compute, args, kwargs, result, generator):
+        """An operation of the capture; `generator`: that from which it draws without naming it, or None."""
+        known = {each._cdata for each in self.generators}
+        for each in tree_leaves((args, kwargs)):
+            if isinstance(each, torch._C.Generator) and each._cdata not in known:
+                raise RuntimeError("Offset increment outside graph capture encountered unexpectedly.")
+        given = {memory(each) for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)}
+        for each in tree_leaves(result):
+            if isinstance(each, torch.Tensor) and memory(each) not in given:
+                self.made.setdefault(memory(each), each)
+        self.program.append((compute, args, kwargs, result, generator))
+
+    def end(self):
+        """End the capture."""
+        for tensor, value in self.before.values():
+            tensor.copy_(value)
+        for generator, state in zip(self.generators, self.states, strict=True):
+            generator.set_state(state)
+        for tensor in self.made.values():
+            if tensor.is_floating_point():
+                tensor.fill_(torch.nan)
+
+    @torch.no_grad()
+    def replay(self):
+        """Do it all again."""
+        for compute, args, kwargs, result, generator in self.program:
+            if generator is None:
+                again = compute(*args, **kwargs)
+            else:
+                with drawing_from(generator):
+                    again = compute(*args, **kwargs)
+            for old, new in zip(tree_leaves(result), tree_leaves(again), strict=True):
+                if isinstance(old, torch.Tensor) and memory(old) != memory(new):
+                    old.copy_(new)
+
+
+def memory(tensor):
+    """Which memory a tensor is of."""
+    return tensor.untyped_storage()._cdata
+
+
+def capturing(operations):
+    """What takes the place of `torch.cuda.graph`."""
+
+    class Capture:
+        def __init__(self, graph, pool=None, capture_error_mode="global"):
+            self.graph = graph
+
+        def __enter__(self):
+            self.graph.begin(operations.generator)
+            operations.graph = self.graph
+
+        def __exit__(self, kind, error, trace):
+            operations.graph = None
+            self.graph.end()
+
+    return Capture

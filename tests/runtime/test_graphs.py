@@ -1,0 +1,100 @@
+"""Graphs of CUDA give what the function gives; what can't be one is called as it is."""
+
+import pytest
+import torch
+from torch import nn
+
+from ecsuite.runtime import recording
+from ecsuite.runtime.recording import Recorded
+
+pytestmark = pytest.mark.device("pretended", "cuda")
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    monkeypatch.setattr(recording, "NUM_CALLS_BEFORE", 0)
+
+
+def test_a_graph_draws_writes_and_differentiates_as_the_function_does(at_once):
+    torch.manual_seed(0)
+    layer, norm = nn.Linear(3, 2).to("cuda"), nn.BatchNorm1d(2).to("cuda")
+    total, generator = torch.zeros((), device="cuda"), torch.Generator("cuda")
+    recorded, calls, losses = Recorded(), [], []
+
+    def function(inputs):
+        calls.append(1)
+        noise = torch.empty(4, 2, device="cuda").exponential_(generator=generator)
+        hidden = nn.functional.dropout(norm(layer(inputs)) + noise, 0.5) + torch.ones(2, device="cuda")
+        hidden[:, 0].mul_(2)
+        loss = hidden.softmax(-1)[:, 0].sum()
+        total.add_(loss.detach())
+        return {"loss": loss.detach()}, [*torch.autograd.grad(loss, layer.parameters()), None]
+
+    for seed in range(4):
+        inputs, kept = torch.randn(4, 3).to("cuda"), [total, *norm.buffers()]
+        before = [each.clone() for each in kept]
+        for source in (generator, torch.cuda):
+            source.manual_seed(seed)
+        expected, gradients = function(inputs)
+        after = [each.clone() for each in kept]
+        for each, value in zip(kept, before, strict=True):
+            each.copy_(value)
+        for source in (generator, torch.cuda):
+            source.manual_seed(seed)
+        found, returned = recorded("form", function, [inputs])
+        losses.append((found["loss"], expected["loss"]))
+        assert all(map(torch.equal, kept, after)) and returned[2] is None
+        assert all(map(torch.equal, returned[:2], gradients[:2]))
+        with torch.no_grad():
+            layer.weight.sub_(returned[0])
+    assert not recorded.reasons
+    assert all(torch.equal(*each) for each in losses)  # also those of earlier calls
+    assert len(calls) == 6  # each time beside it, and twice to make the graph
+
+
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW])
+def test_a_graph_makes_steps_of_an_optimizer_with_rates_that_change(at_once, kind):
+    torch.manual_seed(0)
+    layers = [nn.Linear(3, 2).to("cuda") for _ in range(2)]
+    layers[1].load_state_dict(layers[0].state_dict())
+    rates = [torch.zeros((), device="cuda") for _ in layers]
+    optimizers = [
+        kind(layer.parameters(), lr=rate, fused=True) for layer, rate in zip(layers, rates, strict=True)
+    ]
+
+    def step(layer, optimizer, inputs):
+        optimizer.zero_grad()
+        layer(inputs).square().sum().backward()
+        optimizer.step()
+        return {}, ()
+
+    recorded = Recorded(optimizers[1])
+    for number in range(5):
+        inputs = torch.randn(4, 3).to("cuda")
+        for rate in rates:
+            rate.fill_(0.1 / (1 + number))
+        step(layers[0], optimizers[0], inputs)
+        if number:
+            recorded("form", lambda inputs: step(layers[1], optimizers[1], inputs), [inputs])
+        else:  # which makes the state
+            step(layers[1], optimizers[1], inputs)
+        assert all(map(torch.equal, *(list(layer.parameters()) for layer in layers)))
+    assert not recorded.reasons and not optimizers[1].param_groups[0]["capturable"]
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda values: values * values.sum().item(), "depends on values"),
+        (lambda values: values + torch.ones(3).to("cuda"), "is of tensors of the CPU and of CUDA"),
+        (lambda values: values[values > 0], "depends on values"),
+    ],
+)
+def test_what_can_be_no_graph_is_called_and_says_why(at_once, function, why):
+    recorded = Recorded()
+    for number in range(3):
+        values = torch.full((3,), 1.0 + number, device="cuda")
+        assert torch.equal(
+            recorded("form", lambda each: ({}, [function(each)]), [values])[1][0], function(values)
+        )
+    assert why in recorded.reasons["form"]
