@@ -27,14 +27,15 @@ import torch
 from rows import Row, add_json_option, publish
 
 from ecsuite.agents.spec import AgentSpec, Role
-from ecsuite.eval.icy.acquisition import RunGroup
 from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.learners import make_learner
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.resolved import resolve
+from ecsuite.eval.icy.run_group import RunGroup
 from ecsuite.eval.icy.study import StudyConfig
+from ecsuite.eval.icy.updates import Updates
 from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.graph import Runner
@@ -173,15 +174,15 @@ def make_update(model: str, precision: str, replicas: int, device: torch.device)
     learner = make_learner(agents[0].to(device), geometry)
     runs = [Run(grammar="concat", seed=SEED + index) for index in range(replicas)]
     run_group = RunGroup(runs, role, geometry, protocol, device)
+    steps = Updates(learner, replica_batch, run_group.examples)
     counter = iter(range(10**9))
 
     def update() -> None:
         updates = next(counter)
-        examples = run_group.examples(updates)
-        loss = learner.loss(replica_batch.parameters(), examples)
-        for index, accuracy in enumerate(examples.accuracy.tolist()):
+        _, accuracies = steps.loss(*run_group.batch(updates))
+        for index, accuracy in enumerate(accuracies):
             run_group.early_stoppings[index].observe(updates, accuracy)
-        replica_batch.update(loss)
+        steps.step()
 
     return update
 

@@ -14,21 +14,19 @@ import torch
 from torch import Tensor
 
 from ecsuite.agents.spec import AgentSpec, Role
-from ecsuite.eval.icy.batches import BLOCK, LanguageDataset, Run
+from ecsuite.eval.icy.batches import Run
 from ecsuite.eval.icy.channels import SupervisedChannel, parse_channel
-from ecsuite.eval.icy.fast.recurrent_kernels import Parameters
-from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
 from ecsuite.eval.icy.learners import make_learner
 from ecsuite.eval.icy.memory import bytes_of_run, most_runs
 from ecsuite.eval.icy.models import make_agent, parse_model
-from ecsuite.eval.icy.protocol import EarlyStopping, Protocol
+from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.run_group import RunGroup
+from ecsuite.eval.icy.updates import Updates
 from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.devices import computing, free_memory
 from ecsuite.runtime.errors import DivergedError
 
-HELD_OUT_BATCH = 1024
-"""Number of held-out meanings in a batch."""
 SECONDS_BETWEEN_REPORTS = 0.5
 """How often it is told how far the runs are."""
 
@@ -89,6 +87,8 @@ def learn(
     """
     device = device or torch.device("cpu")
     spec, link, number = parse_model(role, model), parse_channel(channel), len(runs)
+    if spec.family == "hashtable":  # which looks up and stores row by row
+        device = torch.device("cpu")
     if device.type != "cpu" and number > 1:
         number = _runs_that_fit(spec, role, geometry, runs[0], protocol, link, device)
     diverged: list[str] = []
@@ -125,8 +125,8 @@ def _runs_that_fit(
         agent = make_agent(spec, role, geometry, protocol.hidden_size)
         parameters = Replicas([agent], lr=protocol.lr, clip=protocol.clip, device=device).parameters()
         learner = make_learner(agent.to(device), geometry, link, run.seed)
-        examples = RunGroup([run], role, geometry, protocol, device).examples(0)
-        num_bytes = bytes_of_run(learner, parameters, examples)
+        run_group = RunGroup([run], role, geometry, protocol, device)
+        num_bytes = bytes_of_run(learner, parameters, run_group.examples(*run_group.batch(0)))
     return most_runs(num_bytes, free_memory(device))
 
 
@@ -152,20 +152,22 @@ def _learn_side_by_side(
         replicas = Replicas(agents, lr=protocol.lr, clip=protocol.clip, device=device)
         learner = make_learner(agents[0].to(device), geometry, link, runs[0].seed)
         run_group = RunGroup(runs, role, geometry, protocol, device)
+        steps = Updates(learner, replicas, run_group.examples)
+        if steps.has_graphs:  # those need the memory that a learner keeps for batches of one size
+            learner = make_learner(agents[0], geometry, link, runs[0].seed)
         updates = 0
-        while run_group.active:
-            examples = run_group.examples(updates)
+        while run_group.going:
+            batch = run_group.batch(updates)
+            loss, accuracies = steps.loss(*batch)
             parameters = replicas.parameters()
-            loss = learner.loss(parameters, examples)
-            found, *accuracies = torch.cat([loss.detach()[None], examples.accuracy]).tolist()  # waits once
-            ended = [] if math.isfinite(found) else run_group.diverged(learner, parameters, examples)
+            ended = [] if math.isfinite(loss) else run_group.diverged(learner, parameters, *batch)
             for place in ended:
                 run = runs[run_group.active[place]]
                 diverged.append(
                     f"{role} {spec} on {run.grammar}, seed {run.seed}: the loss is not finite after {updates} updates"
                 )
             for place, (index, accuracy) in enumerate(zip(run_group.active, accuracies, strict=True)):
-                if place in ended:
+                if place in ended or index in run_group.ended:
                     continue
                 early_stopping = run_group.early_stoppings[index]
                 decision = early_stopping.observe(updates, accuracy)
@@ -181,91 +183,18 @@ def _learn_side_by_side(
                         weights=replicas.replica(place),
                     )
                     yield index, outcome
-            if len(ended) < len(run_group.active):
-                replicas.update(loss)
+            run_group.end(ended)
+            kept = run_group.going
+            if kept:
+                steps.step()
                 updates += 1
-            if ended:
-                kept = [place for place in range(len(run_group.active)) if place not in ended]
+            is_finite = math.isfinite(loss)
+            if 0 < len(kept) < len(run_group.active) and (steps.is_worth_it(len(kept)) or not is_finite):
                 run_group.keep(kept)
-                if kept:
-                    replicas.keep(kept)
+                steps.keep(kept)
             if time.monotonic() - last_report > SECONDS_BETWEEN_REPORTS:
                 last_report = time.monotonic()
-                for index in run_group.active:
+                for index in (run_group.active[place] for place in run_group.going):
                     report_progress(index, updates, run_group.early_stoppings[index].accuracy)
     if diverged:
         raise DivergedError("; ".join(diverged))
-
-
-class RunGroup:
-    """Runs that are trained in parallel: their data sets, batches and early stopping; for the arguments see `learn`."""
-
-    def __init__(
-        self, runs: Sequence[Run], role: Role, geometry: Geometry, protocol: Protocol, device: torch.device
-    ) -> None:
-        self.geometry, self.device = geometry, device
-        self.datasets = [
-            LanguageDataset(run, geometry, batch_size=protocol.batch_size, held_out=protocol.held_out)
-            for run in runs
-        ]
-        chance = 1 / geometry.num_values
-        self.floors = [dataset.floor if role == "sender" else chance for dataset in self.datasets]
-        self.early_stoppings: list[EarlyStopping] = [
-            protocol.early_stopping(run.cap, floor) for run, floor in zip(runs, self.floors, strict=True)
-        ]
-        self.active = list(range(len(runs)))
-        """Indices of the runs that are not stopped; the position of a run in this list is that of its replica."""
-
-        self._block = -1
-        self._meanings = self._messages = torch.zeros(0)
-
-    def keep(self, places: Sequence[int]) -> None:
-        """Continue only the runs at these positions of `active`."""
-        self.active = [self.active[place] for place in places]
-        self._meanings, self._messages = self._meanings[:, list(places)], self._messages[:, :, list(places)]
-
-    def examples(self, updates: int) -> SupervisedBatch:
-        """The batches of all active runs."""
-        block, place = divmod(updates, BLOCK)
-        if block != self._block:
-            self._block = block
-            blocks = [self.datasets[index].block(block) for index in self.active]
-            meanings, messages = zip(*blocks, strict=True)
-            # (BLOCK, replicas, attributes, batch) and (BLOCK, length, replicas, batch)
-            self._meanings = torch.stack(meanings, dim=1).to(self.device)
-            self._messages = torch.stack(messages, dim=2).to(self.device)
-        return self._examples(self._meanings[place], self._messages[place])
-
-    def diverged(self, learner: Learner, parameters: Parameters, examples: SupervisedBatch) -> list[int]:
-        """The positions in `active` of the runs whose own loss is not finite."""
-        found = []
-        for place in range(len(self.active)):
-            own, messages = _replica(parameters, place), examples.messages[:, place : place + 1, 0]
-            with torch.no_grad():
-                loss = learner.loss(own, self._examples(examples.meanings[place : place + 1], messages))
-            if not math.isfinite(loss.item()):
-                found.append(place)
-        return found
-
-    def held_out_accuracy(self, learner: Learner, parameters: Parameters, place: int) -> float | None:
-        """Accuracy of one replica on its held-out meanings; None if there are none."""
-        dataset = self.datasets[self.active[place]]
-        if not len(dataset.held_out):
-            return None
-        own, right = _replica(parameters, place), 0.0
-        for start in range(0, len(dataset.held_out), HELD_OUT_BATCH):
-            chosen = dataset.held_out[start : start + HELD_OUT_BATCH]
-            meanings, messages = dataset.examples(chosen[None])
-            examples = self._examples(meanings.to(self.device), messages[0, :, None].to(self.device))
-            with torch.no_grad():
-                learner.loss(own, examples)
-            right += float(examples.accuracy) * len(chosen)
-        return right / len(dataset.held_out)
-
-    def _examples(self, meanings: Tensor, messages: Tensor) -> SupervisedBatch:
-        return SupervisedBatch(meanings, messages, self.geometry.num_values, self.geometry.vocab_size + 1)
-
-
-def _replica(parameters: Parameters, place: int) -> Parameters:
-    """The parameters of one replica, with a replica dimension and without gradients."""
-    return {name: value[place : place + 1].detach() for name, value in parameters.items()}

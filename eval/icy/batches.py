@@ -49,10 +49,14 @@ class LanguageDataset:
 
     def block(self, number: int) -> tuple[Tensor, Tensor]:
         """Batches from number * BLOCK: meanings (BLOCK, attributes, batch), messages (BLOCK, length, batch)."""
+        return self.examples(self.draw(number))
+
+    def draw(self, number: int) -> NDArray[np.int64]:
+        """The numbers of the meanings of these batches, (BLOCK, batch)."""
         places = np.arange(number * BLOCK, (number + 1) * BLOCK) * self.batch_size
         indices = (places[:, None] + np.arange(self.batch_size)).ravel()
         words = random_words(self.seed, "icy", indices, 1)[:, 0] % np.uint64(len(self.train))
-        return self.examples(self.train[words.astype(np.int64)].reshape(BLOCK, self.batch_size))
+        return self.train[words.astype(np.int64)].reshape(BLOCK, self.batch_size)
 
     def examples(self, chosen: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         """Meanings (batches, attributes, batch), messages (batches, length, batch) of ids (batches, batch)."""

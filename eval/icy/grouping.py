@@ -23,7 +23,8 @@ EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufd
 USUAL_RATIO = 1.5
 
 UNBATCHED_FAMILIES = ("hashtable", "transformer", "sru", "sru-tanh")
-"""Families whose runs are trained one at a time."""
+"""Families whose runs are trained one at a time, but for those of `BATCHED_ON_CUDA` there."""
+BATCHED_ON_CUDA = ("transformer",)
 SMALL_FAMILIES = ("fc1l", "fc2l")
 """Families so small that many runs are trained in parallel."""
 MOST_SMALL_RUNS = 16
@@ -77,7 +78,10 @@ def group_runs(jobs: Sequence[Job], num_free: int) -> Sequence[Sequence[Job]]:
 def _groups(jobs: Sequence[Job], num_free: int) -> Iterator[Sequence[Job]]:
     inputs = jobs[0].inputs
     family = parse_model(inputs["role"], inputs["model"]).family
-    if inputs["role"] == "receiver" or family in UNBATCHED_FAMILIES or inputs["channel"] != "soft":
+    is_batched = family not in UNBATCHED_FAMILIES or (
+        family in BATCHED_ON_CUDA and inputs["device"] == "cuda"
+    )
+    if inputs["role"] == "receiver" or not is_batched or inputs["channel"] != "soft":
         yield from _batched(jobs, 1)
     elif inputs["device"] != "cpu":
         yield jobs

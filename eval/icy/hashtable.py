@@ -1,6 +1,8 @@
 """A lookup table as a sender: it stores messages and does not generalise (ICY, appendix B.6)."""
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
@@ -19,17 +21,19 @@ class HashtableSender(nn.Module):
     def __init__(self, *, vocab_size: int, max_len: int) -> None:
         super().__init__()
         self.vocab_size, self.max_len = vocab_size, max_len
-        self.messages: dict[bytes, Tensor] = {}
+        self.messages: dict[bytes, NDArray[np.int64]] = {}
 
     def predict(self, meanings: Tensor) -> Tensor:
         """Messages for meanings, (batch, ...) of any type, as ids (batch, max_len)."""
-        unknown = torch.ones(self.max_len, dtype=torch.long)
-        return torch.stack([self.messages.get(key, unknown) for key in _keys(meanings)]).to(meanings.device)
+        unknown = np.ones(self.max_len, np.int64)
+        found = np.stack([self.messages.get(key, unknown) for key in _keys(meanings)])
+        return torch.from_numpy(found).to(meanings.device)
 
     def add(self, meanings: Tensor, messages: Tensor) -> None:
         """Store messages, ids (batch, max_len), for meanings, (batch, ...), unless a meaning already has one."""
-        for key, message in zip(_keys(meanings), messages.detach().cpu().long(), strict=True):
-            self.messages.setdefault(key, message.clone())
+        copies = messages.detach().cpu().long().numpy().copy()
+        for key, message in zip(_keys(meanings), copies, strict=True):
+            self.messages.setdefault(key, message)
 
     def score(self, meanings: Tensor, messages: Tensor) -> float:
         """Share of correct symbols, 0 to 1, in the predicted messages, against messages (batch, max_len)."""

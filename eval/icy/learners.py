@@ -8,13 +8,15 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
+from torch.func import functional_call, vmap
 
 from ecsuite.agents.feedforward import FeedForwardSender
 from ecsuite.agents.message import Message
 from ecsuite.agents.own_agents import check_message, check_states, require_shape
+from ecsuite.agents.replicas import replicas
 from ecsuite.agents.senders import Decoder
 from ecsuite.agents.spec import AgentSpec, Role
+from ecsuite.agents.transformer import TransformerSender
 from ecsuite.eval.icy.channels import Noise, SupervisedChannel, one_hot, straight_through, supervised_loss
 from ecsuite.eval.icy.fast.agent_kernels import submodule_parameters
 from ecsuite.eval.icy.fast.receiver_kernels import make_fused_receiver
@@ -24,6 +26,12 @@ from ecsuite.eval.icy.fast.supervised_kernels import make_fused_sender
 from ecsuite.eval.icy.hashtable import HashtableSender
 from ecsuite.eval.icy.models import AttributeClassifier, make_agent
 from ecsuite.grammars.geometry import Geometry
+
+SIDE_BY_SIDE = (TransformerSender,)
+"""Senders without a fused learner whose replicas are computed side by side on CUDA, where few kernels count; on the
+CPU they take longer so."""
+OURS = ("ecsuite.", "torch.")
+"""Modules whose operations do not depend on values, where states are not shared."""
 
 
 class LogitsBuilder:
@@ -124,7 +132,7 @@ def try_agent(spec: AgentSpec, role: Role, geometry: Geometry, hidden_size: int)
 
 
 class ModuleLearner(Learner):
-    """Base class of learners that call their module, whose own parameters are not used, replica by replica."""
+    """Base class of learners that call their module, whose own parameters are not used."""
 
     purpose: str
     """Purpose of the noise, see `Noise`."""
@@ -133,19 +141,27 @@ class ModuleLearner(Learner):
         self.module, self.geometry, self.link = module, geometry, link
         self.source = Noise(seed, self.purpose)
         self.updates = 0
+        self.is_same_each_time = link.channel == "soft" and all(
+            type(each).__module__.startswith(OURS) for each in module.modules()
+        )
 
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
         """See the base class."""
         assert self.link.channel == "soft" or len(examples.features) == 1, "noise is that of one run"
         self.source.at(self.updates)
         self.updates += torch.is_grad_enabled()
+        tensors = examples.features, examples.meanings, examples.messages[:, :, 0].transpose(0, 1)
+        if examples.features.is_cuda and type(self.module) in SIDE_BY_SIDE:
+            with replicas():
+                losses, examples.accuracy = vmap(self.replica_loss)(dict(parameters), *tensors)
+            return losses.sum()
         results = [
-            self.replica_loss({name: value[index] for name, value in parameters.items()}, examples, index)
-            for index in range(len(examples.features))
+            self.replica_loss({name: value[index] for name, value in parameters.items()}, *each)
+            for index, each in enumerate(zip(*tensors, strict=True))
         ]
-        losses, rights = zip(*results, strict=True)
+        each_loss, rights = zip(*results, strict=True)
         examples.accuracy = torch.stack(rights)
-        return torch.stack(losses).sum()
+        return torch.stack(each_loss).sum()
 
     def noise(self, shape: Sequence[int], like: Tensor) -> Tensor | None:
         """The channel's noise in this update, on the device of `like`; None for a channel without noise."""
@@ -153,9 +169,9 @@ class ModuleLearner(Learner):
 
     @abstractmethod
     def replica_loss(
-        self, parameters: dict[str, Tensor], examples: SupervisedBatch, index: int
+        self, parameters: dict[str, Tensor], features: Tensor, meanings: Tensor, messages: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Loss and accuracy of one replica."""
+        """Loss and accuracy of one replica; its part of the batch is (..., batch)."""
 
 
 class SenderLearner(ModuleLearner):
@@ -164,12 +180,12 @@ class SenderLearner(ModuleLearner):
     purpose = "sender"
 
     def replica_loss(
-        self, parameters: dict[str, Tensor], examples: SupervisedBatch, index: int
+        self, parameters: dict[str, Tensor], features: Tensor, meanings: Tensor, messages: Tensor
     ) -> tuple[Tensor, Tensor]:
         """See the base class."""
-        features = examples.features[index].t().contiguous()
-        messages = examples.messages[:, index, 0].t()  # (batch, length)
-        noise = self.noise((*messages.shape, examples.num_symbols), features)
+        features = features.t().contiguous()
+        messages = messages.t()  # (batch, length)
+        noise = self.noise((*messages.shape, self.geometry.vocab_size + 1), features)
         feeds_back_samples = self.link.channel == "gumbel" and is_autoregressive(self.module)
         logits = self.message_logits(parameters, features, noise, feeds_back_samples)
         loss = supervised_loss(self.link, logits, messages, noise, is_receiver=False)
@@ -199,11 +215,11 @@ class ReceiverLearner(ModuleLearner):
         self.fused_receiver = make_fused_receiver(module.receiver)
 
     def replica_loss(
-        self, parameters: dict[str, Tensor], examples: SupervisedBatch, index: int
+        self, parameters: dict[str, Tensor], features: Tensor, meanings: Tensor, messages: Tensor
     ) -> tuple[Tensor, Tensor]:
         """See the base class."""
-        logits = self.attribute_logits(parameters, examples.messages[:, index, 0])
-        meanings = examples.meanings[index].t()  # (batch, attributes)
+        logits = self.attribute_logits(parameters, messages)
+        meanings = meanings.t()  # (batch, attributes)
         loss = supervised_loss(
             self.link, logits, meanings, self.noise(logits.shape, logits), is_receiver=True
         )

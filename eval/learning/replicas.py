@@ -41,11 +41,24 @@ class Replicas:
         """Make one optimiser step on the sum of the replicas' losses."""
         if not self.shapes:
             return
-        self.optimizer.zero_grad()
-        loss.backward()
+        self.step(self.gradient(loss))
+
+    def gradient(self, loss: Tensor) -> Tensor:
+        """The gradient of the replicas' parameters, as they are in `flat`."""
+        (gradient,) = torch.autograd.grad(loss, [self.flat])
+        return gradient
+
+    def step(self, gradient: Tensor) -> None:
+        """Make one optimiser step with a gradient, which is overwritten if it is clipped."""
+        self.flat.grad = gradient
         if self.clip is not None:
             self._clip(self.clip)
         take_step(self.optimizer)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a step was made, so that the optimiser has its state."""
+        return bool(self.optimizer.state[self.flat])
 
     def keep(self, kept: Sequence[int]) -> None:
         """Drop all replicas but these; the others continue with unchanged parameters and optimiser state."""

@@ -170,7 +170,7 @@ def layer_below(weight: Tensor, *, has_bias: bool) -> FoldedInput:
     """
     size = weight.shape[-1]
     bias_coefficients = weight.new_zeros(size + has_bias)
-    bias_coefficients[size:] = 1
+    bias_coefficients[size:].fill_(1)
     embedding = torch.eye(size, size + has_bias, device=weight.device, dtype=weight.dtype)
     return FoldedInput(embedding=embedding.expand(len(weight), -1, -1), bias_coefficients=bias_coefficients)
 

@@ -102,7 +102,7 @@ class FusedCell(ABC):
     def set_rows(self, value: float, *, first: int = 0) -> None:
         """Set the input rows of all steps, from one of them on."""
         for rows in self.rows:
-            rows[:, first:] = value
+            rows[:, first:].fill_(value)
 
     @staticmethod
     @abstractmethod
@@ -242,7 +242,7 @@ class FusedGRUCell(FusedCell):
 
 
 class FusedLSTMCell(FusedCell):
-    """Long short-term memory. As tanh(x) = 2 sigmoid(2x) - 1, one pass gives all gates."""
+    """Long short-term memory. On CPU, as tanh(x) = 2 sigmoid(2x) - 1, one pass gives all gates."""
 
     num_entries = 2
 
@@ -264,6 +264,13 @@ class FusedLSTMCell(FusedCell):
         """See the base class."""
         gates = torch.bmm(matrices[0], self.inputs[step], out=self.gates[step])
         input_gate, forget, new, output = self.parts[step]
+        if gates.device.type != "cpu":
+            self.input_forget[step].sigmoid_()
+            new.tanh_()
+            output.sigmoid_()
+            memory = torch.mul(forget, state[1], out=after[1]).addcmul_(input_gate, new)
+            torch.mul(output, torch.tanh(memory, out=self.tanh_memory[step]), out=after[0])
+            return
         new.add_(new)
         gates.sigmoid_()
         torch.add(_MINUS_ONE, new, alpha=2, out=new)

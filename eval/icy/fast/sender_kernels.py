@@ -69,7 +69,7 @@ class StepwiseFusedSender(FusedAgent, FusedSender):
     def set_first_input(self, cell: FusedCell) -> None:
         """The rows of the cell that gets `feedback`: EOS serves as the start symbol; without it they are the same."""
         if self.is_autoregressive:
-            cell.rows[0][:, EOS] = 1
+            cell.rows[0][:, EOS].fill_(1)
         else:
             cell.set_rows(1)
 

@@ -57,6 +57,9 @@ class SupervisedBatch:
 class Learner(ABC):
     """Loss of one type of agent on a supervised batch."""
 
+    is_same_each_time = False
+    """Whether the operations of an update depend on nothing but the sizes of the batch."""
+
     @abstractmethod
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
         """Sum over replicas of the mean cross-entropy, differentiable in the parameters; sets `examples.accuracy`."""
@@ -68,6 +71,8 @@ Gradients = tuple[Tensor | None, Groups]
 
 class FusedSender(Learner):
     """A sender whose gradients are derived manually."""
+
+    is_same_each_time = True
 
     @abstractmethod
     def run(

@@ -6,13 +6,14 @@ import pytest
 import torch
 
 from ecsuite.agents.message import Message
-from ecsuite.eval.icy import acquisition
+from ecsuite.eval.icy import acquisition, run_group
 from ecsuite.eval.icy import learners as learners
-from ecsuite.eval.icy.acquisition import RunGroup, learn
+from ecsuite.eval.icy.acquisition import learn
 from ecsuite.eval.icy.batches import LanguageDataset, Run
 from ecsuite.eval.icy.memory import most_runs
 from ecsuite.eval.icy.models import make_agent, parse_model
 from ecsuite.eval.icy.protocol import Protocol
+from ecsuite.eval.icy.run_group import RunGroup
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
 
@@ -143,7 +144,7 @@ def test_accuracy_on_held_out_meanings_is_that_of_the_agent_at_the_end(role, mod
 def test_held_out_meanings_may_be_more_than_one_batch(monkeypatch):
     protocol = replace(PROTOCOL, held_out=0.5)
     (whole,) = learnt("fc2l", CONCAT, protocol=protocol)
-    monkeypatch.setattr(acquisition, "HELD_OUT_BATCH", 3)
+    monkeypatch.setitem(run_group.HELD_OUT_BATCH, "cpu", 3)
     (parts,) = learnt("fc2l", CONCAT, protocol=protocol)
     assert parts.held_out == pytest.approx(whole.held_out)
 
@@ -163,11 +164,11 @@ def test_progress_is_reported(monkeypatch):
 
 def test_a_run_group_gives_each_run_its_own_language_and_batches():
     runs = [CONCAT, Run(grammar="rot", seed=123), Run(grammar="hol", seed=124)]
-    run_group = RunGroup(runs, "sender", GEOMETRY, PROTOCOL, torch.device("cpu"))
+    group = RunGroup(runs, "sender", GEOMETRY, PROTOCOL, torch.device("cpu"))
     for updates, active in [(0, [0, 1, 2]), (1, [0, 2]), (70, [2])]:
-        run_group.keep([run_group.active.index(index) for index in active]) if updates else None
-        examples = run_group.examples(updates)
-        assert run_group.active == active
+        group.keep([group.active.index(index) for index in active]) if updates else None
+        examples = group.examples(*group.batch(updates))
+        assert group.active == active
         for place, index in enumerate(active):
             dataset = LanguageDataset(runs[index], GEOMETRY, batch_size=32, held_out=0)
             meanings, messages = dataset.block(updates // 64)

@@ -215,6 +215,10 @@ def test_every_run_is_in_one_group(model, num_free, sizes):
 def test_runs_of_other_kinds_are_not_grouped():
     runs = [run("fc1l"), run("fc2l"), run("fc1l", cap=5.0), run("fc1l", protocol=replace(PROTOCOL, clip=1.0))]
     assert [len(group) for group in group_runs(runs, 1)] == [1, 1, 1, 1]
+    assert [
+        len(group_runs([run("transformer", seed=seed, device=device) for seed in (1, 2)], 1))
+        for device in ("cpu", "cuda")
+    ] == [2, 1]
     assert len(group_runs([run(role="receiver", seed=seed) for seed in (1, 2)], 1)) == 2
     assert len(group_runs([run(channel="gumbel", seed=seed) for seed in (1, 2)], 1)) == 2
 
