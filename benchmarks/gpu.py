@@ -34,6 +34,8 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.runtime.devices import choose_device, hardware, routed_products
 
 RESULTS = Path(__file__).parent / "results"
+NUM_WARM = 40
+"""Updates before those that are timed: they make kernels, memory and graphs."""
 NUM_BLOCKS = 5
 """Timed blocks of updates; the device is waited for between them alone."""
 NUM_PROFILED = 4
@@ -44,6 +46,8 @@ BARS = (
     ("disc_small", "x EGG", 10, lambda ms: ms("disc_small, EGG") / ms("disc_small")),
     ("disc_large", "x EGG", 10, lambda ms: ms("disc_large, EGG") / ms("disc_large")),
     ("shape_gs", "x two CPU cores", 5, lambda ms: ms("shape_gs, two CPU cores") / ms("shape_gs")),
+    ("16 pairs", "x one after the other", 8, lambda ms: 16 * ms("disc_tiny") / ms("disc_tiny, 16 pairs")),
+    ("64 pairs", "x one after the other", 20, lambda ms: 64 * ms("disc_tiny") / ms("disc_tiny, 64 pairs")),
 )
 """Rows compared with another: the name, what is said, the least ratio, and the ratio of the milliseconds."""
 
@@ -59,10 +63,14 @@ class Measurement:
         device: Of the training.
         seconds: Least time of all blocks together.
         counts_flops: Whether products are counted, of one more update.
+        num_warm: Updates before those that are timed.
     """
 
-    def __init__(self, device: torch.device, seconds: float, *, counts_flops: bool) -> None:
+    def __init__(
+        self, device: torch.device, seconds: float, *, counts_flops: bool, num_warm: int = NUM_WARM
+    ) -> None:
         self.device, self.seconds, self.counts_flops = device, seconds, counts_flops
+        self.num_warm = num_warm
         self.flops = self.kernel_seconds = 0.0
         self.num_started: float | None = None
         self.times: list[float] = []
@@ -75,7 +83,8 @@ class Measurement:
 
     def _phases(self) -> Iterator[bool]:
         """Goes on after every update."""
-        yield True  # which made kernels and memory
+        for _ in range(self.num_warm):
+            yield True
         began = self._now()
         yield True
         num_updates = max(1, round(self.seconds / NUM_BLOCKS / (self._now() - began)))
@@ -109,7 +118,7 @@ class Measurement:
 
 
 def measure(
-    name: str, make: Callable[[], Work], device: torch.device, seconds: float, side: int
+    name: str, make: Callable[[], Work], device: torch.device, seconds: float, *, is_small: bool
 ) -> Iterator[Row]:
     """The figures of a training, one row each.
 
@@ -118,13 +127,14 @@ def measure(
         make: Makes the work.
         device: Where it computes; rows of the CPU say so in their name.
         seconds: Least time of what is timed.
-        side: Of the square matrices whose product gives the limit.
+        is_small: Whether to try the script.
     """
     place = torch.device("cpu") if name.endswith("CPU cores") else device
     if place.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
     work = make()
-    followed = Measurement(place, seconds, counts_flops=work.flops is None)
+    num_warm = 1 if is_small else NUM_WARM
+    followed = Measurement(place, seconds, counts_flops=work.flops is None, num_warm=num_warm)
     try:
         work.loop(followed.told)
     except Enough:
@@ -136,7 +146,7 @@ def measure(
     if place.type == "cuda":
         megabytes = torch.cuda.max_memory_allocated() / 2**20
         yield Row(name=f"{name}, memory", unit="MB", values=(megabytes,))
-        limit = limit_of(work.precision, place, side)
+        limit = limit_of(work.precision, place, 64 if is_small else 8192)
         share = (work.flops or followed.flops) / best / limit
         yield Row(name=f"{name}, of the limit", unit="share", values=(share,), higher_is_better=True)
     if followed.num_started is not None:
@@ -207,7 +217,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"{name}: not begun, as {given.minutes:g} minutes are over; call this again to go on")
             continue
         try:
-            rows = list(measure(name, make, device, given.seconds, 64 if given.small else 8192))
+            rows = list(measure(name, make, device, given.seconds, is_small=given.small))
         except (ImportError, RuntimeError) as error:  # no EGG, or not enough memory
             print(f"{name}: not measured: {' '.join(str(error).split()):.200}", flush=True)
             continue

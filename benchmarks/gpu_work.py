@@ -60,14 +60,28 @@ class Work:
     """Share of the symbols of a batch that are padding."""
 
 
-def game(name: str, device: torch.device, *, is_small: bool, num_threads: int = 1) -> Work:
-    """Training of a shipped game as `train-game` does it, without evaluations and checkpoints before its end."""
+def game(
+    name: str, device: torch.device, *, is_small: bool, num_threads: int = 1, num_pairs: int = 1
+) -> Work:
+    """Training of a shipped game as `train-game` does it, without evaluations and checkpoints before its end.
+
+    Args:
+        name: Of the game.
+        device: Where it is trained.
+        is_small: Whether to try the script.
+        num_threads: Of products on the CPU.
+        num_pairs: Pairs that play side by side, each with agents of its own, as so many seeds do.
+    """
     settings = (SMALLER | {"training.num_examples": 64}) if is_small else {}
     settings |= {
         "training.num_epochs": MANY,
         "training.evaluate_every": MANY,
         "training.checkpoint_every": MANY,
     }
+    if num_pairs > 1:
+        pairs = [f"[{number}, {number}]" for number in range(num_pairs)]
+        settings |= {"society.senders": num_pairs, "society.receivers": num_pairs}
+        settings |= {"society.meets": f"{{kind: list, pairs: [{', '.join(pairs)}]}}"}
     experiment = load_experiment(name, [f"{key}={value}" for key, value in settings.items()])
 
     def loop(told: Told) -> None:
@@ -199,6 +213,9 @@ def works(device: torch.device, *, is_small: bool) -> Iterator[tuple[str, Callab
     yield "xferbench, train", lambda: language_model(device, is_small=is_small)
     yield "xferbench, test", lambda: language_model(device, is_small=is_small, is_test=True)
     yield "shape_gs", lambda: game("shape_gs", device, is_small=is_small)
+    for number in (1, 16, 64):
+        row = "disc_tiny" if number == 1 else f"disc_tiny, {number} pairs"
+        yield row, lambda number=number: game("disc_tiny", device, is_small=is_small, num_pairs=number)
     cpu = torch.device("cpu")
     yield "shape_gs, two CPU cores", lambda: game("shape_gs", cpu, is_small=is_small, num_threads=2)
     yield "translation", lambda: translation(device, is_small=is_small)

@@ -39,7 +39,8 @@ class Survey(TorchDispatchMode):
         """Make an operation."""
         result = func(*args, **(kwargs or {}))
         leaves = tree_leaves((args, kwargs, result))
-        places = {leaf.is_cuda for leaf in leaves if isinstance(leaf, Tensor)}
+        # Numbers come as tensors of the CPU without dimensions, and a graph keeps them.
+        places = {leaf.is_cuda for leaf in leaves if isinstance(leaf, Tensor) and (leaf.is_cuda or leaf.dim())}
         if True in places:
             self.generators |= {id(leaf): leaf for leaf in leaves if isinstance(leaf, torch.Generator)}
         if len(places) > 1:

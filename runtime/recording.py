@@ -23,8 +23,12 @@ from ecsuite.runtime.graphs import Outputs, captured
 
 NUM_CALLS_BEFORE = 8
 """Calls of one form before one is recorded, which takes as long as some thirty calls."""
+NUM_CALLS_BEFORE_GRAPH = 2
+"""The same of a graph of CUDA, which takes as long as three calls; before, libraries get ready."""
 MAX_RECORDINGS, MAX_FORMS = 16, 256
 """Most recordings of a function, and forms of which the calls are counted."""
+MAX_GRAPHS = 64
+"""Most graphs of a function; they share their memory, but for that of outputs."""
 MAX_BYTES = 2**27
 """Most memory of the results of operations, of all recordings of a function: of larger ones, Python takes no time that
 counts."""
@@ -62,13 +66,16 @@ class Recorded:
         """
         if (replay := self.replays.get(form)) is not None:
             return replay(*inputs)
-        number = self.num_calls.get(form, 0)
-        if number != NUM_CALLS_BEFORE or len(self.replays) == MAX_RECORDINGS:
+        number, is_graph = self.num_calls.get(form, 0), bool(inputs) and inputs[0].is_cuda
+        before, most = (
+            (NUM_CALLS_BEFORE_GRAPH, MAX_GRAPHS) if is_graph else (NUM_CALLS_BEFORE, MAX_RECORDINGS)
+        )
+        if number != before or len(self.replays) == most:
             if number or len(self.num_calls) < MAX_FORMS:
                 self.num_calls[form] = number + 1
             return function(*inputs)
         self.num_calls[form] = number + 1
-        if inputs and inputs[0].is_cuda:
+        if is_graph:
             return self._captured(form, function, inputs)
         recorder = Recorder(inputs, MAX_BYTES - self.num_bytes)
         with recorder, _Watch(recorder):

@@ -41,6 +41,7 @@ from ecsuite.games.training import train
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime import graphs, recording
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
 pytestmark = pytest.mark.device("pretended", "cuda")
@@ -83,8 +84,17 @@ def play(name, *changes, folder, resume=False, **options):
         ("thing_qt", []),
     ],
 )
-def test_games_are_trained_and_evaluated(tmp_path, game, changes):
+def test_games_are_trained_and_evaluated(tmp_path, monkeypatch, game, changes):
+    made = []
+
+    def captured(*arguments):
+        outputs, found = graphs.captured(*arguments)
+        made.append(found)
+        return outputs, found
+
+    monkeypatch.setattr(recording, "captured", captured)
     result = play(game, *changes, folder=tmp_path / "run")
+    assert made and not [reason for reason in made if isinstance(reason, str)]
     assert result.step == result.num_steps and math.isfinite(result.measures["loss"])
     assert load_run(tmp_path / "run").evaluate(device="cuda")["valid"].keys() == result.measures.keys()
 

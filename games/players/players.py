@@ -231,7 +231,7 @@ class Players(Agents):
         A perception that an agent uses for both learns where it sends and where it receives. What learns in no pair,
         such as the weights of a slow agent, has no gradient, and is left as it is by the optimizer.
         """
-        if not self.is_society:
+        if not self.is_society or self._each_learns_once(step):
             return
         slow, plays = self._slow(step), Counter[nn.Parameter]()
         for role in ROLES:
@@ -241,6 +241,11 @@ class Players(Agents):
         for parameter, count in plays.items():
             if parameter.grad is not None and count != 1:
                 parameter.grad = parameter.grad.div_(count) if count else None
+
+    def _each_learns_once(self, step: int) -> bool:
+        """Whether all gradients are those of one pair: every agent that played did so once, and learns."""
+        is_once = all((counts == 1).all() for _, counts in self.num_plays.values())
+        return is_once and self.options.shares == "nothing" and not any(self._slow(step).values())
 
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer, epoch: int | None = None) -> None:
         """Replace agents where a generation ends with this step; `epoch`: the one that begins with it, if one does."""

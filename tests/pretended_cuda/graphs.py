@@ -1,7 +1,7 @@
 """Graphs of the pretended device: what was done in a capture is done again, from and into the same memory."""
 
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from pretended_cuda.generators import drawing_from
 
@@ -49,6 +49,8 @@ class Graph:
         for each in tree_leaves(result):
             if isinstance(each, torch.Tensor) and memory(each) not in given:
                 self.made.setdefault(memory(each), each)
+        # As they are now: an operation may change the shape of one in place.
+        args, kwargs, result = tree_map_only(torch.Tensor, torch.Tensor.detach, (args, kwargs, result))
         self.program.append((compute, args, kwargs, result, generator))
 
     def end(self):

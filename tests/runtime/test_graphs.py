@@ -12,7 +12,7 @@ pytestmark = pytest.mark.device("pretended", "cuda")
 
 @pytest.fixture
 def at_once(monkeypatch):
-    monkeypatch.setattr(recording, "NUM_CALLS_BEFORE", 0)
+    monkeypatch.setattr(recording, "NUM_CALLS_BEFORE_GRAPH", 0)
 
 
 def test_a_graph_draws_writes_and_differentiates_as_the_function_does(at_once):
