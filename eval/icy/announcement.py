@@ -9,7 +9,7 @@ import torch
 
 from ecsuite.eval.icy.acquisition import learn
 from ecsuite.eval.icy.batches import Run
-from ecsuite.eval.icy.grouping import is_expected_to_fail
+from ecsuite.eval.icy.grouping import group_runs, is_expected_to_fail
 from ecsuite.eval.icy.jobs import learn_grammar, plan
 from ecsuite.eval.icy.resolved import BASIS, MOST_STEPS, Study
 from ecsuite.jobs.graph import Runner
@@ -67,14 +67,19 @@ def _what_is_left(study: Study, missing: Sequence[Job], runner: Runner) -> str:
 
 
 def expected_seconds(study: Study, missing: Sequence[Job], num_workers: int) -> float:
-    """Estimated time for runs: no less than the longest one after its run on CONCAT takes."""
+    """Estimated time for runs: no less than the longest one after its run on CONCAT takes.
+
+    On CUDA a group takes as long as its longest run: an update of many takes hardly longer than one of one.
+    """
     models = list(dict.fromkeys(job.inputs["model"] for job in missing))
     timed = {model: seconds_of_update(study, model) for model in models[:MOST_TIMED]}
     mean = sum(timed.values()) / len(timed)
-    times = [job.work * timed.get(job.inputs["model"], mean) for job in missing]
-    bases = [time for time, job in zip(times, missing, strict=True) if not job.after]
-    others = [time for time, job in zip(times, missing, strict=True) if job.after]
-    return max(sum(times) / num_workers, max(bases, default=0.0) + max(others, default=0.0))
+    times = {job: job.work * timed.get(job.inputs["model"], mean) for job in missing}
+    bases = [time for job, time in times.items() if not job.after]
+    others = [time for job, time in times.items() if job.after]
+    groups = group_runs(missing, num_workers) if study.device == "cuda" else [[job] for job in missing]
+    total = sum(max(times[job] for job in group) for group in groups)
+    return max(total / num_workers, max(bases, default=0.0) + max(others, default=0.0))
 
 
 def seconds_of_update(study: Study, model: str) -> float:

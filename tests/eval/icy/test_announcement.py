@@ -9,8 +9,9 @@ from ecsuite.eval.icy.study import load_study
 from ecsuite.jobs.graph import Runner
 
 
-def study(**settings):
-    return resolve(load_study(None, {"models": ("husendz:dgsend",), "seeds": (1, 2), **settings}))
+def study(device="cpu", **settings):
+    config = load_study(None, {"models": ("husendz:dgsend",), "seeds": (1, 2), **settings})
+    return resolve(config, device=device)
 
 
 def expected_to_fail(chosen):
@@ -34,6 +35,8 @@ def test_the_time_is_that_of_the_updates(monkeypatch, tmp_path):
     assert expected_seconds(chosen, jobs, 1) == whole
     assert expected_seconds(chosen, jobs, 2) == whole / 2
     assert expected_seconds(chosen, jobs, 9) == 350 * (1 + 20) * 0.1, "no run can be divided"
+    there = study("cuda", grammars=("perm", "hol"))
+    assert expected_seconds(there, list(plan(there).values()), 1) == 350 * (1 + 20) * 0.1, "side by side"
     lines = announce(chosen, Runner(folder=tmp_path, num_workers=2))
     assert lines[0] == (
         "1 model x 3 grammars x 2 seeds: 6 runs, all to train, about 13 min with 2 processes; "
