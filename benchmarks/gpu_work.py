@@ -144,7 +144,8 @@ def artificial_language(model: str, device: torch.device, *, is_small: bool) -> 
         with routed_products(device, "fp32"):
             _repeated(update)(told)
 
-    return Work(loop=loop, amount=replicas, unit="updates", precision="fp32")
+    flops = replicas * icy.flops_per_update(*icy.read_model(model))
+    return Work(loop=loop, amount=replicas, unit="updates", precision="fp32", flops=flops)
 
 
 def translation(device: torch.device, *, is_small: bool) -> Work:

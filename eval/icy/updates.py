@@ -16,7 +16,7 @@ from ecsuite.runtime.recording import Recorded
 
 KEPT_SHARE = 0.5
 """With graphs, runs that have ended are computed until this share of all goes on: a graph without them costs as much as
-ten updates without graphs, and half of the time of an update does not depend on how many runs there are."""
+five updates without graphs, and half of the time of an update does not depend on how many runs there are."""
 
 
 class Updates:
