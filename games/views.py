@@ -64,6 +64,14 @@ class SeenRounds:
         }
         return {name: tensor for name, tensor in tensors.items() if tensor is not None}
 
+    def parts(self, number: int) -> "list[SeenRounds]":
+        """The rounds in so many equal parts, of rounds whose objects are laid out by place."""
+        tensors = {name: tensor.chunk(number) for name, tensor in self.tensors().items()}
+        return [
+            self.with_tensors({name: chunks[place] for name, chunks in tensors.items()})
+            for place in range(number)
+        ]
+
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> "SeenRounds":
         """The same with other tensors."""
 

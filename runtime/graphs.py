@@ -40,7 +40,9 @@ class Survey(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         leaves = tree_leaves((args, kwargs, result))
         # Numbers come as tensors of the CPU without dimensions, and a graph keeps them.
-        places = {leaf.is_cuda for leaf in leaves if isinstance(leaf, Tensor) and (leaf.is_cuda or leaf.dim())}
+        places = {
+            leaf.is_cuda for leaf in leaves if isinstance(leaf, Tensor) and (leaf.is_cuda or leaf.dim())
+        }
         if True in places:
             self.generators |= {id(leaf): leaf for leaf in leaves if isinstance(leaf, torch.Generator)}
         if len(places) > 1:

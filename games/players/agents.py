@@ -103,10 +103,14 @@ class Agents(nn.Module):
         self.first_steps[index + (0 if role == "sender" else len(self.senders))] = step
 
     def batch(self, number: int, place: int) -> Batch:
-        """The batch of the pair at a place of a step: in an epoch, each place has every batch once."""
+        """The batch of the pair at a place of a step."""
+        return self.world.batch("train", self.batch_number(number, place))
+
+    def batch_number(self, number: int, place: int) -> int:
+        """The number of the batch of the pair at a place of a step: in an epoch, each place has every batch once."""
         size = -(-self.world.num_train // self.world.sizes.batch_size)
         epoch, within = divmod(number, size)
-        return self.world.batch("train", epoch * size + (within + place) % size)
+        return epoch * size + (within + place) % size
 
     def noise(self, number: int, place: int) -> torch.Generator:
         """The noise of the pair at a place of a step; the generator is that of this place at every step."""

@@ -281,6 +281,12 @@ class Players(Agents):
 
     def _rounds(self, pairs: Sequence[Pair], number: int) -> list[SeenRounds]:
         """A batch of rounds for each pair."""
+        joined = None
+        if len(pairs) > 1:
+            numbers = [self.batch_number(number, place) for place in range(len(pairs))]
+            joined = self.world.batches("train", numbers)
+        if joined is not None:
+            return self.first_pair.rounds(joined).parts(len(pairs))
         return [pair.rounds(self.batch(number, place)) for place, pair in enumerate(pairs)]
 
     def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:

@@ -1,6 +1,6 @@
 """Worlds whose rounds are about objects: one target among distinct candidates."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -54,6 +54,20 @@ class ObjectWorld(World):
     def draw(self, split: str, number: int, size: int) -> Batch:
         """See `World`. Rounds of training come in a new order in each epoch."""
         return self.batch_of(*self.candidates(split, number, self.round_indices(split, number, size)))
+
+    def batches(self, split: str, numbers: Sequence[int]) -> Batch | None:
+        """See `World`. Rounds are pure functions of their indices, where all batches are of the same objects."""
+        rounds, size = self.rounds, self.sizes.batch_size
+        is_alike = split == "train" and not (
+            self.shares_objects or rounds.in_batch or rounds.fewest_distractors is not None
+        )
+        indices = [self.round_indices(split, number, size) for number in numbers] if is_alike else []
+        objects = [self.allowed(split, number) for number in numbers if indices]
+        if not objects or any(each is not objects[0] for each in objects):
+            return None
+        if any(len(each) != size for each in indices):
+            return None
+        return self.batch_of(*self.candidates(split, numbers[0], np.concatenate(indices)))
 
     def candidates(self, split: str, number: int, indices: Integers) -> tuple[Integers, Integers]:
         """The candidates of the rounds of batch `number` with these indices, and the places of their targets.

@@ -249,6 +249,13 @@ class World(ABC):
         place = number % -(-total // size) if in_training else number
         return self.as_asked(self.draw(split, number, size).cut(max(total - place * size, 0)), split, number)
 
+    def batches(self, split: str, numbers: Sequence[int]) -> Batch | None:
+        """The rounds of several batches, one after the other, drawn at once; None where that is not known to be alike.
+
+        The batches have equally many rounds, and objects are laid out by place.
+        """
+        return None
+
     def as_asked(self, batch: Batch, split: str, number: int) -> Batch:
         """Rounds that were drawn as batch `number` of a split, with the candidates that the task asks for."""
         if self.rounds.in_batch and len(batch):
