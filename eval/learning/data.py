@@ -34,12 +34,12 @@ class Windows:
 
     def take(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """Inputs and targets of some windows, both (len(index), length)."""
-        rows = self.symbols[index].long()
+        rows = self.symbols.index_select(0, index).long()
         targets = rows[:, 1:].clone()
         if self.num_context:
-            targets[index != 0, : self.num_context] = IGNORED
+            targets[:, : self.num_context].masked_fill_((index != 0)[:, None], IGNORED)
         if self.ignored is not None:
-            targets[targets == self.ignored] = IGNORED
+            targets.masked_fill_(targets == self.ignored, IGNORED)
         return rows[:, :-1], targets
 
 

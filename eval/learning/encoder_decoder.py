@@ -9,11 +9,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from ecsuite.eval.learning.bart import Specials
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.infilling import infill
-from ecsuite.eval.learning.training import UNFOLLOWED, Followed, rate_by_share, train
+from ecsuite.eval.learning.training import UNFOLLOWED, Followed, bucketed, rate_by_share, train
 from ecsuite.runtime.devices import sent
 
 BATCHES_SORTED = 16
@@ -34,7 +35,8 @@ class Encoded:
 
 Batch = dict[str, Tensor]
 """Arguments of a model, each int64: `input_ids` (batch, source length), padded; `attention_mask`, the same shape, 0 at
-padding, else 1; `labels` (batch, target length), `IGNORED` after their ends."""
+padding, else 1; `labels` (batch, target length), `IGNORED` after their ends. On CUDA, see `on_cuda`."""
+NAMES = ("input_ids", "attention_mask", "labels", "decoder_attention_mask", "decoder_input_ids")
 
 
 def padded(rows: Sequence[Integers], fill: int) -> Integers:
@@ -133,6 +135,25 @@ def loss_of(model: Any, batch: Batch, precision: str) -> Tensor:
     return loss
 
 
+def on_cuda(batch: Batch, special: Specials, device: torch.device, most: int) -> Batch:
+    """A batch on CUDA, padded up to a length `most` such that there are few shapes; see `bucketed`.
+
+    Its masks have four dimensions, as for others models look whether anything is padded, and wait for the device. It
+    has what the decoder reads, which models would make with a number of the CPU.
+    """
+    longer = {}
+    for name, fill in (("input_ids", special.pad), ("attention_mask", 0), ("labels", IGNORED)):
+        length = batch[name].shape[1]
+        longer[name] = pad(batch[name], (0, bucketed(length, most, device) - length), value=fill)
+    before = longer["labels"][:, :-1]
+    longer["attention_mask"] = longer["attention_mask"].bool()[:, None, None]
+    length = before.shape[1] + 1
+    longer["decoder_attention_mask"] = torch.ones(length, length, dtype=torch.bool).tril()[None, None]
+    given = pad(before.masked_fill(before == IGNORED, special.pad), (1, 0), value=special.start)
+    longer["decoder_input_ids"] = given
+    return {name: sent(each, device) for name, each in longer.items()}
+
+
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
     """PyTorch's autocast for bf16 on CUDA; on CPU, `devices` selects the precision of products."""
     if device.type == "cuda" and precision == "bf16":
@@ -164,10 +185,19 @@ def train_encoder_decoder(
         followed: See `Followed`.
     """
     model.train()
+    device = next(model.parameters()).device
+
+    def inputs_of(index: Integers) -> Sequence[Tensor]:
+        batch = data.take(index)
+        if device.type == "cuda":
+            batch = on_cuda(batch, data.special, device, model.config.max_position_embeddings)
+        return [batch[name] for name in NAMES if name in batch]
+
     train(
         [parameter for parameter in model.parameters() if parameter.requires_grad],
         data.draw_epoch,
-        lambda index: loss_of(model, data.take(index), precision),
+        inputs_of,
+        lambda *inputs: loss_of(model, dict(zip(NAMES, inputs, strict=False)), precision),
         total=num_tokens,
         lr=lr,
         schedule=lambda seen: rate_by_share(seen / num_tokens, warmup),

@@ -56,14 +56,17 @@ class Backbone(nn.Module, ABC):
         embedding: nn.Embedding = self.model.get_input_embeddings()
         return embedding
 
-    def states(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Last hidden states (batch, length, width) of `ids` (batch, length); `mask` is False at padding."""
+    def states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """Last hidden states (batch, length, width) of `ids` (batch, length).
+
+        `mask` is False at padding; None: there is none.
+        """
         with autocast(ids.device, self.products):
             states = self.last_states(ids, mask)
         return states.float()
 
     @abstractmethod
-    def last_states(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def last_states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """The last hidden states as the model computes them."""
 
     def retrieval_states(self, ids: Tensor, mask: Tensor) -> Tensor:
@@ -83,9 +86,17 @@ class TrainableBackbone(Backbone):
         """Replace the embedding by `weight` (symbols, width)."""
         self.model.set_input_embeddings(nn.Embedding.from_pretrained(weight, freeze=False))
 
-    @abstractmethod
     def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
         """Mean cross-entropy of predicting `ids` (batch, length), in nats per predicted symbol."""
+        return self.loss_of(*self.exercise(ids, mask_symbol, generator))
+
+    @abstractmethod
+    def exercise(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """The symbols that are given, and those to predict or `IGNORED`, both (batch, number)."""
+
+    @abstractmethod
+    def loss_of(self, given: Tensor, targets: Tensor) -> Tensor:
+        """The loss of an exercise; it draws from torch's global generators alone."""
 
 
 class Decoder(TrainableBackbone):
@@ -102,15 +113,19 @@ class Decoder(TrainableBackbone):
         super().__init__(sizes.width, sizes.context)
         self.model = LanguageModel(1, sizes, generator)
 
-    def last_states(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def last_states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Padding is at the end, so causal attention never reads it."""
         states: Tensor = self.model(ids)
         return states
 
-    def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
+    def exercise(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Predict each symbol but the first from those before it."""
+        return ids[:, :-1], ids[:, 1:]
+
+    def loss_of(self, given: Tensor, targets: Tensor) -> Tensor:
+        """XferBench's."""
         self.model.products = self.products
-        loss: Tensor = self.model.loss(ids[:, :-1], ids[:, 1:])
+        loss: Tensor = self.model.loss(given, targets)
         return loss
 
 
@@ -141,24 +156,28 @@ class Encoder(TrainableBackbone):
         with initial_weights(int(torch.randint(2**31, (), generator=generator))):
             self.model = transformers.BertModel(config, add_pooling_layer=False)
 
-    def last_states(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def last_states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Attention skips the padding."""
+        if mask is not None and mask.is_cuda:
+            mask = mask[
+                :, None, None
+            ]  # one of two dimensions would be looked at, for which the device is waited for
         states: Tensor = self.model(ids, attention_mask=mask).last_hidden_state
         return states
 
-    def loss(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> Tensor:
+    def exercise(self, ids: Tensor, mask_symbol: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Predict masked symbols (Devlin et al. 2019, section 3.1)."""
         draws = sent(torch.rand(ids.shape, generator=generator), ids.device)
         is_predicted = draws < PREDICTED_SHARE
         masked_ids = ids.masked_fill(draws < PREDICTED_SHARE * MASKED_SHARE, mask_symbol)
         drawn = torch.randint(len(self.embedding.weight), ids.shape, generator=generator)
         is_replaced = is_predicted & (draws >= PREDICTED_SHARE * (1 - REPLACED_SHARE))
-        states = self.states(
-            torch.where(is_replaced, sent(drawn, ids.device), masked_ids), torch.ones_like(ids)
-        )
-        return tied_loss(
-            states, self.embedding.weight, ids.masked_fill(~is_predicted, IGNORED), self.products
-        )
+        given = torch.where(is_replaced, sent(drawn, ids.device), masked_ids)
+        return given, ids.masked_fill(~is_predicted, IGNORED)
+
+    def loss_of(self, given: Tensor, targets: Tensor) -> Tensor:
+        """Of all positions at once."""
+        return tied_loss(self.states(given, None), self.embedding.weight, targets, self.products)
 
 
 class PublishedBackbone(Backbone):
@@ -194,8 +213,9 @@ class PublishedBackbone(Backbone):
         self.num_types = getattr(config, "type_vocab_size", 1)
         self.sub_words: SubWords = published_subwords(tokenizer)
 
-    def last_states(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def last_states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """With segments, where the model has them."""
+        mask = torch.ones_like(ids) if mask is None else mask
         states: Tensor = self.model(**self._inputs(ids, mask)).last_hidden_state
         return states
 

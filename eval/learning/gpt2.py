@@ -3,10 +3,11 @@
 The architecture is that of Radford et al. (2019) as in Hugging Face's `GPT2LMHeadModel` (a test compares the logits):
 pre-layer-norm, tanh-approximated GELU, learned positions, tied input and output embeddings, dropout of the embeddings,
 of attention and of the residual updates. The loss computes its gradient in the forward pass, for chunks of positions,
-so the logits of all positions are never in memory at the same time.
+so the logits of all positions are never in memory at the same time. Compilers do better with all of them at once.
 """
 
 import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -74,6 +75,8 @@ class LanguageModel(nn.Module):
         self.dropout = sizes.dropout
         self.products = torch.float32
         """Data type of the factors of matrix products; weights and sums are fp32."""
+        self.compiled_loss: Callable[[Tensor, Tensor], Tensor] | None = None
+        """`whole_loss` compiled, which is used in training; None: it is not."""
         self.positions = nn.Embedding(sizes.context, sizes.width)
         self.blocks = nn.ModuleList(
             Block(sizes.width, sizes.num_heads, sizes.dropout) for _ in range(sizes.num_layers)
@@ -124,9 +127,19 @@ class LanguageModel(nn.Module):
 
     def loss(self, symbols: Tensor, targets: Tensor) -> Tensor:
         """Mean cross-entropy in nats of `targets` given `symbols`, both (batch, length), without `IGNORED` targets."""
+        if self.training and self.compiled_loss is not None:
+            return self.compiled_loss(symbols, targets)
         with torch.autocast(symbols.device.type, torch.bfloat16, enabled=self.products == torch.bfloat16):
             states = self(symbols)
         return tied_loss(states, self.embedding.weight, targets, self.products)
+
+    def whole_loss(self, symbols: Tensor, targets: Tensor) -> Tensor:
+        """The same of the logits of all positions, with which a compiler goes over them as often as it has to."""
+        with torch.autocast(symbols.device.type, torch.bfloat16, enabled=self.products == torch.bfloat16):
+            logits = functional.linear(self(symbols), self.embedding.weight).flatten(0, 1)
+        labels = targets.flatten()
+        total = functional.cross_entropy(logits.float(), labels, ignore_index=IGNORED, reduction="sum")
+        return total / (labels != IGNORED).sum().clamp(min=1)
 
 
 def tied_loss(states: Tensor, embedding: Tensor, targets: Tensor, products: torch.dtype) -> Tensor:
@@ -138,10 +151,26 @@ def tied_loss(states: Tensor, embedding: Tensor, targets: Tensor, products: torc
         targets: Target symbols.
         products: Data type of the factors of matrix products.
     """
-    loss: Tensor = _TiedLoss.apply(  # type: ignore[no-untyped-call]
-        states.flatten(0, 1), embedding, targets.flatten(), products
-    )
-    return loss
+    states, labels = states.flatten(0, 1), targets.flatten()
+    if torch.is_grad_enabled():
+        loss: Tensor = _TiedLoss.apply(states, embedding, labels, products)  # type: ignore[no-untyped-call]
+        return loss
+    total = torch.zeros((), device=states.device)
+    for _, scores, index, counts in _scored(states.to(products), embedding.to(products), labels):
+        total -= (scores.gather(1, index) * counts).sum()
+    return total / (labels != IGNORED).sum().clamp(min=1)
+
+
+def _scored(
+    states: Tensor, matrix: Tensor, targets: Tensor
+) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
+    """Chunks of positions: which, logarithms of probabilities (chunk, vocab_size), targets, and if they are scored."""
+    is_scored = targets != IGNORED
+    size = 256 if len(matrix) <= SMALL_VOCABULARY else 2048
+    for start in range(0, len(states), size):
+        chunk = slice(start, start + size)
+        scores = (states[chunk] @ matrix.T).float().log_softmax(-1)
+        yield chunk, scores, targets[chunk, None].clamp(min=0), is_scored[chunk, None].float()
 
 
 class _TiedLoss(torch.autograd.Function):
@@ -151,17 +180,12 @@ class _TiedLoss(torch.autograd.Function):
     def forward(
         ctx: Any, states: Tensor, embedding: Tensor, targets: Tensor, products: torch.dtype
     ) -> Tensor:
-        is_scored = targets != IGNORED
-        num_scored = is_scored.sum().clamp(min=1)
+        num_scored = (targets != IGNORED).sum().clamp(min=1)
         total = torch.zeros((), device=states.device)
         states, matrix = states.to(products), embedding.to(products)
         states_gradient = torch.empty(states.shape, device=states.device)
         embedding_gradient = torch.zeros_like(embedding)
-        size = 256 if len(embedding) <= SMALL_VOCABULARY else 2048
-        for start in range(0, len(states), size):
-            chunk = slice(start, start + size)
-            scores = (states[chunk] @ matrix.T).float().log_softmax(-1)  # (chunk, vocab_size)
-            index, counts = targets[chunk, None].clamp(min=0), is_scored[chunk, None].float()
+        for chunk, scores, index, counts in _scored(states, matrix, targets):
             total -= (scores.gather(1, index) * counts).sum()
             error = scores.exp_().scatter_add_(1, index, scores.new_full(index.shape, -1.0))
             error = error.mul_(counts).to(products)

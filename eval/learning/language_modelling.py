@@ -53,7 +53,8 @@ def train_language_model(
     train(
         trained,
         lambda: shuffled(len(windows), batch, generator),
-        lambda index: backbone.loss(sent(windows[index].long(), device), mask_symbol, generator),
+        lambda index: backbone.exercise(sent(windows[index].long(), device), mask_symbol, generator),
+        backbone.loss_of,
         total=num_updates,
         lr=lr,
         schedule=lambda update: rate_by_update(update, num_updates, warmup),

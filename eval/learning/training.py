@@ -8,16 +8,22 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.eval.learning.checkpoints import Checkpoint, Generator, Position, Saver, set_states, states_of
+from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.needed_resources import require_training
 from ecsuite.jobs.job import Stopped
 from ecsuite.runtime.compiler import take_step
 from ecsuite.runtime.devices import global_generators
 from ecsuite.runtime.errors import DivergedError
+from ecsuite.runtime.graphs import Outputs
+from ecsuite.runtime.recording import Recorded
 
 CHECK_EVERY = 50
 """Updates between two checks that the loss is finite; each check synchronises with the device."""
 COMPILED_WIDTH = 512
 """Minimum width of models that are compiled on a GPU."""
+
+BUCKET = 16
+"""On CUDA, batches are padded to multiples of this length."""
 
 Batch = TypeVar("Batch")
 
@@ -41,7 +47,8 @@ UNFOLLOWED = Followed()
 def train(
     parameters: Sequence[nn.Parameter],
     draw_epoch: Callable[[], Sequence[Batch]],
-    loss_of: Callable[[Batch], Tensor],
+    inputs_of: Callable[[Batch], Sequence[Tensor]],
+    loss_of: Callable[..., Tensor],
     *,
     total: int,
     lr: float,
@@ -55,17 +62,19 @@ def train(
     """Train parameters in place: AdamW, gradients clipped to norm 1.
 
     A training that was stopped or killed goes on from its checkpoint when it is called again with the same arguments
-    and the same initial weights, and ends with the weights of an uninterrupted one.
+    and the same initial weights, and ends with the weights of an uninterrupted one. On CUDA, the updates of batches of
+    the same shapes are one graph; see `Recorded`.
 
     Args:
         parameters: The parameters to train.
         draw_epoch: Draws the batches of the next epoch, in their order; may be called again for the same epoch.
-        loss_of: The loss of a batch.
+        inputs_of: The tensors of a batch, on the device; those of one shape should be many.
+        loss_of: The loss of these tensors, on which alone it depends, besides weights and generators of the device.
         total: Units of data to train on; training ends with the batch that reaches it.
         lr: Maximum learning rate.
         schedule: From the units done to the factor of the learning rate.
         weight_decay: Weight decay of AdamW.
-        generators: All generators from which `draw_epoch` and `loss_of` draw, besides torch's global ones.
+        generators: All generators from which `draw_epoch` and `inputs_of` draw, besides torch's global ones.
         size_of: Units of data of a batch; by default one, so that `total` is the number of updates.
         decays_vectors: Whether the weight decay also applies to vectors, that is biases and normalisation.
         followed: Who is told, where the state is saved, and when to stop.
@@ -83,10 +92,11 @@ def train(
     optimizer = torch.optim.AdamW(
         [group for group in groups if group["params"]], lr=lr, weight_decay=weight_decay, fused=True
     )
+    device, recorded = parameters[0].device, Recorded(optimizer)
+    # A graph would keep a rate that is not on the device.
+    rate = torch.zeros((), device=device) if device.type == "cuda" else None
     # Only checkpoints need their states.
-    generators = (
-        [] if followed.checkpoint is None else [*generators, *global_generators(parameters[0].device)]
-    )
+    generators = [] if followed.checkpoint is None else [*generators, *global_generators(device)]
     position, saver = Position(), None
     if followed.checkpoint is not None:
         identity = {"total": total, "lr": lr, "weight_decay": weight_decay, "generators": len(generators)}
@@ -95,6 +105,15 @@ def train(
         if restored is not None:
             position = restored
             set_states(generators, position.now)
+
+    def update(*inputs: Tensor) -> Outputs:
+        loss = loss_of(*inputs)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        take_step(optimizer)
+        return {"loss": loss.detach()}, ()
+
     while position.done < total:
         if position.num_batches == 0:
             position.before_epoch = states_of(generators)
@@ -107,18 +126,20 @@ def train(
         for batch in batches[position.num_batches :]:
             size = size_of(batch)
             is_last = position.done + size >= total
+            present, inputs = lr * schedule(position.done), inputs_of(batch)
             for group in optimizer.param_groups:
-                group["lr"] = lr * schedule(position.done)
-            loss = loss_of(batch)
+                group["lr"] = present if rate is None else rate
+            if rate is None:
+                figures, _ = update(*inputs)
+            else:
+                rate.fill_(present)
+                figures, _ = recorded(tuple(each.shape for each in inputs), update, inputs)
+            loss = figures["loss"]
             if (position.num_updates % CHECK_EVERY == 0 or is_last) and not torch.isfinite(loss):
                 raise DivergedError(
                     f"the loss is {loss.item()} at update {position.num_updates + 1}, "
                     f"after {position.done / total:.0%} of the training"
                 )
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(parameters, 1.0)
-            take_step(optimizer)
             position.num_updates += 1
             position.num_batches += 1
             position.done += size
@@ -153,10 +174,15 @@ def rate_by_share(done: float, warmup: float) -> float:
     return min(rise, max(0.0, (1 - done) / (1 - warmup)))
 
 
+def bucketed(length: int, most: int, device: torch.device) -> int:
+    """The length to which a batch is padded: on CUDA longer than it is, so that there are few, with a graph each."""
+    return length if device.type != "cuda" else max(length, min(most, -(-length // BUCKET) * BUCKET))
+
+
 def compile_if_wide(
-    model: nn.Module, width: int, device: torch.device, losses: Sequence[Callable[[], Tensor]]
+    model: LanguageModel, width: int, device: torch.device, losses: Sequence[Callable[[], Tensor]]
 ) -> str | None:
-    """Compile a model in place, if it is wide enough for this to pay, on CUDA; if that fails, it stays as it was.
+    """Compile the loss of a model in place, if it is wide enough for this to pay, on CUDA; if that fails, it is not.
 
     Args:
         model: The model, without gradients.
@@ -169,7 +195,7 @@ def compile_if_wide(
     """
     if device.type != "cuda" or width < COMPILED_WIDTH:
         return None
-    model.compile()
+    model.compiled_loss = torch.compile(model.whole_loss, dynamic=False)
     try:
         with torch.random.fork_rng(devices=[device], device_type="cuda"):
             for loss in losses:
@@ -177,7 +203,7 @@ def compile_if_wide(
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # compilers raise errors of many classes
-        model._compiled_call_impl = None
+        model.compiled_loss = None
         return f"{type(error).__name__}: {' '.join(str(error).split()):.200}"
     finally:
         model.zero_grad(set_to_none=True)

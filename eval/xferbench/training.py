@@ -11,6 +11,8 @@ from ecsuite.eval.learning.data import Windows, shuffled
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.training import UNFOLLOWED, Followed, compile_if_wide, rate_by_share
 from ecsuite.runtime.errors import DivergedError
+from ecsuite.runtime.graphs import Outputs
+from ecsuite.runtime.recording import Recorded
 
 
 def train(
@@ -56,6 +58,7 @@ def train(
     training.train(
         list(model.parameters()),
         lambda: shuffled(len(windows), batch, generator, device),
+        lambda index: [index],
         partial(_loss_of, model, windows),
         total=num_updates,
         lr=lr,
@@ -82,11 +85,16 @@ def cross_entropy(model: LanguageModel, windows: Windows, batch: int) -> tuple[f
     device = model.positions.weight.device
     windows = windows.to(device)
     model.eval()
-    losses, counts = [], []
-    for index in torch.split(torch.arange(len(windows), device=device), batch):
+    losses, counts, recorded = [], [], Recorded()
+
+    def scored(index: Tensor) -> Outputs:
         symbols, targets = windows.take(index)
-        losses.append(model.loss(symbols, targets))
-        counts.append((targets >= 0).sum())
+        return {"loss": model.loss(symbols, targets), "count": (targets >= 0).sum()}, ()
+
+    for index in torch.split(torch.arange(len(windows), device=device), batch):
+        figures, _ = recorded(len(index), scored, [index]) if index.is_cuda else scored(index)
+        losses.append(figures["loss"])
+        counts.append(figures["count"])
     numbers = torch.stack(counts).tolist()
     # Summed in 64 bits on the CPU, since MPS has none.
     total = 0.0

@@ -41,7 +41,7 @@ class Head(nn.Module, ABC):
         Args:
             states: Hidden states, (batch, length, width).
             mask: False at padding, (batch, length).
-            targets: On the CPU, so that a device is not waited for.
+            targets: On the CPU, so that a device is not waited for, or on CUDA.
         """
 
 
@@ -51,6 +51,11 @@ class LabelHead(Head):
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
         """Mean cross-entropy of `targets` (batch, length) that are not `IGNORED`; 0 if there are none."""
         labels = targets.flatten()
+        if labels.is_cuda:  # all positions, so that the number of those with a target is nowhere a shape
+            total = functional.cross_entropy(
+                self(states).flatten(0, 1), labels, ignore_index=IGNORED, reduction="sum"
+            )
+            return total / (labels != IGNORED).sum().clamp(min=1)
         places = (labels != IGNORED).nonzero()[:, 0]
         chosen = states.flatten(0, 1)[sent(places, states.device)]
         total = functional.cross_entropy(self(chosen), sent(labels[places], states.device), reduction="sum")

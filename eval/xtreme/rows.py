@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ecsuite.eval.learning.training import bucketed
 from ecsuite.runtime.devices import sent
 
 IGNORED = -100
@@ -31,17 +32,23 @@ class Rows:
         """Total number of sub-words."""
         return sum(map(len, self.ids))
 
-    def take(self, index: Sequence[int], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """A batch of some rows, padded.
+    def take(
+        self, index: Sequence[int], device: torch.device, most: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """A batch of some rows, padded, up to a length `most` such that there are few shapes; see `bucketed`.
 
         Returns:
             Sub-words (rows, longest) and mask without padding (rows, longest) on the device, and targets (rows, longest
-            or 2) on the CPU, where a head looks for those that are not ignored.
+            or 2), on the CPU unless the device is CUDA.
         """
-        ids = _pad([self.ids[row] for row in index], self.padding)
         lengths = torch.tensor([len(self.ids[row]) for row in index])
-        mask = torch.arange(ids.shape[1]) < lengths[:, None]
-        return sent(ids, device), sent(mask, device), _pad([self.targets[row] for row in index], IGNORED)
+        longest = bucketed(int(lengths.max()), most, device)
+        ids = _pad([self.ids[row] for row in index], self.padding, longest)
+        mask = torch.arange(longest) < lengths[:, None]
+        widths = {len(self.targets[row]) - len(self.ids[row]) for row in index}
+        targets = _pad([self.targets[row] for row in index], IGNORED, longest if widths == {0} else 0)
+        targets = sent(targets, device) if device.type == "cuda" else targets
+        return sent(ids, device), sent(mask, device), targets
 
     def batches(self, batch: int, order: Iterable[int] | None = None) -> list[list[int]]:
         """Batches of `batch` rows of similar length; rows of equal length stay in the given order."""
@@ -54,7 +61,7 @@ class Rows:
         return [batches[position] for position in torch.randperm(len(batches), generator=generator).tolist()]
 
 
-def _pad(rows: Sequence[Sequence[int]], padding: int) -> Tensor:
-    """Rows of different lengths as one padded tensor."""
-    longest = max(map(len, rows))
+def _pad(rows: Sequence[Sequence[int]], padding: int, least: int = 0) -> Tensor:
+    """Rows of different lengths as one padded tensor, at least so long."""
+    longest = max(least, *map(len, rows))
     return torch.tensor([[*row, *([padding] * (longest - len(row)))] for row in rows])

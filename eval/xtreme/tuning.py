@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
 
 from ecsuite.eval.learning.encoders import Backbone
@@ -55,17 +56,20 @@ def finetune(
     backbone.train(trains_backbone)
     frozen = None if trains_backbone else _frozen_states(backbone, rows, device, followed)
 
-    def loss_of(index: list[int]) -> Tensor:
-        ids, mask, targets = rows.take(index, device)
+    def inputs_of(index: list[int]) -> Sequence[Tensor]:
+        ids, mask, targets = rows.take(index, device, backbone.context)
         if frozen is None:
-            states = backbone.states(ids, mask)  # (batch, length, width)
-        else:
-            states = pad_sequence([frozen(row) for row in index], batch_first=True)
-        return head.loss(states, mask, targets)
+            return ids, mask, targets
+        states = pad_sequence([frozen(row) for row in index], batch_first=True)  # (batch, length, width)
+        return pad(states, (0, 0, 0, ids.shape[1] - states.shape[1])), mask, targets
+
+    def loss_of(given: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
+        return head.loss(backbone.states(given, mask) if frozen is None else given, mask, targets)
 
     train(
         parameters,
         lambda: rows.shuffled(tuning.batch, generator),
+        inputs_of,
         loss_of,
         total=num_updates,
         lr=tuning.lr,

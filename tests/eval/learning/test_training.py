@@ -30,11 +30,14 @@ def trained(checkpoint=None, *, killed_after=None, stops_after=None, lr=0.03, ba
     order, noise = torch.Generator().manual_seed(4), np.random.default_rng(5)
     seen = [] if batches is None else batches
 
-    def loss_of(row):
+    def inputs_of(row):
         seen.append(row)
         mask = torch.rand(5, generator=order) < 0.5
         shift = torch.from_numpy(noise.normal(size=5)).float()
-        return (model(torch.arange(5.0) * mask + shift + row) - row).square().mean()
+        return torch.arange(5.0) * mask + shift + row, torch.tensor(row)
+
+    def loss_of(inputs, row):
+        return (model(inputs) - row).square().mean()
 
     def report_progress(share):
         if report is not None:
@@ -45,6 +48,7 @@ def trained(checkpoint=None, *, killed_after=None, stops_after=None, lr=0.03, ba
     train(
         list(model.parameters()),
         lambda: torch.randperm(NUM_PER_EPOCH, generator=order).tolist(),
+        inputs_of,
         loss_of,
         total=NUM_UPDATES,
         lr=lr,
@@ -191,7 +195,7 @@ def test_divergence(bad_update, lr, message):
     expected = nullcontext() if message is None else pytest.raises(DivergedError, match=f"^{message}$")
     options = {"total": 3, "lr": lr, "schedule": lambda update: float(update == 2), "generators": []}
     with expected:
-        train([weight], lambda: [0], loss_of, weight_decay=0.0, **options)
+        train([weight], lambda: [0], lambda _: [torch.zeros(())], loss_of, weight_decay=0.0, **options)
 
 
 def test_a_checkpoint_is_one_file_without_code(checkpoint):
