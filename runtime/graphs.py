@@ -35,6 +35,11 @@ class Survey(TorchDispatchMode):
     def _should_skip_dynamo(cls) -> bool:
         return False  # nothing is compiled in the block, and torch would import its compiler, which takes seconds
 
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Whether what is compiled stays so; it draws from torch's global generator alone."""
+        return True
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Make an operation."""
         result = func(*args, **(kwargs or {}))
