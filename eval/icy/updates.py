@@ -14,9 +14,9 @@ from ecsuite.eval.learning.replicas import Replicas
 from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.recording import Recorded
 
-KEPT_SHARE = 0.5
-"""With graphs, runs that have ended are computed until this share of all goes on: a graph without them costs as much as
-five updates without graphs, and half of the time of an update does not depend on how many runs there are."""
+KEPT_SHARE, FEWEST = 0.5, 8
+"""With graphs, runs that have ended are computed until at most this share goes on, and to the end where they are so
+few: graphs without them cost as much as a hundred updates, whose time hardly depends on so few runs."""
 
 
 class Updates:
@@ -60,7 +60,8 @@ class Updates:
 
     def is_worth_it(self, num_going: int) -> bool:
         """Whether to leave out the replicas of runs that have ended, where so many go on."""
-        return not self.has_graphs or num_going <= KEPT_SHARE * self.replicas.count
+        number = self.replicas.count
+        return not self.has_graphs or (number > FEWEST and num_going <= KEPT_SHARE * number)
 
     def keep(self, kept: Sequence[int]) -> None:
         """Drop all replicas but these."""
