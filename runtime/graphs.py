@@ -52,7 +52,7 @@ class Survey(TorchDispatchMode):
             self.generators |= {id(leaf): leaf for leaf in leaves if isinstance(leaf, torch.Generator)}
         if len(places) > 1:
             self.reason = f"{func} is of tensors of the CPU and of CUDA"
-        elif torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags:
+        elif depends_on_values(func, args):
             self.reason = f"{func} depends on values"
         return result
 
@@ -124,3 +124,10 @@ def _capturable(optimizer: torch.optim.Optimizer | None) -> Any:
     finally:
         for group, value in zip(groups, before, strict=True):
             group["capturable"] = value
+
+
+def depends_on_values(func: Any, args: Any) -> bool:
+    """Whether an operation reads values, or the shape of its result depends on them."""
+    if func.overloadpacket is torch.ops.aten.index:
+        return any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in args[1])
+    return torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags

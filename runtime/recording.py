@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from ecsuite.runtime.graphs import Outputs, captured
+from ecsuite.runtime.graphs import Outputs, captured, depends_on_values
 
 NUM_CALLS_BEFORE = 8
 """Calls of one form before one is recorded, which takes as long as some thirty calls."""
@@ -156,7 +156,7 @@ class Recorder(TorchDispatchMode):
         # As the arguments are now: an operation may change the shape of one in place.
         arguments, options = tree_map_only(Tensor, self._alias, (args, kwargs))
         result = func(*args, **kwargs)
-        if _depends_on_values(func, args):
+        if depends_on_values(func, args):
             self.reason = f"{func} depends on values"
         elif self.num_bytes > self.max_bytes:
             self.reason = "results are large"
@@ -317,10 +317,3 @@ class _Watch(TorchFunctionMode):
         if func in READS and self.recorder.reason is None:
             self.recorder.reason = f"{func.__name__} reads values"
         return func(*args, **(kwargs or {}))
-
-
-def _depends_on_values(func: Any, args: Any) -> bool:
-    """Whether an operation reads values, or the shape of its result depends on them."""
-    if func.overloadpacket is torch.ops.aten.index:
-        return any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in args[1])
-    return torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags
