@@ -38,6 +38,9 @@ SMALLER = {
 }  # fmt: skip
 """Settings of games with which a whole measurement takes a second."""
 
+NUM_TESTED = 32
+"""Batches of a test of XferBench, which has its own graph; a real one has eight times as many."""
+
 Told = Callable[[], None]
 """Called after every update; ends the loop by an exception."""
 
@@ -122,14 +125,14 @@ def language_model(device: torch.device, *, is_small: bool, is_test: bool = Fals
     def loop(told: Told) -> None:
         with computing(device, precision, seed=0):
             if is_test:
-                part = Windows(symbols=symbols[: sizes.batch])
+                part = Windows(symbols=symbols[: NUM_TESTED * sizes.batch])
                 _repeated(lambda: cross_entropy(model, part, sizes.batch))(told)
             train(
                 model, windows, num_epochs=MANY, batch=sizes.batch, lr=1e-5, weight_decay=0.01, generator=draws,
                 followed=_telling(told),
             )  # fmt: skip
 
-    tokens = sizes.batch * sizes.context
+    tokens = sizes.batch * sizes.context * (NUM_TESTED if is_test else 1)
     flops = (xferbench.TRUNK + xferbench.HEAD) * tokens / (3 if is_test else 1)
     flops = None if is_small else flops
     return Work(loop=loop, amount=tokens, unit="tokens", precision=precision, flops=flops)
@@ -167,11 +170,17 @@ def translation(device: torch.device, *, is_small: bool) -> Work:
 
     batches = [pairs.take(index)["input_ids"] for index in pairs.draw_epoch()]
     num_tokens = sum(int((each != special.pad).sum()) for each in batches)
+    sizes, num_targets = preset.model, sum(map(len, targets))
+    layer, square = 4 * sizes.width**2 + 2 * sizes.width * sizes.feed_forward, sizes.width**2
+    products = sizes.num_layers * (num_tokens * (layer + 2 * square) + num_targets * (layer + 2 * square))
+    # Without those of attention, a few per cent; those of graphs are not counted.
+    products += num_targets * sizes.width * sizes.vocab_size
     return Work(
         loop=loop,
         amount=num_tokens // len(batches),
         unit="tokens",
         precision="bf16",
+        flops=6 * products / len(batches),
         padding=1 - num_tokens / sum(each.numel() for each in batches),
     )
 
@@ -197,11 +206,13 @@ def fine_tuning(device: torch.device, *, is_small: bool) -> Work:
 
     batches = [rows.take(index, torch.device("cpu"))[1] for index in rows.batches(tuning.batch)]
     num_tokens = sum(int(mask.sum()) for mask in batches)
+    products = num_tokens * 12 * preset.backbone.num_layers * preset.backbone.width**2  # without attention
     return Work(
         loop=loop,
         amount=num_tokens // len(batches),
         unit="tokens",
         precision="bf16",
+        flops=6 * products / len(batches),
         padding=1 - num_tokens / sum(mask.numel() for mask in batches),
     )
 
