@@ -226,16 +226,14 @@ class Optimise:
         self._set_rates()
         places = [place for place, parameter in enumerate(self.parameters) if parameter.grad is not None]
         gradients = [gradient for parameter in self.parameters if (gradient := parameter.grad) is not None]
-        if type(self.optimizer) in RECORDED and self._has_begun(places):
-            states = (self.optimizer.state.get(parameter, {}) for parameter in self.parameters)
+        states = [self.optimizer.state.get(self.parameters[place]) for place in places]
+        # A step that makes the state of a weight, as the first one of an agent does, would make it in no recording.
+        if type(self.optimizer) in RECORDED and (all(states) or not self._has_momentum()):
+            rates = (group["lr"] for group in self.optimizer.param_groups)
             form = (
-                *(
-                    rate
-                    for group in self.optimizer.param_groups
-                    if not isinstance(rate := group["lr"], Tensor)
-                ),
+                *(rate for rate in rates if not isinstance(rate, Tensor)),
                 *places,
-                *(id(tensor) for state in states for tensor in state.values()),
+                *(id(next(iter(state.values()))) for state in states if state),
             )
             self.recorded(form, partial(self._step, places), gradients)
         else:
@@ -254,11 +252,9 @@ class Optimise:
                 group["lr"].fill_(rate * self.factor)
         self._factor = self.factor
 
-    def _has_begun(self, places: Sequence[int]) -> bool:
-        """Whether a step makes no state of a weight, which no recording would: the first one of an agent does."""
-        if not any(group.get("momentum", True) for group in self.optimizer.param_groups):
-            return True
-        return all(self.optimizer.state.get(self.parameters[place]) for place in places)
+    def _has_momentum(self) -> bool:
+        """Whether the optimizer has a state of each weight."""
+        return any(group.get("momentum", True) for group in self.optimizer.param_groups)
 
     def _step(self, places: Sequence[int], *gradients: Tensor) -> Outputs:
         """Change the weights at some places by their gradients; nothing comes of it."""

@@ -5,8 +5,8 @@ long to start each. A graph holds them with their arguments and starts them all 
 has the same kernels at every call, with the same weights, buffers and generators: those stay where they are.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import torch
@@ -35,11 +35,6 @@ class Survey(TorchDispatchMode):
     def _should_skip_dynamo(cls) -> bool:
         return False  # nothing is compiled in the block, and torch would import its compiler, which takes seconds
 
-    @classmethod
-    def ignore_compile_internals(cls) -> bool:
-        """Whether what is compiled stays so; it draws from torch's global generator alone."""
-        return True
-
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Make an operation."""
         result = func(*args, **(kwargs or {}))
@@ -62,6 +57,8 @@ def captured(
     inputs: Sequence[Tensor],
     pool: Any = None,
     optimizer: torch.optim.Optimizer | None = None,
+    *,
+    is_surveyed: bool = True,
 ) -> tuple[Outputs, Callable[..., Outputs] | str]:
     """Call a function, and make a graph of it.
 
@@ -70,12 +67,15 @@ def captured(
         inputs: The tensors, on CUDA.
         pool: Memory that graphs share of which one is called at a time; see `torch.cuda.graph_pool_handle`.
         optimizer: One that makes a step in the function.
+        is_surveyed: Whether it may draw from generators of its own, or read the processor's memory; what is compiled
+            should not be watched, or it is compiled anew for that.
 
     Returns:
         The outputs, and what computes them of other inputs of the same shapes; or why there is no graph, as text.
     """
     kept = [each.detach().clone() for each in inputs]
-    with Survey() as survey:
+    survey = Survey()
+    with survey if is_surveyed else nullcontext():
         outputs = _copied(function(*kept))
     if survey.reason is not None:
         return outputs, survey.reason
@@ -86,6 +86,7 @@ def captured(
         with _capturable(optimizer), torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
             figures, tensors = function(*kept)
     except RuntimeError as error:  # an operation waits for the device, or needs more memory than there is
+        _forget_capture(pool, survey.generators.values())
         return outputs, " ".join(str(error).split())[:200]
     names, values = tuple(figures), list(figures.values())
 
@@ -97,6 +98,15 @@ def captured(
         return dict(zip(names, _copies(values), strict=True)), tensors
 
     return outputs, replay
+
+
+def _forget_capture(pool: Any, generators: Iterable[torch.Generator]) -> None:
+    """Let torch draw and take memory as before, after a capture that failed, of which it goes on otherwise."""
+    place = torch.cuda.current_device()
+    for generator in (torch.cuda.default_generators[place], *generators):
+        generator.graphsafe_set_state(generator.clone_state())
+    with suppress(RuntimeError):  # where it failed before memory was taken, or torch has done this
+        torch._C._cuda_endAllocateToPool(place, pool)
 
 
 @torch.no_grad()

@@ -43,10 +43,11 @@ class Recorded:
 
     Args:
         optimizer: One that makes a step in the functions.
+        is_surveyed: See `captured`.
     """
 
-    def __init__(self, optimizer: torch.optim.Optimizer | None = None) -> None:
-        self.optimizer = optimizer
+    def __init__(self, optimizer: torch.optim.Optimizer | None = None, *, is_surveyed: bool = True) -> None:
+        self.optimizer, self.is_surveyed = optimizer, is_surveyed
         self.num_calls: dict[Hashable, int] = {}
         self.replays: dict[Hashable, Callable[..., Outputs]] = {}
         self.num_bytes = 0
@@ -90,9 +91,9 @@ class Recorded:
     ) -> Outputs:
         """The outputs of a function, of which there is a graph then, if there can be one."""
         self.pool = self.pool or torch.cuda.graph_pool_handle()
-        outputs, found = captured(function, inputs, self.pool, self.optimizer)
+        outputs, found = captured(function, inputs, self.pool, self.optimizer, is_surveyed=self.is_surveyed)
         if isinstance(found, str):
-            self.reasons[form] = found
+            self.reasons[form], self.pool = found, None
         else:
             self.replays[form] = found
         return outputs

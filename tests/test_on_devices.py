@@ -87,8 +87,8 @@ def play(name, *changes, folder, resume=False, **options):
 def test_games_are_trained_and_evaluated(tmp_path, monkeypatch, game, changes):
     made = []
 
-    def captured(*arguments):
-        outputs, found = graphs.captured(*arguments)
+    def captured(*arguments, **options):
+        outputs, found = graphs.captured(*arguments, **options)
         made.append(found)
         return outputs, found
 

@@ -70,6 +70,7 @@ class Updates:
 
     def _computed(self, meanings: Tensor, messages: Tensor) -> tuple[Tensor, Tensor]:
         examples = self.examples(meanings, messages)
+        self.replicas.renew()
         loss = self.learner.loss(self.replicas.parameters(), examples)
         return loss, torch.cat([loss.detach()[None], examples.accuracy])
 

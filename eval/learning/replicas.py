@@ -29,11 +29,16 @@ class Replicas:
         stacked = [torch.stack([state[name].detach() for state in states]).flatten() for name in self.shapes]
         self.count, self.lr, self.clip = len(modules), lr, clip
         self.flat = _padded(stacked).to(device).requires_grad_()
+        self.renew()
         self.optimizer = torch.optim.Adam([self.flat], lr=lr, fused=True)
+
+    def renew(self) -> None:
+        """Begin a new graph of autograd: in a graph of CUDA nothing may hang on what an earlier one has left."""
+        self.leaf = self.flat.detach().requires_grad_()
 
     def parameters(self) -> Parameters:
         """Return each parameter with a leading replica dimension, differentiable."""
-        blocks = self._blocks(self.flat)
+        blocks = self._blocks(self.leaf)
         named = zip(self.shapes.items(), blocks, strict=True)
         return {name: block.view(self.count, *shape) for (name, shape), block in named}
 
@@ -45,7 +50,7 @@ class Replicas:
 
     def gradient(self, loss: Tensor) -> Tensor:
         """The gradient of the replicas' parameters, as they are in `flat`."""
-        (gradient,) = torch.autograd.grad(loss, [self.flat])
+        (gradient,) = torch.autograd.grad(loss, [self.leaf])
         return gradient
 
     def step(self, gradient: Tensor) -> None:
@@ -66,6 +71,7 @@ class Replicas:
         flat = self._gather(self.flat.detach(), kept)
         moments = {name: self._gather(old[name], kept) for name in ("exp_avg", "exp_avg_sq") if old}
         self.count, self.flat = len(kept), flat.requires_grad_()
+        self.renew()
         self.optimizer = torch.optim.Adam([self.flat], lr=self.lr, fused=True)
         if old:
             self.optimizer.state[self.flat] = {"step": old["step"], **moments}

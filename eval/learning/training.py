@@ -92,7 +92,7 @@ def train(
     optimizer = torch.optim.AdamW(
         [group for group in groups if group["params"]], lr=lr, weight_decay=weight_decay, fused=True
     )
-    device, recorded = parameters[0].device, Recorded(optimizer)
+    device, recorded = parameters[0].device, Recorded(optimizer, is_surveyed=False)
     # A graph would keep a rate that is not on the device.
     rate = torch.zeros((), device=device) if device.type == "cuda" else None
     # Only checkpoints need their states.

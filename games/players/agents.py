@@ -60,6 +60,7 @@ class Agents(nn.Module):
             self.register_buffer("recent", torch.zeros(num_senders))
         self.generators: dict[int, torch.Generator] = {}
         self.num_plays: Mapping[Role, Any] = {}
+        self.pairs_by_number: dict[tuple[int, int], Pair] = {}
         """The agents of each role that learn in a step, and in how many pairs each does."""
 
     def sides(self, role: Role) -> Sequence[Speaker | Listener]:
@@ -87,7 +88,9 @@ class Agents(nn.Module):
 
     def pair(self, sender: int, receiver: int) -> Pair:
         """A sender and a receiver by their numbers."""
-        return Pair(self.senders[sender], self.receivers[receiver])
+        if (sender, receiver) not in self.pairs_by_number:
+            self.pairs_by_number[sender, receiver] = Pair(self.senders[sender], self.receivers[receiver])
+        return self.pairs_by_number[sender, receiver]
 
     @property
     def first_pair(self) -> Pair:

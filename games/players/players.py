@@ -112,7 +112,7 @@ class Players(Agents):
         pairs, noises, unchanged = self._meet(meetings, number, step)
 
         def play_together(rounds: Sequence[SeenRounds]) -> StepResult:
-            played = self.side_by_side.play(pairs, rounds, noises, epoch, unchanged)
+            played = self.side_by_side.play(pairs, of_each(rounds, pairs), noises, epoch, unchanged)
             self.imitation.note(meetings, played)
             return self._summed(played)
 
@@ -280,23 +280,27 @@ class Players(Agents):
         return pairs, [self.noise(number, place) for place in range(len(pairs))], unchanged
 
     def _rounds(self, pairs: Sequence[Pair], number: int) -> list[SeenRounds]:
-        """A batch of rounds for each pair."""
-        joined = None
+        """A batch of rounds for each pair; or one of all, where they can be drawn at once."""
         if len(pairs) > 1:
             numbers = [self.batch_number(number, place) for place in range(len(pairs))]
-            joined = self.world.batches("train", numbers)
-        if joined is not None:
-            return self.first_pair.rounds(joined).parts(len(pairs))
+            if (joined := self.world.batches("train", numbers)) is not None:
+                return [self.first_pair.rounds(joined)]
         return [pair.rounds(self.batch(number, place)) for place, pair in enumerate(pairs)]
 
     def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:
         """Receivers learn what senders say now; the weights of senders do not change."""
         meetings = self.schedule.with_receivers(receivers, step, epoch)
         pairs, noises, unchanged = self._meet(meetings, number, step, fixed=["sender"])
-        played = self.side_by_side.play(pairs, self._rounds(pairs, number), noises, epoch, unchanged)
+        rounds = of_each(self._rounds(pairs, number), pairs)
+        played = self.side_by_side.play(pairs, rounds, noises, epoch, unchanged)
         loss = torch.stack([result.measures["loss"] for result in played]).mean()
         objective = torch.stack([result.objective for result in played]).sum()
         return is_learning(StepResult(objective=objective, measures={LEARNING_LOSS: loss}))
+
+
+def of_each(rounds: Sequence[SeenRounds], pairs: Sequence[Pair]) -> Sequence[SeenRounds]:
+    """The rounds of each pair, of those of all or of each."""
+    return rounds if len(rounds) == len(pairs) else rounds[0].parts(len(pairs))
 
 
 def differentiated(result: StepResult, differentiate: Differentiate) -> StepResult:

@@ -36,6 +36,16 @@ class Generator(CPUGenerator, metaclass=_Generators):
         """Where it draws."""
         return Generator.places[self._cdata]
 
+    def clone_state(self):
+        """A generator with the same state."""
+        clone = type(self)(self.device)
+        clone.set_state(self.get_state())
+        return clone
+
+    def graphsafe_set_state(self, other):
+        """Take the state of another one."""
+        self.set_state(other.get_state())
+
 
 def place_of(generator):
     """The device of a generator, by whatever object."""

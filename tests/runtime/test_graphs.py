@@ -98,3 +98,31 @@ def test_what_can_be_no_graph_is_called_and_says_why(at_once, function, why):
             recorded("form", lambda each: ({}, [function(each)]), [values])[1][0], function(values)
         )
     assert why in recorded.reasons["form"]
+
+
+@pytest.mark.parametrize(
+    "waits", [lambda values: values.sum().item(), pytest.param(lambda _: torch.cuda.synchronize(), id="sync")]
+)
+def test_after_a_capture_that_failed_all_goes_on(at_once, waits):
+    """Also draws, and graphs of others."""
+    failing, other = Recorded(is_surveyed=False), Recorded(is_surveyed=False)
+
+    def drawn(values):
+        return {}, [values + torch.rand(3, device="cuda")]
+
+    def waited(values):
+        waits(values)
+        return drawn(values)
+
+    for seed in range(4):
+        inputs, found = [torch.full((3,), float(seed), device="cuda")], []
+        for call in (
+            lambda _, inputs: drawn(*inputs),
+            lambda form, inputs: failing(form, waited, inputs),
+            lambda form, inputs: other(form, drawn, inputs),
+        ):
+            torch.cuda.manual_seed(seed)
+            found.append(call("form", inputs)[1][0].clone())
+        assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
+    assert other.replays and not other.reasons
+    assert failing.reasons or not torch.version.cuda  # the pretended device is never waited for

@@ -113,8 +113,8 @@ def trained(monkeypatch):
     found = []
     make = recording.Recorded.__init__
 
-    def noted(recorded, *arguments):
-        make(recorded, *arguments)
+    def noted(recorded, *arguments, **options):
+        make(recorded, *arguments, **options)
         found.append(recorded)
 
     monkeypatch.setattr(recording.Recorded, "__init__", noted)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.players.players import make_players
+from ecsuite.games.players.players import make_players, of_each
 from ecsuite.games.world_making import make_world
 
 
@@ -22,7 +22,7 @@ def test_rounds_that_are_drawn_at_once_are_those_of_each_pair(changes):
     players = make_players(experiment, make_world(experiment))
     pairs = [players.pair(number, number) for number in range(3)]
     for number in (0, 63, 81):
-        drawn = players._rounds(pairs, number)
+        drawn = of_each(players._rounds(pairs, number), pairs)
         for place, (pair, rounds) in enumerate(zip(pairs, drawn, strict=True)):
             alone = pair.rounds(players.batch(number, place))
             assert rounds.form == alone.form
