@@ -146,9 +146,9 @@ def measure(
     if place.type == "cuda":
         megabytes = torch.cuda.max_memory_allocated() / 2**20
         yield Row(name=f"{name}, memory", unit="MB", values=(megabytes,))
-        limit = limit_of(work.precision, place, 64 if is_small else 8192)
-        share = (work.flops or followed.flops) / best / limit
-        yield Row(name=f"{name}, of the limit", unit="share", values=(share,), higher_is_better=True)
+        if flops := work.flops or followed.flops:  # of graphs none are counted
+            share = flops / best / limit_of(work.precision, place, 64 if is_small else 8192)
+            yield Row(name=f"{name}, of the limit", unit="share", values=(share,), higher_is_better=True)
     if followed.num_started is not None:
         yield Row(name=f"{name}, launches", unit="an update", values=(followed.num_started,))
         busy = followed.kernel_seconds / best

@@ -99,7 +99,15 @@ def game(
             )
 
     precision = game_training.choose_precision(experiment.training.precision, device)
-    return Work(loop=loop, amount=experiment.training.batch_size, unit="examples", precision=precision)
+    # The products of a graph are not counted; those of these games are known.
+    flops = game_training.flops_per_step(experiment) if name.startswith("disc") else None
+    return Work(
+        loop=loop,
+        amount=num_pairs * experiment.training.batch_size,
+        unit="examples",
+        precision=precision,
+        flops=None if flops is None else num_pairs * flops,
+    )
 
 
 def egg(name: str, device: torch.device, *, is_small: bool) -> Work:
