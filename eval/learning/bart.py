@@ -1,10 +1,13 @@
 """BART as in the paper, from Hugging Face transformers, which is imported only when a model is built."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.functional import dropout
 
 from ecsuite.eval.learning.sizes import EncoderDecoderSizes
 from ecsuite.runtime.errors import missing_extra
@@ -75,7 +78,32 @@ def build(sizes: EncoderDecoderSizes, vocab_size: int) -> Any:
         decoder_start_token_id=special.start,
         forced_eos_token_id=None,  # the model must predict the end; it is not forced at the maximum length
     )
-    return BartForConditionalGeneration(config)
+    model = BartForConditionalGeneration(config)
+    for stack in _stacks(model):  # the normalisation drops in the place of the stack; see `let_learn`
+        stack.dropout = 0.0
+        stack.layernorm_embedding.register_forward_hook(partial(_dropped, sizes.dropout))
+    return model
+
+
+def let_learn(model: Any) -> None:
+    """Set a model to training, in which dropout is applied, but no layer is ever left out.
+
+    Stacks in training draw, in some versions of transformers, a number on the CPU for every layer and look at it, even
+    if all layers are kept: no graph of CUDA can be made of that, and results would differ between versions.
+    """
+    model.train()
+    for stack in _stacks(model):
+        stack.training = False  # only its own: its layers stay in training
+
+
+def _stacks(model: Any) -> Sequence[Any]:
+    """The encoder and the decoder."""
+    return model.model.encoder, model.model.decoder
+
+
+def _dropped(rate: float, norm: nn.Module, _: Any, states: Tensor) -> Tensor:
+    """Embeddings after normalisation and dropout."""
+    return dropout(states, rate, norm.training)
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ecsuite.eval.learning.bart import Specials
+from ecsuite.eval.learning.bart import Specials, let_learn
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.learning.infilling import infill
 from ecsuite.eval.learning.training import UNFOLLOWED, Followed, bucketed, rate_by_share, train
@@ -184,7 +184,7 @@ def train_encoder_decoder(
         precision: bf16 or fp32.
         followed: See `Followed`.
     """
-    model.train()
+    let_learn(model)
     device = next(model.parameters()).device
 
     def inputs_of(index: Integers) -> Sequence[Tensor]:

@@ -1,10 +1,12 @@
 """On CUDA, trainings whose updates are graphs give the weights of those without, of batches of several shapes."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
+from pretended_cuda.chosen import DEVICE
 
 from ecsuite.eval.learning.bart import Specials, build
 from ecsuite.eval.learning.checkpoints import Checkpoint
@@ -96,6 +98,8 @@ def translator(has_blocks, followed):
     return model.parameters()
 
 
+MAX_DIFFERENCE = 0.0 if DEVICE == "pretended" else 1e-3
+"""Between weights, which change by 0.5 to 0.9; CUDA rounds sums as it happens to order them."""
 KINDS = {
     "language model": (language_model,),
     "encoder": (backbone, "encoder"),
@@ -118,6 +122,8 @@ def trained(monkeypatch):
         found.append(recorded)
 
     monkeypatch.setattr(recording.Recorded, "__init__", noted)
+    # By default, AdamW makes whole steps of gradients that are nothing but rounding, as those of the biases of keys.
+    monkeypatch.setattr(torch.optim, "AdamW", partial(torch.optim.AdamW, eps=1e-3))
 
     def run(kind, num_before, **followed):
         monkeypatch.setattr(recording, "NUM_CALLS_BEFORE_GRAPH", num_before)
@@ -130,6 +136,10 @@ def trained(monkeypatch):
     return run
 
 
+def assert_same(weights, expected):
+    torch.testing.assert_close(weights, expected, rtol=0, atol=MAX_DIFFERENCE)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_graphs_give_the_weights_of_updates_one_by_one(trained, kind):
     expected, _ = trained(kind, 10**6)
@@ -137,7 +147,7 @@ def test_graphs_give_the_weights_of_updates_one_by_one(trained, kind):
     assert all(len(each.replays) and not each.reasons for each in recorded), [
         each.reasons for each in recorded
     ]
-    assert all(map(torch.equal, weights, expected))
+    assert_same(weights, expected)
 
 
 def test_a_stopped_training_goes_on_with_graphs(trained, tmp_path):
@@ -146,4 +156,5 @@ def test_a_stopped_training_goes_on_with_graphs(trained, tmp_path):
     with pytest.raises(Stopped):
         trained("tagger", 1, checkpoint=checkpoint, should_stop=lambda: next(counts) == 8)
     weights, recorded = trained("tagger", 1, checkpoint=replace(checkpoint, seconds=0))
-    assert all(map(torch.equal, weights, expected)) and recorded[0].replays
+    assert_same(weights, expected)
+    assert recorded[0].replays
