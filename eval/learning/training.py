@@ -57,6 +57,7 @@ def train(
     generators: Sequence[Generator],
     size_of: Callable[[Batch], int] = lambda _: 1,
     decays_vectors: bool = True,
+    is_compiled: bool = False,
     followed: Followed = UNFOLLOWED,
 ) -> None:
     """Train parameters in place: AdamW, gradients clipped to norm 1.
@@ -77,6 +78,7 @@ def train(
         generators: All generators from which `draw_epoch` and `inputs_of` draw, besides torch's global ones.
         size_of: Units of data of a batch; by default one, so that `total` is the number of updates.
         decays_vectors: Whether the weight decay also applies to vectors, that is biases and normalisation.
+        is_compiled: Whether the loss is compiled.
         followed: Who is told, where the state is saved, and when to stop.
 
     Raises:
@@ -92,7 +94,7 @@ def train(
     optimizer = torch.optim.AdamW(
         [group for group in groups if group["params"]], lr=lr, weight_decay=weight_decay, fused=True
     )
-    device, recorded = parameters[0].device, Recorded(optimizer, is_surveyed=False)
+    device, recorded = parameters[0].device, Recorded(optimizer, is_surveyed=not is_compiled)
     # A graph would keep a rate that is not on the device.
     rate = torch.zeros((), device=device) if device.type == "cuda" else None
     # Only checkpoints need their states.

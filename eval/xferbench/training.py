@@ -65,6 +65,7 @@ def train(
         schedule=lambda update: rate_by_share(update / num_updates, 0.0),
         weight_decay=weight_decay,
         generators=[generator],
+        is_compiled=model.compiled_loss is not None,
         followed=followed,
     )
     return not_compiled
