@@ -3,7 +3,7 @@
 from ecsuite.games.training import train
 
 
-def trained(experiment, folder, *, stop_after=None, notes=None, **how):
+def trained(experiment, folder, *, stop_after=None, notes=None, device="cpu", **how):
     """Train, or go on; `stop_after`: end after so many steps; `notes` gets what is noted."""
     steps = 0
 
@@ -13,6 +13,6 @@ def trained(experiment, folder, *, stop_after=None, notes=None, **how):
         return "preempted" if steps == stop_after else None
 
     return train(
-        experiment, folder, device="cpu", progress=lambda *_: None, note=([] if notes is None else notes).append,
+        experiment, folder, device=device, progress=lambda *_: None, note=([] if notes is None else notes).append,
         should_stop=should_stop, **how,
     )  # fmt: skip

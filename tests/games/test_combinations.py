@@ -4,18 +4,21 @@ A refusal is one line, before anything is written. The draw of a number is alway
 settings of one that failed. `pytest -m slow` tries more of them.
 """
 
+import json
 import random
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from stopped_runs import trained
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import CHANNELS, LOSSES, MEETINGS, OPTIMIZERS, SCHEDULES, TASKS, WORLDS
 from ecsuite.parts.registry import option_types
+from ecsuite.runtime import recording
 from ecsuite.runtime.errors import ConfigError
 
 NUM_ORDINARY, NUM_SLOW = 7, 300
@@ -196,3 +199,34 @@ def files(object_table, image_folder, feature_file):
 )
 def test_a_combination_trains_and_resumes_to_the_same_bytes_or_is_refused(number, files, tmp_path):
     plays(drawn(number, files), tmp_path)
+
+
+@pytest.mark.device("pretended")
+@pytest.mark.filterwarnings("ignore:PyTorch was compiled without cuDNN")
+@pytest.mark.parametrize(
+    "number", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in range(NUM_SLOW) if n != 2)]
+)
+def test_graphs_of_a_combination_give_the_weights_of_steps_one_by_one(number, files, tmp_path, monkeypatch):
+    found = []
+    for num_before in (10**6, 1):
+        monkeypatch.setattr(recording, "NUM_CALLS_BEFORE_GRAPH", num_before)
+        folder = tmp_path / str(num_before)
+        try:
+            experiment = load_experiment(
+                "disc_tiny", [*drawn(number, files), "training.num_epochs=4", "training.evaluate_every=1"]
+            )
+            scramble(1)
+            trained(experiment, folder, device="cuda")
+        except ConfigError:
+            return
+        except RuntimeError as error:
+            if "_pack_padded_sequence" in str(error):
+                pytest.skip("the pretended device has no packed sequences")
+            raise
+        lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+        figures = [
+            {key: value for key, value in line.items() if key != "examples_per_second"} for line in lines
+        ]
+        found.append((load_file(max(folder.glob("checkpoint-*.safetensors"))), figures))
+    (weights, figures), (expected, others) = found
+    assert figures == others and all(torch.equal(weights[name], each) for name, each in expected.items())
