@@ -80,7 +80,7 @@ class Progress:
     def __init__(self, play: Play, num_steps: int, first_step: int, callbacks: Callbacks) -> None:
         self.play, self.settings, self.callbacks = play, play.experiment.training, callbacks
         self.first_step, self.total = first_step, num_steps + steps_of_the_end(play.experiment)
-        self.is_hinted = False
+        self.is_hinted, self.remarks = False, set[str]()
         self.began = self.began_second = time.monotonic()
 
     @property
@@ -100,14 +100,21 @@ class Progress:
         self.callbacks.progress(label, state.step, self.total)
         if state.step == self.first_step + 1:
             self.began_second = time.monotonic()  # the first step also imports and compiles
-            for line in self.play.remarks():
-                self.callbacks.note(line)
+            self._remark()
         elif not self.is_hinted and self.seconds > ESTIMATE_AFTER:
             self.is_hinted = True
+            self._remark()
             seconds = (time.monotonic() - self.began_second) / (state.step - self.first_step - 1)
             hint = note_on_time_left(seconds * (self.total - state.step), self.settings.until_accuracy)
             if hint is not None:
                 self.callbacks.note(hint)
+
+    def _remark(self) -> None:
+        """Note what the play has to say, each line once."""
+        for line in self.play.remarks():
+            if line not in self.remarks:
+                self.remarks.add(line)
+                self.callbacks.note(line)
 
     def show_end(self, state: TrainState) -> None:
         """Tell of the last evaluation and the corpus."""

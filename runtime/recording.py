@@ -86,6 +86,11 @@ class Recorded:
             self.num_bytes += recorder.num_bytes
         return outputs
 
+    @property
+    def reason(self) -> str | None:
+        """Why there is no graph of a form; None: nothing is in the way."""
+        return next(iter(self.reasons.values()), None)
+
     def _captured(
         self, form: Hashable, function: Callable[..., Outputs], inputs: Sequence[Tensor]
     ) -> Outputs:

@@ -34,6 +34,7 @@ from ecsuite.eval.xtreme.presets import Tuning
 from ecsuite.eval.xtreme.rows import IGNORED, Rows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.tuning import finetune
+from ecsuite.games import train_state
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import Players
 from ecsuite.games.runs import load_run
@@ -65,8 +66,7 @@ def play(name, *changes, folder, resume=False, **options):
         device="cuda",
         resume=resume,
         progress=lambda *_: None,
-        note=lambda _: None,
-        **options,
+        **{"note": lambda _: None, **options},
     )
 
 
@@ -104,6 +104,24 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
     stopped = play("disc_tiny", folder=tmp_path, should_stop=lambda: next(stops))
     assert stopped.step == 3
     assert play("disc_tiny", folder=tmp_path, resume=True).step == 8
+
+
+def test_what_keeps_steps_from_being_graphs_is_said(tmp_path, monkeypatch):
+    (tmp_path / "own.py").write_text(
+        "from ecsuite.games.channels import GumbelChannel\n\n\nclass Own(GumbelChannel): ...\n"
+    )
+    notes = []
+    play("disc_tiny", f"channel.kind={tmp_path}/own.py:Own", folder=tmp_path / "own", note=notes.append)
+    monkeypatch.setattr(train_state, "ESTIMATE_AFTER", 0.0)
+    monkeypatch.setattr(recording, "NUM_CALLS_BEFORE_GRAPH", 0)
+    monkeypatch.setattr(
+        recording, "captured", lambda function, inputs, *_, **__: (function(*inputs), "it waits")
+    )
+    play("disc_tiny", folder=tmp_path / "run", note=notes.append)
+    assert [each for each in notes if "kernels" in each] == [
+        "kernels are started one by one, which takes longer: own code may look at values",
+        "kernels are started one by one, which takes longer: it waits",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,9 @@ class Encoder(TrainableBackbone):
     def last_states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Attention skips the padding."""
         if mask is not None and mask.is_cuda:
-            mask = mask[:, None, None]  # at one of two dimensions the model would look, and wait for the device
+            mask = mask[
+                :, None, None
+            ]  # at one of two dimensions the model would look, and wait for the device
         states: Tensor = self.model(ids, attention_mask=mask).last_hidden_state
         return states
 

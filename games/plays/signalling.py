@@ -156,6 +156,10 @@ class Signalling(TrainedPlay):
         return description(self.experiment, self.players, self.world)
 
     def remarks(self) -> list[str]:
-        """Why pairs do not play side by side."""
+        """Why pairs do not play side by side, and why steps are no graphs of CUDA."""
         reason = self.players.side_by_side.reason
-        return [] if reason is None else [f"pairs play one after the other, which takes longer: {reason}"]
+        lines = [] if reason is None else [f"pairs play one after the other, which takes longer: {reason}"]
+        if self.device.type == "cuda":
+            why = "own code may look at values" if self.experiment.code else self.players.recorded.reason
+            lines += [] if why is None else [f"kernels are started one by one, which takes longer: {why}"]
+        return lines
