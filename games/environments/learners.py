@@ -125,11 +125,13 @@ class PolicyGradient(Learner):
         error = ((expected - wanted) ** 2 * mask).sum() / total
         mean_entropy = (entropy * mask).sum() / total
         objective = policy - self.options.entropy * mean_entropy
+        figures = {"entropy": mean_entropy.detach()}
         if self.options.baseline == "learnt":
             objective = objective + self.options.baseline_weight * error
+            figures["value_error"] = error.detach()
         if self.options.signalling:
             objective = objective - self.options.signalling * self.signalled(episodes)
-        return objective, {"entropy": mean_entropy.detach(), "value_error": error.detach()}
+        return objective, figures
 
     def returns(self, episodes: Episodes) -> tuple[Floats, float]:
         """What came of the rest of each episode, (steps, batch, num_agents), and its standard deviation."""

@@ -72,7 +72,7 @@ def test_without_a_baseline_what_was_done_becomes_more_likely_by_what_came_of_it
     play, episodes = play_of(*settings, "play.learner.baseline=none")
     came = np.zeros_like(episodes.rewards)
     came[-1] = 2.0
-    objective, _ = play.learner.objective(replace(episodes, rewards=came), 0, play.agents)
+    objective, figures = play.learner.objective(replace(episodes, rewards=came), 0, play.agents)
     likely = [
         scores.log_softmax(-1).gather(-1, torch.from_numpy(episodes.actions[..., agent, None])).mean()
         for agent, scores in enumerate(episodes.scores)
@@ -80,6 +80,7 @@ def test_without_a_baseline_what_was_done_becomes_more_likely_by_what_came_of_it
     assert objective.item() == pytest.approx(-sum(likely).item() / 2, rel=1e-5)
     objective.backward()
     assert not any(each.grad is not None for each in play.learner.baseline.parameters())
+    assert "value_error" not in figures
     # Where all went wrong, what was done becomes less likely: a baseline would take that for what was to be expected.
     wrong, _ = play.learner.objective(replace(episodes, rewards=-came), 0, play.agents)
     assert wrong.item() == pytest.approx(-objective.item(), rel=1e-5)
