@@ -24,7 +24,7 @@ from ecsuite.eval.statistics.counting import (
 )
 from ecsuite.eval.statistics.equal_codes import labels_of_codes
 from ecsuite.eval.statistics.kept import once
-from ecsuite.eval.statistics.message_labels import message_labels
+from ecsuite.eval.statistics.message_labels import halved, message_labels
 from ecsuite.eval.statistics.resampling import resample
 
 AMI = Traits(
@@ -67,17 +67,15 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
     Null distribution: meanings shuffled over messages; its mean is 0 by construction. Interval: see
     `resampling.resample`; none if half of the rows may have no repetition at all.
     """
-    kind, meaning = labels_of_meanings(corpus)
+    kind, meanings = labels_of_meanings(corpus)
     scores = [
         unscored(traits, normaliser=normaliser, label=kind, eos="strip")
         for traits, normaliser in ((AMI, "max"), (AMI_ARITHMETIC, "arithmetic"))
     ]
     messages = message_labels(corpus)
-    if meaning is None or (reason := _without_recurrence(message=messages, meaning=meaning)):
-        return [score(value=None, reason=NO_CONCEPTS if meaning is None else reason) for score in scores]
+    if meanings is None or (reason := _without_recurrence(message=messages, meaning=meanings)):
+        return [score(value=None, reason=NO_CONCEPTS if meanings is None else reason) for score in scores]
     num_rows = len(messages)
-    meanings = meaning.astype(messages.dtype)
-    del meaning
     expected = expected_information(np.bincount(messages), np.bincount(meanings))
     values = adjusted_information(messages, meanings, expected)
 
@@ -111,16 +109,16 @@ def _without_recurrence(**labels: NDArray[np.integer[Any]]) -> str | None:
 
 
 @once
-def labels_of_meanings(corpus: Corpus) -> tuple[str, Ints | None]:
+def labels_of_meanings(corpus: Corpus) -> tuple[str, NDArray[np.integer[Any]] | None]:
     """What defines a meaning, `attributes`, `concepts` or `none`, and a label for each whole one, (num_rows,).
 
-    The labels are not to be changed.
+    The labels are as those of `message_labels`.
     """
     codes = meaning_codes(corpus)
     if codes is not None:
-        return "attributes", labels_of_codes(*codes)
+        return "attributes", halved(labels_of_codes(*codes))
     concepts = concept_sets(corpus)
-    return ("none", None) if concepts is None else ("concepts", row_labels(concepts))
+    return ("none", None) if concepts is None else ("concepts", halved(row_labels(concepts)))
 
 
 def expected_information(first: Ints, second: Ints) -> float:

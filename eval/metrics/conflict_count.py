@@ -64,8 +64,7 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
         conflicts = len(rows) * width - _most_agreements(agreements)
         return np.array([conflicts * num_rows / len(rows)])
 
-    all_rows = np.arange(num_rows)
-    value = int(statistic(all_rows, all_rows)[0])
+    value = num_rows * width - _most_agreements(_agreements(message_symbols, attributes, len(symbols)))
     (found,) = resample(
         statistic,
         [value],

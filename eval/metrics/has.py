@@ -71,12 +71,13 @@ def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> lis
     if not len(content.values):
         return [score(value=None, reason="every message is empty")]
     begins, *others = boundaries(content, own.threshold, *OTHER_THRESHOLDS)
-    value, num_segments, length = _figures_of(content, begins)
     by_threshold = [
         [bits, float(other.sum() / len(content))]
         for bits, other in zip(OTHER_THRESHOLDS, others, strict=True)
     ]
-    del begins, others  # of a large corpus they take much memory
+    del others  # of a large corpus they take much memory
+    value, num_segments, length = _figures_of(content, begins)
+    del begins
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         return np.array(_figures(content.take(rows), own.threshold))

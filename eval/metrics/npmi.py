@@ -15,6 +15,8 @@ from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.resampling import resample
 
+_BLOCK = 1 << 16
+"""Pairs whose NPMI is computed at once."""
 NCNPMI = Traits(
     name="ncnpmi",
     about="whole messages co-occur with whole meanings",
@@ -70,16 +72,23 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]
 
 
-def _npmi_of_pairs(message: NDArray[np.integer[Any]], meaning: Ints) -> tuple[Floats, Floats]:
+def _npmi_of_pairs(
+    message: NDArray[np.integer[Any]], meaning: NDArray[np.integer[Any]]
+) -> tuple[Floats, Floats]:
     """NPMI of every pair that occurs (NaN if there is only one), and its share of the rows, each (num_pairs,)."""
     num_meanings = int(meaning.max()) + 1
     codes = message * np.int64(num_meanings)
     codes += meaning
-    pair, count = counted(codes, (int(message.max()) + 1) * num_meanings)
+    pair, count = counted(codes, (int(message.max()) + 1) * num_meanings, overwrites=True)
     del codes  # of a large corpus they take much memory
     if len(pair) == 1:
         return np.array([np.nan]), np.ones(1)
-    together = count / len(message)
-    of_message = np.bincount(message)[pair // num_meanings] / len(message)
-    of_meaning = np.bincount(meaning)[pair % num_meanings] / len(message)
-    return np.log(together / (of_message * of_meaning)) / -np.log(together), together
+    together, npmi = count / len(message), np.empty(len(pair))
+    del count
+    of_messages, of_meanings = np.bincount(message), np.bincount(meaning)
+    for start in range(0, len(pair), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        of_message = of_messages[pair[block] // num_meanings] / len(message)
+        of_meaning = of_meanings[pair[block] % num_meanings] / len(message)
+        npmi[block] = np.log(together[block] / (of_message * of_meaning)) / -np.log(together[block])
+    return npmi, together

@@ -72,7 +72,7 @@ def _boundaries(messages: Ragged, thresholds: Sequence[float]) -> list[NDArray[n
     if not thresholds:
         return begins
     start, left = _starts(messages)
-    substring: NDArray[Any] = values[start].astype(np.int32)
+    substring: NDArray[Any] = values[start]
     num_substrings, width, before = num_symbols, 1, None
     while len(start):
         bound = num_substrings * num_symbols
@@ -103,18 +103,18 @@ def _boundaries(messages: Ragged, thresholds: Sequence[float]) -> list[NDArray[n
                     begin[start[block][rises[substring[block]]] + width] = True
         recurs = count > 1
         number = np.full(bound, -1, np.int32)
-        number[present[recurs]] = np.arange(int(recurs.sum()))
-        longer = []
-        for block in blocks:
+        num_substrings = int(recurs.sum())
+        number[present[recurs]] = np.arange(num_substrings)
+        longer, filled = np.empty(len(start), np.min_scalar_type(num_substrings)), 0
+        for block in blocks:  # what goes on takes the places of what came before it, which limits memory
             own = number[codes_in(block)]
             goes_on = np.flatnonzero((own >= 0) & (left[block] > width))
-            longer.append((start[block][goes_on], left[block][goes_on], own[goes_on]))
-        start, left, substring = (np.concatenate(parts) for parts in zip(*longer, strict=True))
-        width, num_substrings, before = (
-            width + 1,
-            int(recurs.sum()),
-            entropy[originals[recurs] // num_symbols],
-        )
+            place = slice(filled, filled + len(goes_on))
+            longer[place] = own[goes_on]
+            start[place], left[place] = start[block][goes_on], left[block][goes_on]
+            filled = place.stop
+        start, left, substring = start[:filled], left[:filled], longer[:filled]
+        width, before = width + 1, entropy[originals[recurs] // num_symbols]
     return begins
 
 
@@ -146,9 +146,8 @@ def segments(messages: Ragged, begins: NDArray[np.bool_]) -> Ragged:
         begins: The result of `boundaries`.
     """
     starts = begins.copy()
-    starts[messages.offsets[:-1][messages.lengths > 0]] = True
-    places = np.flatnonzero(starts)
-    return Ragged.from_lengths(messages.values, np.diff(places, append=len(messages.values)))
+    starts[messages.offsets[: np.searchsorted(messages.offsets, len(starts))]] = True  # but those at the end
+    return Ragged(messages.values, np.append(np.flatnonzero(starts), len(starts)))
 
 
 def _branching(substring: Ints, count: Ints, num_substrings: int) -> NDArray[np.float64]:

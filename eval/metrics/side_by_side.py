@@ -20,6 +20,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.segmentation import segmented_once
 from ecsuite.eval.metrics.traits import traits_in
+from ecsuite.eval.statistics.counting import narrow_attributes, narrow_content
 from ecsuite.eval.statistics.kept import kept_while_scored
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment, num_cores
 from ecsuite.jobs.signals import end_as_requested, ending_at_once
@@ -80,6 +81,9 @@ def computed(
         width = min(width, 2 if _start_method() == "fork" else 1)
     with segmented_once(), kept_while_scored(corpus):
         if load is not None and width > 1:
+            if len(corpus.messages.values) > MAX_SYMBOLS:  # each process would make them for itself
+                narrow_content(corpus)
+                narrow_attributes(corpus)
             helpers = _Helpers(width - 1, load, groups, corpus, options)
             try:
                 for name in helpers.work.from_first():

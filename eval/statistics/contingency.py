@@ -47,10 +47,16 @@ def chao_shen(counts: NDArray[Any]) -> float:
     return max(0.0, -float(share @ (np.log2(share) / is_seen)))
 
 
-def counted(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
-    """The codes that occur, ascending, and their counts; codes are from 0, below `bound`, shape (num_codes,)."""
+def counted(codes: NDArray[Any], bound: int, *, overwrites: bool = False) -> tuple[Ints, Ints]:
+    """The codes that occur, ascending, and their counts; codes are from 0, below `bound`, shape (num_codes,).
+
+    With `overwrites` they may be sorted in place, which takes less memory.
+    """
     if _is_sorted_faster(bound, len(codes)):
-        return _counted_by_sorting(codes)
+        ordered = codes if overwrites else codes.copy()
+        ordered.sort()
+        places = _changes(ordered)
+        return ordered[places[:-1]], np.diff(places)  # as `numpy.unique`, which has more overhead
     counts = np.bincount(codes, minlength=1)
     present = np.flatnonzero(counts)
     return present, counts[present]
@@ -83,13 +89,6 @@ def _bits(share: Floats) -> float:
 def _is_sorted_faster(bound: int, num_codes: int) -> bool:
     """Whether codes below a bound are counted by sorting instead of by a table."""
     return bound > min(_TABLE, max(_SMALL_TABLE, _SPARSE_COUNTS * num_codes))
-
-
-def _counted_by_sorting(codes: NDArray[Any]) -> tuple[Ints, Ints]:
-    """As `numpy.unique`, which has more overhead."""
-    ordered = np.sort(codes)
-    places = _changes(ordered)
-    return ordered[places[:-1]], np.diff(places)
 
 
 def _changes(ordered: NDArray[Any]) -> Ints:

@@ -300,7 +300,7 @@ def incidence_of(corpus: Corpus) -> tuple[str, Incidence | str]:
     kind, concepts = concept_rows(corpus)
     if concepts is None:
         return kind, NO_CONCEPTS
-    content = narrow_content(corpus)
+    content, concepts = narrow_content(corpus), concepts.narrowed()
     return kind, Incidence(content, concepts) if len(content.values) else "every message is empty"
 
 

@@ -50,7 +50,9 @@ def row_labels(rows: Ragged) -> Ints:
 def first_rows(labels: NDArray[np.integer[Any]], number: int) -> Ints:
     """The first row of each label, shape (number,); labels are from 0, all of them occur, shape (num_rows,)."""
     first = np.empty(number, np.int64)
-    first[labels[::-1]] = np.arange(len(labels) - 1, -1, -1)  # of equal indices the last is kept
+    for start in reversed(range(0, len(labels), _BLOCK)):  # limits memory
+        own = labels[start : start + _BLOCK]
+        first[own[::-1]] = np.arange(start + len(own) - 1, start - 1, -1)  # of equal indices the last is kept
     return first
 
 
@@ -223,11 +225,12 @@ def concept_sets(corpus: Corpus) -> Ragged | None:
     if corpus.concepts is None or not corpus.concepts.values.size:
         return None
     num_concepts = int(corpus.concepts.values.max()) + 1
-    values, lengths, filled = np.empty_like(corpus.concepts.values), [], 0
+    values, offsets = np.empty_like(corpus.concepts.values), np.zeros_like(corpus.concepts.offsets)
+    filled, number = 0, 1
     for block in corpus.concepts.blocks():  # limits memory
         members, _ = counted(row_of(block) * num_concepts + block.values, len(block) * num_concepts)
         row = members // num_concepts
         values[filled : filled + len(members)] = members - row * num_concepts
-        filled += len(members)
-        lengths.append(np.bincount(row, minlength=len(block)))
-    return Ragged.from_lengths(values[:filled], np.concatenate(lengths))
+        offsets[number : number + len(block)] = np.bincount(row, minlength=len(block))
+        filled, number = filled + len(members), number + len(block)
+    return Ragged(values[:filled], np.cumsum(offsets, out=offsets))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.statistics.counting import narrow_content, row_labels
+from ecsuite.eval.statistics.counting import Ints, narrow_content, row_labels
 from ecsuite.eval.statistics.kept import once
 
 
@@ -16,5 +16,9 @@ def message_labels(corpus: Corpus) -> NDArray[np.integer[Any]]:
 
     In int32 where they fit, and not to be changed: others may have them, too.
     """
-    labels = row_labels(narrow_content(corpus))
-    return labels.astype(np.int32 if len(labels) < 1 << 31 else np.int64)  # half of the memory
+    return halved(row_labels(narrow_content(corpus)))
+
+
+def halved(labels: Ints) -> NDArray[np.integer[Any]]:
+    """Labels in int32, half of the memory, where so many fit, (num_rows,)."""
+    return labels.astype(np.int32 if len(labels) < 1 << 31 else np.int64)
