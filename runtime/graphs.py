@@ -89,9 +89,11 @@ def captured(
         _forget_capture(pool, survey.generators.values())
         return outputs, " ".join(str(error).split())[:200]
     names, values = tuple(figures), list(figures.values())
+    # A graph writes into the state of an optimizer, also if that was given up: then it must not be memory of others.
+    held = [] if optimizer is None else [tuple(state.values()) for state in optimizer.state.values()]
 
     @torch.no_grad()
-    def replay(*given: Tensor) -> Outputs:
+    def replay(*given: Tensor, _: object = held) -> Outputs:
         if kept:
             torch._foreach_copy_(kept, list(given))
         graph.replay()

@@ -71,12 +71,14 @@ class Recorded:
         before, most = (
             (NUM_CALLS_BEFORE_GRAPH, MAX_GRAPHS) if is_graph else (NUM_CALLS_BEFORE, MAX_RECORDINGS)
         )
-        if number != before or len(self.replays) == most:
+        if number != before or (len(self.replays) == most and not is_graph):
             if number or len(self.num_calls) < MAX_FORMS:
                 self.num_calls[form] = number + 1
             return function(*inputs)
         self.num_calls[form] = number + 1
         if is_graph:
+            if len(self.replays) == most:
+                del self.replays[next(iter(self.replays))]  # the oldest, as of agents that were replaced
             return self._captured(form, function, inputs)
         recorder = Recorder(inputs, MAX_BYTES - self.num_bytes)
         with recorder, _Watch(recorder):

@@ -1,5 +1,8 @@
 """Graphs of CUDA give what the function gives; what can't be one is called as it is."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from torch import nn
@@ -126,3 +129,25 @@ def test_after_a_capture_that_failed_all_goes_on(at_once, waits):
         assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
     assert other.replays and not other.reasons
     assert failing.reasons or not torch.version.cuda  # the pretended device is never waited for
+
+
+def test_what_a_graph_writes_into_stays_as_long_as_the_graph(at_once, monkeypatch):
+    """The state of an agent that was replaced is no other's memory; of many graphs the oldest goes."""
+    weight = nn.Parameter(torch.ones(3, device="cuda"))
+    optimizer = torch.optim.Adam([weight], lr=torch.tensor(0.1).to("cuda"), fused=True)
+    recorded, states = Recorded(optimizer), []
+
+    def step(gradient):
+        weight.grad = gradient
+        optimizer.step()
+        return {}, ()
+
+    step(torch.ones(3, device="cuda"))
+    for number in range(3):
+        monkeypatch.setattr(recording, "MAX_GRAPHS", 2)
+        states.append(weakref.ref(optimizer.state[weight]["exp_avg"]))
+        recorded(number, step, [torch.ones(3, device="cuda")])
+        optimizer.state[weight] = {name: each.clone() for name, each in optimizer.state[weight].items()}
+        gc.collect()
+        assert list(recorded.replays) == [0, 1, 2][max(0, number - 1) : number + 1]
+    assert [state() is not None for state in states] == [False, True, True]
