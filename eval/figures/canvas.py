@@ -9,11 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import escape
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape
 
 from ecsuite.files.atomic_files import prepare_output_file, write_atomically
 from ecsuite.runtime.errors import ConfigError, missing_extra
@@ -164,7 +164,7 @@ def as_svg(figure: "Figure", title: str, description: str) -> str:
     width, height = (round(72 * SCALE * side, 2) for side in figure.get_size_inches())
     box = re.search(r'viewBox="[^"]*"', head)
     assert box is not None
-    names = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
+    names = f"<title>{escape(title, quote=False)}</title>\n<desc>{escape(description, quote=False)}</desc>"
     spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     size = f'{box[0]} width="{width}pt" height="{height}pt"'
     return f'<svg {spaces} class="drawn" role="img" {size}>{names}{content}'

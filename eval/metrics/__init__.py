@@ -1,7 +1,7 @@
 """Metrics of a corpus. Each metric is a pure function `(corpus, options) -> list[Score]`; some are called with a run.
 
-To add one, write the function with its traits (`traits.metric`) in a new module, and add a line to `METRICS` and its
-scores to `METRIC_OF`.
+To add one, write the function with its traits (`traits.metric`) in a new module, and add a line to `_USUAL` or
+`_ASKED_FOR` and its scores to `METRIC_OF`.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from ecsuite.parts.registry import Registry
 if TYPE_CHECKING:
     from ecsuite.eval.metrics.score import Metric, Score
 
-LINES = {
+_USUAL = {
     "metrics.elcc:elcc": "13 sizes and entropies of the corpus, as reported by the ELCC collection",
     "metrics.cbm:cbm": (
         "concept best matching: share of words that match a one-to-one map of words to concepts"
@@ -42,6 +42,10 @@ LINES = {
         "entropy of the attributes that remains under the best assignment of positions"
     ),
     "metrics.tre:tre7": "tree reconstruction error: are messages sums of one part per attribute value?",
+}
+"""Of those that are computed without being named, a line for people by the place of the function, whose name is that of
+the metric; the fastest first."""
+_ASKED_FOR = {
     "run_metrics.generalisation:generalisation": (
         "how well agents understand each other about what was held out of training (of a run)"
     ),
@@ -76,11 +80,12 @@ LINES = {
     ),
     "xferbench.metric:xferbench": "transfer of a language model pretrained on the corpus to other languages",
 }
-"""A line for people by the place of the function, whose name is that of the metric; the fastest first."""
+"""The same of those that are computed only if they are named, which `Traits.is_asked_for` says, too: so none of their
+modules is imported for the others."""
 
 METRICS = Registry(
     word="metric",
-    parts={place.partition(":")[2]: (f"ecsuite.eval.{place}", line) for place, line in LINES.items()},
+    parts={place.partition(":")[2]: (f"ecsuite.eval.{place}", line) for place, line in (_USUAL | _ASKED_FOR).items()},
 )
 
 METRIC_OF = {
@@ -201,7 +206,7 @@ def metric_names(names: Iterable[str] | None) -> list[str]:
 
 def usual_metrics() -> list[str]:
     """The metrics that are computed without being named, the fastest first."""
-    return [name for name in METRICS.parts if not traits_of_metric(name).is_asked_for]
+    return [place.partition(":")[2] for place in _USUAL]
 
 
 def load_metric(name: str) -> "Metric":

@@ -4,6 +4,7 @@ Threads gain nothing here: most metrics call numpy some thousand times for littl
 from running at once.
 """
 
+import gc
 import multiprocessing
 import os
 import sys
@@ -84,6 +85,7 @@ def computed(
             if len(corpus.messages.values) > MAX_SYMBOLS:  # each process would make them for itself
                 narrow_content(corpus)
                 narrow_attributes(corpus)
+            gc.freeze()  # what was imported is garbage in no process, and is looked through in none
             helpers = _Helpers(width - 1, load, groups, corpus, options)
             try:
                 for name in helpers.work.from_first():
@@ -94,6 +96,7 @@ def computed(
                     found |= helpers.finished(seconds=SECONDS)
             finally:
                 helpers.close()
+                gc.unfreeze()
         for name in metrics:
             if name not in found:  # also what a process that failed did not compute, which then fails here
                 found[name] = compute(name)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from languages import corpus_of, grid
 
-from ecsuite.eval.metrics import load_metric, traits_of_metric, usual_metrics
+from ecsuite.eval.metrics import METRICS, load_metric, traits_of_metric, usual_metrics
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 
@@ -30,6 +30,10 @@ ANSWERS = {
     "zla_segments": ("zla", UNDEFINED, UNDEFINED),
     "zla_messages": ("zla", UNDEFINED, UNDEFINED),
 }
+
+
+def test_the_usual_metrics_are_all_that_are_not_asked_for_by_name():
+    assert usual_metrics() == [name for name in METRICS.parts if not traits_of_metric(name).is_asked_for]
 
 
 def found_in(metrics, corpus, seed=0):
