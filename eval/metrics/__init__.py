@@ -85,7 +85,10 @@ modules is imported for the others."""
 
 METRICS = Registry(
     word="metric",
-    parts={place.partition(":")[2]: (f"ecsuite.eval.{place}", line) for place, line in (_USUAL | _ASKED_FOR).items()},
+    parts={
+        place.partition(":")[2]: (f"ecsuite.eval.{place}", line)
+        for place, line in (_USUAL | _ASKED_FOR).items()
+    },
 )
 
 METRIC_OF = {
