@@ -1,5 +1,6 @@
 """Processes that are killed, out of memory, or hang: one line, a second try alone, and the rest goes on."""
 
+import itertools
 import os
 import shutil
 import threading
@@ -80,16 +81,22 @@ def test_a_command_that_was_stopped_itself_takes_nobody_for_hanging(tmp_path, no
     assert [result.value for result in runner.run(jobs).values()] == [0, 1] and notes == []
 
 
-def test_a_process_that_computes_is_alive_and_one_that_waits_is_not():
-    signs = []
-    with signs_of_life(lambda: signs.append("busy"), 0.1):
-        end = time.monotonic() + 30
-        while not signs and time.monotonic() < end:
-            sum(range(10_000))
-    busy, waiting = list(signs), threading.Event()
-    with signs_of_life(lambda: signs.append("idle"), 0.1):
-        waiting.wait(0.4)
-    assert busy and "idle" not in signs
+@pytest.mark.parametrize(("used", "is_alive"), [(0.05, True), (1e-4, False)])
+def test_a_process_that_computes_is_alive_and_one_that_waits_is_not(monkeypatch, used, is_alive):
+    """By the processor's seconds between two looks, of which other threads of a process that waits use some."""
+    looks, signs = itertools.count(), []
+    third = threading.Event()
+
+    def process_time():
+        number = next(looks)
+        if number == 3:
+            third.set()
+        return used * number
+
+    monkeypatch.setattr(time, "process_time", process_time)
+    with signs_of_life(lambda: signs.append(1), 0.02):
+        assert third.wait(30)
+    assert bool(signs) == is_alive
 
 
 @pytest.mark.parametrize("num_workers", [1, pytest.param(2, marks=pytest.mark.slow)])
