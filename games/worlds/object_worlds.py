@@ -17,6 +17,8 @@ from ecsuite.runtime.randomness import random_words
 
 CORPUS_BATCH = 4096
 """Meanings per batch of the corpus."""
+DRAWING = ("batch", "as_asked", "draw", "candidates")
+"""Methods that make a batch of its number: where a world has one of its own, its batches are made one by one."""
 
 
 class ObjectWorld(World):
@@ -58,8 +60,9 @@ class ObjectWorld(World):
     def batches(self, split: str, numbers: Sequence[int]) -> Batch | None:
         """See `World`. Rounds are pure functions of their indices, where all batches are of the same objects."""
         rounds, size = self.rounds, self.sizes.batch_size
+        is_changed = any(getattr(type(self), name) is not getattr(ObjectWorld, name) for name in DRAWING)
         is_alike = split == "train" and not (
-            self.shares_objects or rounds.in_batch or rounds.fewest_distractors is not None
+            is_changed or self.shares_objects or rounds.in_batch or rounds.fewest_distractors is not None
         )
         indices = [self.round_indices(split, number, size) for number in numbers] if is_alike else []
         objects = [self.allowed(split, number) for number in numbers if indices]

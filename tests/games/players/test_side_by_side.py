@@ -7,6 +7,15 @@ from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import make_players, of_each
 from ecsuite.games.world_making import make_world
 
+OWN_WORLD = """
+from ecsuite.games.worlds.attributes import AttributeWorld
+
+
+class Own(AttributeWorld):
+    def draw(self, split, number, size):
+        return super().draw(split, number + 7, size)
+"""
+
 
 @pytest.mark.parametrize(
     "changes",
@@ -15,9 +24,15 @@ from ecsuite.games.world_making import make_world
         ["world.held_out=0.25"],
         ["training.batch_size=100"],  # the last batch of an epoch is smaller
         ["task.kind=in_batch"],
+        ["task.fewest_distractors=1"],
+        ["world.shared_values=1"],
+        ["world.kind=unequal_attributes", "world.num_values=[3, 2, 4]", "task.num_distractors=2"],
+        ["world.kind=./own.py:Own"],
     ],
 )
-def test_rounds_that_are_drawn_at_once_are_those_of_each_pair(changes):
+def test_rounds_that_are_drawn_at_once_are_those_of_each_pair(tmp_path, monkeypatch, changes):
+    (tmp_path / "own.py").write_text(OWN_WORLD)
+    monkeypatch.chdir(tmp_path)
     experiment = load_experiment("disc_tiny", ["society.senders=3", "society.receivers=3", *changes])
     players = make_players(experiment, make_world(experiment))
     pairs = [players.pair(number, number) for number in range(3)]
