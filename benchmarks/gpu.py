@@ -32,6 +32,7 @@ from xferbench import estimate
 from ecsuite.eval.xferbench.presets import FULL
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.runtime.devices import choose_device, hardware, routed_products
+from ecsuite.runtime.errors import ConfigError
 
 RESULTS = Path(__file__).parent / "results"
 NUM_WARM = 40
@@ -203,15 +204,25 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--again", action="store_true", help="measure rows anew that are in the file")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the file")
     given = parser.parse_args(arguments)
-    began, device = time.monotonic(), choose_device(given.device)
+    began = time.monotonic()
+    try:
+        device = choose_device(given.device)
+    except ConfigError as error:
+        parser.error(str(error))
+    chosen = [row for row in works(device, is_small=given.small) if row[0].startswith(tuple(given.names))]
+    if not chosen:
+        parser.error(f"no row begins with {' or '.join(given.names)}")
     machine = hardware(device)
     slug = re.sub(r"[^a-z0-9]+", "-", machine.partition(";")[0].lower()).strip("-")
     file = given.results / f"gpu-{slug}{'-small' * given.small}.json"
     document: dict[str, Any] = {"machine": machine, "versions": versions(), "measured": {}, "rows": []}
     if file.exists():
-        document = json.loads(file.read_text())
-    for name, make in works(device, is_small=given.small):
-        if not name.startswith(tuple(given.names)) or (name in document["measured"] and not given.again):
+        try:
+            document = json.loads(file.read_text())
+        except ValueError as error:
+            parser.error(f"{file}: not the JSON that was written: {error}; move it away to begin anew")
+    for name, make in chosen:
+        if name in document["measured"] and not given.again:
             continue
         if time.monotonic() - began > 60 * given.minutes:
             print(f"{name}: not begun, as {given.minutes:g} minutes are over; call this again to go on")

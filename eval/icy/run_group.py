@@ -14,10 +14,8 @@ from ecsuite.eval.icy.fast.supervised_batches import Learner, SupervisedBatch
 from ecsuite.eval.icy.protocol import EarlyStopping, Protocol
 from ecsuite.grammars.geometry import Geometry
 
-HELD_OUT_BATCH = {"cpu": 1024}
-"""Number of held-out meanings in a batch, by type of device."""
-LARGE_HELD_OUT_BATCH = 16_384
-"""The same on others, where few large batches take less time."""
+HELD_OUT_BATCH, LARGE_HELD_OUT_BATCH = 1024, 16_384
+"""Number of held-out meanings in a batch on the CPU, and on others, where few large batches take less time."""
 
 
 class RunGroup:
@@ -115,7 +113,7 @@ class RunGroup:
         if not len(dataset.held_out):
             return None
         own, right = _replica(parameters, place), 0.0
-        size = HELD_OUT_BATCH.get(self.device.type, LARGE_HELD_OUT_BATCH)
+        size = HELD_OUT_BATCH if self.device.type == "cpu" else LARGE_HELD_OUT_BATCH
         for start in range(0, len(dataset.held_out), size):
             chosen = dataset.held_out[start : start + size]
             meanings, messages = dataset.examples(chosen[None])

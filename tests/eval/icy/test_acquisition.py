@@ -144,7 +144,7 @@ def test_accuracy_on_held_out_meanings_is_that_of_the_agent_at_the_end(role, mod
 def test_held_out_meanings_may_be_more_than_one_batch(monkeypatch):
     protocol = replace(PROTOCOL, held_out=0.5)
     (whole,) = learnt("fc2l", CONCAT, protocol=protocol)
-    monkeypatch.setitem(run_group.HELD_OUT_BATCH, "cpu", 3)
+    monkeypatch.setattr(run_group, "HELD_OUT_BATCH", 3)
     (parts,) = learnt("fc2l", CONCAT, protocol=protocol)
     assert parts.held_out == pytest.approx(whole.held_out)
 
