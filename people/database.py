@@ -17,6 +17,8 @@ from ecsuite.runtime.errors import ConfigError, DamagedError
 
 FORMAT = 1
 """Number of the tables below, kept as SQLite's `user_version`."""
+SYNCHRONOUS = "FULL"
+"""When SQLite waits for the disk: at each change."""
 FILE = "people.db"
 """Name of the file in the folder of a study."""
 TABLES = """
@@ -112,7 +114,7 @@ class Database:
             )
             self._connection.row_factory = sqlite3.Row
             self._run("PRAGMA journal_mode = WAL")
-            self._run("PRAGMA synchronous = FULL")
+            self._run(f"PRAGMA synchronous = {SYNCHRONOUS}")
             self._run("PRAGMA foreign_keys = ON")
             self._run("PRAGMA secure_delete = ON")  # so that what a participant withdraws leaves the file
             if is_new and settings is not None:

@@ -31,6 +31,7 @@ from ecsuite.eval.icy import acquisition
 from ecsuite.eval.reports.console import Reporter
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.studies import training_time
+from ecsuite.people import database
 
 sys.dont_write_bytecode = False
 atexit.register(shutil.rmtree, os.path.dirname(os.environ["ECSUITE_DATA"]), True)
@@ -118,6 +119,7 @@ def no_waiting_for_disks():
     """What is written need not outlive a power cut: a killed process loses nothing of it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
+        patch.setattr(database, "SYNCHRONOUS", "OFF")
         yield
 
 

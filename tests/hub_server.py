@@ -167,6 +167,7 @@ _NO_REPOSITORY = _Refused(404, "RepoNotFound", "Repository not found")
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a body waits 40 ms until its headers are acknowledged
     server: HubServer
 
     def log_message(self, *_):

@@ -48,6 +48,7 @@ def first_choices(body):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a body waits 40 ms until its headers are acknowledged
 
     def log_message(self, *_):
         pass

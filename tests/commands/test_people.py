@@ -23,7 +23,6 @@ def folder(tmp_path, monkeypatch):
     Path("mine.yaml").write_text(STUDY)
     study = read_study(Path("mine.yaml"))
     database = make_database(study, Path("runs/mine"))
-    database._connection.execute("PRAGMA synchronous = OFF")  # a test needs no waiting for the disk
     play(Sessions(study, database), "token", Memorizer())
     database.close()
     return tmp_path

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from counting_jobs import LOG, square, use_the_gpu
 
-from ecsuite.jobs import executors, slurm
+from ecsuite.jobs import executors, graph, slurm
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.groups import GroupFolder
@@ -67,6 +67,7 @@ def cluster(monkeypatch, tmp_path_factory):
     monkeypatch.setattr(slurm, "_executor", cluster.executor)
     monkeypatch.setattr(slurm, "_run", cluster.answer)
     monkeypatch.setattr(slurm, "SECONDS_BETWEEN_CHECKS", 0.0)
+    monkeypatch.setattr(graph, "SECONDS_BETWEEN_LOOKS", 0.02)
     monkeypatch.setattr(executors, "SECONDS_TO_CANCEL", 0.0)
     return cluster
 

@@ -45,7 +45,6 @@ def sessions(tmp_path):
         study = with_texts(Study(**{"name": "study", **number, **settings}))
         database = make_database(study, tmp_path / folder)
         found = Sessions(study, database, game_to_play(study, database, None), clock)
-        found.database._connection.execute("PRAGMA synchronous = OFF")  # a test needs no waiting for the disk
         made.append(found)
         return found
 

@@ -1,10 +1,12 @@
 """The file of answers: what is refused, and what a full disk leaves."""
 
+import runpy
 import sqlite3
 from contextlib import closing
 
 import pytest
 
+from ecsuite.people import database as answers
 from ecsuite.people.database import FILE, Database
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
@@ -28,7 +30,9 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
     assert (tmp_path / FILE).read_bytes() == b"not a database" * 100
 
 
-def test_every_change_is_flushed_and_what_is_withdrawn_leaves_the_file(tmp_path):
+def test_every_change_is_flushed_and_what_is_withdrawn_leaves_the_file(tmp_path, monkeypatch):
+    as_shipped = runpy.run_path(answers.__file__)["SYNCHRONOUS"]  # tests have another
+    monkeypatch.setattr(answers, "SYNCHRONOUS", as_shipped)
     database = Database(tmp_path / FILE, {})
     settings = {name: database._run(f"PRAGMA {name}").fetchone()[0] for name in FLUSHED}
     database.close()
