@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from html import escape
 from io import BytesIO
 from itertools import pairwise
@@ -201,10 +202,18 @@ def _with_end(name: str, most: int) -> str:
 
 def plain(text: str) -> str:
     """A text whose characters without a glyph are question marks."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
+    from matplotlib.font_manager import FontProperties, findfont
 
-    glyphs = get_font(findfont(FontProperties())).get_charmap()
+    glyphs = _glyphs(findfont(FontProperties()))
     return "".join(character if character == "\n" or ord(character) in glyphs else "?" for character in text)
+
+
+@cache
+def _glyphs(font: str) -> frozenset[int]:
+    """The characters that a font, by its file, has a glyph for."""
+    from matplotlib.font_manager import get_font
+
+    return frozenset(get_font(font).get_charmap())
 
 
 def write_title(figure: "Figure", title: str, notes: Sequence[str] = ()) -> None:
