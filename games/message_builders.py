@@ -231,20 +231,26 @@ class DiscreteMessageBuilder(IdBuilder):
         length = (symbols != PAD).sum(0).float()
         if not self.track:
             return Message(symbols=symbols, ends=None, length=length)
-        # Of all steps at once; PAD stands where a message has ended, and counts for nothing.
-        said = symbols[: len(self.logits)]
-        log_probabilities = torch.stack(self.logits).log_softmax(-1)  # (steps, batch, vocab_size + 1)
-        chosen = log_probabilities.gather(-1, said.clamp(min=0)[..., None])[..., 0]
-        # A symbol with log-probability -inf contributes 0: 0 log 0 = 0.
-        negative_terms = log_probabilities.exp() * log_probabilities.clamp(min=-1e9)
-        is_said = said != PAD
+        log_probability, entropy = of_sampled(symbols, torch.stack(self.logits))
         return Message(
-            symbols=symbols,
-            ends=None,
-            length=length,
-            log_probability=(chosen * is_said).sum(0),
-            entropy=(-negative_terms.sum(-1) * is_said).sum(0) / length,
+            symbols=symbols, ends=None, length=length, log_probability=log_probability, entropy=entropy
         )
+
+
+def of_sampled(symbols: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-probability of messages of ids, and the mean entropy of their symbols in nats, (...) each.
+
+    Args:
+        symbols: Ids, (num_steps, ...); PAD stands where a message has ended, and counts for nothing.
+        logits: Of as many symbols or one less, without an EOS that was appended, (num_logits, ..., vocab_size + 1).
+    """
+    is_said = symbols != PAD
+    length, is_said, said = is_said.sum(0).float(), is_said[: len(logits)], symbols[: len(logits)]
+    log_probabilities = logits.log_softmax(-1)
+    chosen = log_probabilities.gather(-1, said.clamp(min=0)[..., None])[..., 0]
+    # A symbol with log-probability -inf contributes 0: 0 log 0 = 0.
+    negative_terms = log_probabilities.exp() * log_probabilities.clamp(min=-1e9)
+    return (chosen * is_said).sum(0), (-negative_terms.sum(-1) * is_said).sum(0) / length
 
 
 class ValueMessageBuilder:

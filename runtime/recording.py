@@ -8,11 +8,14 @@ result where it was the first time, so that nothing is allocated, and that views
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch._C import DispatchKey
 from torch.overrides import TorchFunctionMode
@@ -29,11 +32,59 @@ MAX_RECORDINGS, MAX_FORMS = 16, 256
 """Most recordings of a function, and forms of which the calls are counted."""
 MAX_GRAPHS = 64
 """Most graphs of a function; they share their memory, but for that of outputs."""
-MAX_BYTES = 2**27
+MAX_OTHER, CALLS_FOR_OTHER = 8.0, 4
+"""Calls in which what is outside may be otherwise before a recording is left; so many others earn one more."""
+MAX_BYTES = 2**28
 """Most memory of the results of operations, of all recordings of a function: of larger ones, Python takes no time that
 counts."""
 READS = frozenset((Tensor.tolist, Tensor.numpy, Tensor.__array__))
 """What takes values out of tensors without an operation of torch."""
+
+Arrays = Sequence[NDArray[Any]]
+
+
+class OtherAnswerError(Exception):
+    """What is outside is not as it was while a recording was made, so that other operations follow."""
+
+
+def outside(function: Callable[..., Arrays], *tensors: Tensor) -> list[Tensor]:
+    """Calls a function of arrays, such as a world in numpy; a recording calls it again.
+
+    Where an array has another shape then, the recorded function is called in place of the recording.
+
+    Args:
+        function: It gets the tensors as arrays, and gives arrays. It may keep what it needs in the next call, but no
+            argument.
+        tensors: What it gets.
+
+    Returns:
+        What it gives, as tensors of the processor's memory.
+    """
+    if (recorder := _RECORDER.get()) is not None:
+        return recorder.outside(function, tensors)
+    return [torch.from_numpy(np.array(each)) for each in function(*map(_as_array, tensors))]
+
+
+def asked(question: Callable[[], bool]) -> bool:
+    """The answer to a question about what is outside, on which the operations that follow may depend.
+
+    A recording asks again. Where the answer is another one, the recorded function is called in its place.
+    """
+    answer = question()
+    if (recorder := _RECORDER.get()) is not None:
+
+        def ask_again(*_: Any) -> Arrays:
+            if question() != answer:
+                raise OtherAnswerError
+            return ()
+
+        recorder.outside(ask_again, ())
+    return answer
+
+
+def _as_array(tensor: Tensor) -> NDArray[Any]:
+    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    return array
 
 
 class Recorded:
@@ -50,6 +101,8 @@ class Recorded:
         self.optimizer, self.is_surveyed = optimizer, is_surveyed
         self.num_calls: dict[Hashable, int] = {}
         self.replays: dict[Hashable, Callable[..., Outputs]] = {}
+        self.credit: dict[Hashable, float] = {}
+        """Of recordings, calls in which what is outside may be otherwise before they are left."""
         self.num_bytes = 0
         self.pool: Any = None
         """Memory that its graphs share."""
@@ -66,7 +119,15 @@ class Recorded:
             inputs: The tensors, without a graph of autograd.
         """
         if (replay := self.replays.get(form)) is not None:
-            return replay(*inputs)
+            try:
+                outputs = replay(*inputs)
+            except OtherAnswerError:
+                self.credit[form] -= 1
+                if self.credit[form] < 0:
+                    del self.replays[form]
+                return function(*inputs)
+            self.credit[form] = min(self.credit[form] + 1 / CALLS_FOR_OTHER, MAX_OTHER)
+            return outputs
         number, is_graph = self.num_calls.get(form, 0), bool(inputs) and inputs[0].is_cuda
         before, most = (
             (NUM_CALLS_BEFORE_GRAPH, MAX_GRAPHS) if is_graph else (NUM_CALLS_BEFORE, MAX_RECORDINGS)
@@ -84,7 +145,7 @@ class Recorded:
         with recorder, _Watch(recorder):
             outputs = function(*recorder.inputs)
         if (replay := recorder.function(*outputs)) is not None:
-            self.replays[form] = replay
+            self.replays[form], self.credit[form] = replay, MAX_OTHER
             self.num_bytes += recorder.num_bytes
         return outputs
 
@@ -149,6 +210,8 @@ class Recorder(TorchDispatchMode):
         self.memory: set[int] = set()
         self.aliases: dict[tuple[Any, ...], Tensor] = {}
         """Tensors without a graph of autograd of the memory that was made, by what they are of it."""
+        self.is_outside = False
+        """Whether what is made now belongs to one operation, which is recorded as a whole."""
         for tensor in self.inputs:
             self._keep(tensor)
 
@@ -159,7 +222,7 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Make an operation."""
         kwargs = kwargs or {}
-        if self.reason is not None or func.namespace == "profiler":
+        if self.reason is not None or self.is_outside or func.namespace == "profiler":
             return func(*args, **kwargs)
         # As the arguments are now: an operation may change the shape of one in place.
         arguments, options = tree_map_only(Tensor, self._alias, (args, kwargs))
@@ -208,6 +271,44 @@ class Recorder(TorchDispatchMode):
                 value=value,
             )
         )
+
+    def __enter__(self) -> "Recorder":
+        """Record from now on."""
+        self.token = _RECORDER.set(self)
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """Record no more."""
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+        _RECORDER.reset(self.token)
+
+    def outside(self, function: Callable[..., Arrays], tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Call a function of arrays, and record it as one operation; see `outside`."""
+        self.is_outside = True
+        try:
+            results = [torch.from_numpy(np.array(each)) for each in function(*map(_as_array, tensors))]
+        finally:
+            self.is_outside = False
+        arguments = [self._alias(each) for each in tensors]
+        for each in results:
+            self._keep(each)
+        memory = frozenset(map(_memory, results))
+
+        def again() -> None:
+            given = function(*(each.numpy() for each in arguments))
+            for result, array in zip(results, given, strict=True):
+                if result.shape != np.shape(array):
+                    raise OtherAnswerError
+                result.numpy()[...] = array
+
+        self.operations.append(
+            _Operation(
+                function=again, arguments=(), options={}, made={}, reads=frozenset(map(_memory, tensors)),
+                writes=memory, has_effect=True, value=None,
+            )
+        )  # fmt: skip
+        return results
 
     def _keep(self, tensor: Tensor) -> None:
         """Note what was made."""
@@ -259,6 +360,9 @@ class Recorder(TorchDispatchMode):
 
 def _again(operation: _Operation, num_aliases: Mapping[int, int]) -> Callable[[], Any]:
     """Makes an operation again, with its results where they were the first time."""
+    if not isinstance(operation.function, torch._ops.OpOverload):
+        outside_again: Callable[[], Any] = operation.function
+        return outside_again
     function, made = (
         partial(operation.function._op, *operation.arguments, **operation.options),
         operation.made,
@@ -314,6 +418,9 @@ def _changed(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]
             )
 
 
+_RECORDER: ContextVar[Recorder | None] = ContextVar("what records", default=None)
+
+
 class _Watch(TorchFunctionMode):
     """Notices what reads values without an operation."""
 
@@ -322,6 +429,6 @@ class _Watch(TorchFunctionMode):
         self.recorder = recorder
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in READS and self.recorder.reason is None:
+        if func in READS and self.recorder.reason is None and not self.recorder.is_outside:
             self.recorder.reason = f"{func.__name__} reads values"
         return func(*args, **(kwargs or {}))

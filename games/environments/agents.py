@@ -126,7 +126,8 @@ class RecurrentAgents(ActingAgents):
                 given.append(answers[place](state[0]))
             outputs = given[0] if len(given) == 1 else torch.cat(given, 1)
             number = self.specs[agent].num_actions
-            return Decision(scores=outputs[:, :number], logits=outputs[:, number:])
+            scores, logits = outputs.split((number, outputs.shape[1] - number), 1)
+            return Decision(scores=scores, logits=logits)
 
         return decide
 

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ecsuite.games.channels import Channel
 from ecsuite.games.environments.agents import ActingAgents
-from ecsuite.games.environments.episodes import Episodes
+from ecsuite.games.environments.episodes import TensorEpisodes
 from ecsuite.games.environments.learners import PolicyGradient
 from ecsuite.runtime.errors import ConfigError
 
@@ -31,23 +30,23 @@ class Answers(PolicyGradient):
             )
 
     def objective(
-        self, episodes: Episodes, step: int, agents: ActingAgents
+        self, episodes: TensorEpisodes, step: int, agents: ActingAgents
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """See the base class."""
         likely = _of_right(episodes)  # (steps, batch, num_agents)
-        rewards = likely.detach().double().sum(2, keepdim=True).expand_as(likely).cpu().numpy()
-        told = replace(episodes, rewards=rewards, acting=np.zeros_like(episodes.acting))
+        rewards = likely.detach().double().sum(2, keepdim=True).expand_as(likely).cpu()
+        told = replace(episodes, rewards=rewards, acting=torch.zeros_like(episodes.acting))
         objective, figures = super().objective(told, step, agents)
         loss = -likely.sum() / likely.shape[1]
         return objective + loss, {**figures, "cross_entropy": loss.detach()}
 
 
-def _of_right(episodes: Episodes) -> Tensor:
+def _of_right(episodes: TensorEpisodes) -> Tensor:
     """Log-probability of the right answers where one is due, (steps, batch, num_agents); elsewhere 0."""
     assert episodes.right is not None
     found = []
     for agent, scores in enumerate(episodes.scores):
-        right = torch.from_numpy(episodes.right[..., agent]).to(scores.device)
+        right = episodes.right[..., agent].to(scores.device)
         chosen = scores.log_softmax(-1).gather(-1, right.clamp(min=0)[..., None])[..., 0]
         found.append(chosen.where(right >= 0, 0.0))
     return torch.stack(found, 2)

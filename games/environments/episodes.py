@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.recording import Arrays, asked, outside
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,15 +51,21 @@ Watch = Callable[[int, int, Decide, Tensor, Tensor], None]
 """Told of step, agent, the agents, what it sees, and what it hears, before it decides; see `Decide`."""
 
 
+Array = TypeVar("Array", Tensor, NDArray[Any])
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Episodes:
-    """What came of a batch of episodes; the first dimension are steps, up to the last of the longest."""
+class EpisodesOf(Generic[Array]):
+    """What came of a batch of episodes; the first dimension are steps, up to the last of the longest.
+
+    What the world says is in arrays, or in tensors of the processor's memory.
+    """
 
     seen: Sequence[Tensor]
     """What each agent saw, (steps, batch, num_features) each."""
     heard: Sequence[Tensor]
     """What each agent heard, (steps, batch, num_heard, message width) each."""
-    heard_from: Integers
+    heard_from: Array
     """Whose message each agent heard, (steps, batch, num_agents, most of num_heard); -1: nobody's."""
     said: Tensor
     """What arrives of messages, (steps, batch, num_agents, message width), without the graph."""
@@ -72,35 +78,103 @@ class Episodes:
     """Scores of the actions of each agent, (steps, batch, num_actions) each."""
     logits: Sequence[Tensor]
     """Logits of the messages of each agent, (steps, batch, max_len * number of logits of a symbol) each."""
-    actions: Integers
+    actions: Array
     """(steps, batch, num_agents)."""
-    rewards: NDArray[np.float64]
+    rewards: Array
     """(steps, batch, num_agents); 0 after the end."""
-    counts: NDArray[np.bool_]
+    counts: Array
     """Whether action or message count: the episode goes on and the agent is active, (steps, batch, num_agents)."""
-    speaking: NDArray[np.bool_]
+    speaking: Array
     """Whether the message counts, (steps, batch, num_agents)."""
-    acting: NDArray[np.bool_]
+    acting: Array
     """Whether the action counts, (steps, batch, num_agents)."""
-    right: Integers | None
+    right: Array | None
     """The right actions where the world says so, (steps, batch, num_agents), -1 elsewhere; None: it never does."""
-    alive: NDArray[np.bool_]
+    alive: Array
     """Whether the episode was not over before the step, (steps, batch)."""
-    meanings: Integers
+    meanings: Array
     """(steps, batch, num_agents, num_attributes)."""
 
     @property
-    def num_symbols(self) -> Integers:
+    def num_symbols(self) -> Tensor:
         """Symbols that each agent said at each step, without EOS, (steps, batch, num_agents)."""
         is_said = (self.words != EOS) & (self.words != PAD)
-        numbers: Integers = is_said.sum(3).cpu().numpy() * self.speaking
-        return numbers
+        return is_said.sum(3).cpu() * torch.as_tensor(self.speaking)
 
     @property
-    def returns(self) -> NDArray[np.float64]:
+    def returns(self) -> Floats:
         """Sum of the rewards of each episode, the mean of its agents, (batch,)."""
-        returns: NDArray[np.float64] = self.rewards.sum(0).mean(1)
+        returns: Floats = np.asarray(self.rewards).sum(0).mean(1)
         return returns
+
+
+TensorEpisodes = EpisodesOf[Tensor]
+"""Episodes as they are played, and as learners get them."""
+Episodes = EpisodesOf[NDArray[Any]]
+"""Episodes as evaluations read them."""
+
+
+def as_arrays(episodes: TensorEpisodes) -> Episodes:
+    """Episodes with what the world says in arrays."""
+    return EpisodesOf(
+        seen=episodes.seen,
+        heard=episodes.heard,
+        heard_from=episodes.heard_from.numpy(),
+        said=episodes.said,
+        words=episodes.words,
+        messages=episodes.messages,
+        scores=episodes.scores,
+        logits=episodes.logits,
+        actions=episodes.actions.numpy(),
+        rewards=episodes.rewards.numpy(),
+        counts=episodes.counts.numpy(),
+        speaking=episodes.speaking.numpy(),
+        acting=episodes.acting.numpy(),
+        right=None if episodes.right is None else episodes.right.numpy(),
+        alive=episodes.alive.numpy(),
+        meanings=episodes.meanings.numpy(),
+    )
+
+
+class _World:
+    """Episodes of an environment that go on, as `outside` calls them.
+
+    Args:
+        environment: The world.
+        seed: Of the environment.
+    """
+
+    def __init__(self, environment: Environment, seed: int) -> None:
+        self.environment, self.seed = environment, seed
+
+    def begin(self, episodes: Integers) -> Arrays:
+        """Begin episodes of these numbers, (batch,); see `step` for what comes back."""
+        self.moment, self.steps = self.environment.reset(self.seed, episodes), list[Arrays]()
+        require_fitting(self.environment, self.moment, len(episodes), "reset")
+        return self._now()
+
+    def step(self, actions: Integers) -> Arrays:
+        """Make a step; whom each agent hears then, whose action counts, and what each agent sees."""
+        moment, acting = self.moment, self.acting
+        alive, speaking = ~moment.done, _of_active(moment, moment.speaking)
+        self.moment, rewards = stepped(self.environment, moment, actions)
+        counts = (alive[:, None] & each for each in (moment.active, speaking, acting))
+        right = () if moment.right is None else (moment.right,)
+        self.steps.append((rewards * alive[:, None], alive, moment.meanings, *counts, *right))
+        return self._now()
+
+    def is_over(self) -> bool:
+        """Whether all episodes are."""
+        return bool(self.moment.done.all())
+
+    def told(self) -> Arrays:
+        """What it said of all steps: rewards, alive, meanings, counts, speaking, acting, and right if it says so."""
+        return [np.stack(each) for each in zip(*self.steps, strict=True)]
+
+    def _now(self) -> Arrays:
+        self.acting = _of_active(self.moment, self.moment.acting)
+        seen = (each.astype(np.float32) for each in self.moment.observations)
+        return (self.moment.heard, self.acting, *seen)
 
 
 def play_episodes(
@@ -108,7 +182,7 @@ def play_episodes(
     agents: Agents,
     channel: Channel,
     seed: int,
-    episodes: Integers,
+    episodes: Tensor,
     *,
     mode: Mode,
     choose: Choose,
@@ -118,7 +192,7 @@ def play_episodes(
     is_noisy: bool = False,
     deliver: Deliver | None = None,
     watch: Watch | None = None,
-) -> Episodes:
+) -> TensorEpisodes:
     """Play episodes from their beginning to the end of the last one.
 
     Args:
@@ -141,51 +215,48 @@ def play_episodes(
     """
     batch, specs = len(episodes), environment.agents
     num_words = channel.max_len * channel.symbol_size
-    moment = environment.reset(seed, episodes)
-    require_fitting(environment, moment, batch, "reset")
+    world = _World(environment, seed)
+    now = outside(world.begin, episodes)
     decide = agents.begin(batch)
     said = torch.zeros(batch, len(specs), num_words, device=device)
     rows = torch.arange(batch, device=device)[:, None]
     steps = []
     for step in range(environment.max_steps):
-        heard_from = torch.from_numpy(np.ascontiguousarray(moment.heard)).to(device)
+        heard_from, acting, *observations = (each.to(device) for each in now)
         own, own_from = said, heard_from
         if deliver is not None and step > 0:
             said, heard_from = deliver(step - 1, said, heard_from)
         if step == 0:
             heard_from = torch.full_like(heard_from, -1)  # nobody said anything yet
-        acting = _of_active(moment, moment.acting)
         arriving = torch.cat([torch.zeros_like(said[:, :1]), said], 1)
         seen, heard, decisions, messages, sent, actions = [], [], [], [], [], []
         for number, spec in enumerate(specs):
-            seen.append(torch.from_numpy(moment.observations[number]).to(device, torch.float32))
+            seen.append(observations[number])
             arrived = arriving[rows, heard_from[:, number, : spec.num_heard] + 1]
-            is_own = (own_from[:, number, : spec.num_heard] == number)[..., None]  # which nothing changes
-            heard.append(own[:, number, None].where(is_own, arrived) if step > 0 else arrived)
+            if deliver is not None and step > 0:
+                is_own = (own_from[:, number, : spec.num_heard] == number)[..., None]  # which nothing changes
+                arrived = own[:, number, None].where(is_own, arrived)
+            heard.append(arrived)
             if watch is not None:
                 watch(step, number, decide, seen[-1], heard[-1])
             decision = decide(number, seen[-1], heard[-1])
             decisions.append(decision)
-            chosen = choose(decision.scores) if spec.num_actions > 1 else torch.zeros_like(rows[:, 0])
-            actions.append(chosen.where(torch.from_numpy(acting[:, number]).to(device), 0))
+            chosen = torch.zeros_like(rows[:, 0])
+            if spec.num_actions > 1:
+                chosen = choose(decision.scores).where(acting[:, number], 0)
+            actions.append(chosen)
             message = None
             if spec.speaks:
                 message = _message(channel, decision.logits, mode, generator, epoch, spec.num_symbols)
             messages.append(message)
             sent.append(_arriving(channel, message, generator, is_noisy, said[:, 0]))
         said = torch.stack(sent, 1)
-        alive, speaking = ~moment.done, _of_active(moment, moment.speaking)
-        numbers = torch.stack(actions, 1).cpu().numpy()
-        after, rewards = stepped(environment, moment, numbers)
-        steps.append(
-            (seen, heard, heard_from.cpu().numpy(), said.detach(), messages, decisions, numbers,
-             rewards * alive[:, None], alive, moment.meanings, moment.right,
-             *(alive[:, None] & each for each in (moment.active, speaking, acting)))
-        )  # fmt: skip
-        moment = after
-        if moment.done.all():
+        numbers = torch.stack(actions, 1)
+        steps.append((seen, heard, heard_from, said.detach(), messages, decisions, numbers))
+        now = outside(world.step, numbers)
+        if asked(world.is_over):
             break
-    return _together(steps, channel, len(specs))
+    return _together(steps, outside(world.told), len(specs))
 
 
 def _of_active(moment: Moment, which: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
@@ -193,35 +264,33 @@ def _of_active(moment: Moment, which: NDArray[np.bool_] | None) -> NDArray[np.bo
     return moment.active if which is None else moment.active & which
 
 
-def _together(steps: Sequence[tuple], channel: Channel, number: int) -> Episodes:  # type: ignore[type-arg]
-    """The steps of episodes as one."""
-    (
-        seen, heard, heard_from, said, messages, decisions, actions, rewards, alive, meanings, right,
-        counts, speaking, acting,
-    ) = zip(*steps, strict=True)  # fmt: skip
+def _together(steps: Sequence[tuple], told: Sequence[Tensor], number: int) -> TensorEpisodes:  # type: ignore[type-arg]
+    """The steps of episodes as one, with what the world told of them."""
+    seen, heard, heard_from, said, messages, decisions, actions = zip(*steps, strict=True)
+    rewards, alive, meanings, counts, speaking, acting, *right = told
     like = next(message.symbols for message in messages[0] if message is not None)
     silent = torch.zeros_like(like)
     words = [
         torch.stack([silent if message is None else message.symbols for message in each]).detach()
         for each in messages
     ]
-    return Episodes(
+    return EpisodesOf(
         seen=[torch.stack(each) for each in zip(*seen, strict=True)],
         heard=[torch.stack(each) for each in zip(*heard, strict=True)],
-        heard_from=np.stack(heard_from),
+        heard_from=torch.stack(heard_from).cpu(),
         said=torch.stack(said),
         words=torch.stack(words).transpose(2, 3).transpose(1, 2),
         messages=messages,
         scores=[torch.stack([each[agent].scores for each in decisions]) for agent in range(number)],
         logits=[torch.stack([each[agent].logits for each in decisions]) for agent in range(number)],
-        actions=np.stack(actions),
-        rewards=np.stack(rewards),
-        counts=np.stack(counts),
-        speaking=np.stack(speaking),
-        acting=np.stack(acting),
-        right=None if right[0] is None else np.stack(right),
-        alive=np.stack(alive),
-        meanings=np.stack(meanings),
+        actions=torch.stack(actions).cpu(),
+        rewards=rewards,
+        counts=counts,
+        speaking=speaking,
+        acting=acting,
+        right=right[0] if right else None,
+        alive=alive,
+        meanings=meanings,
     )
 
 
@@ -263,11 +332,12 @@ def _arriving(
     # Beyond there is nothing but EOS, which is heard where one ends early.
     symbols = message.symbols[: channel.max_len]
     if not symbols.is_floating_point():
-        symbols = one_hot(symbols.clamp(min=EOS), channel.symbol_size).float()
+        ids = torch.arange(channel.symbol_size, device=symbols.device)  # `one_hot` would look at values
+        symbols = (symbols.clamp(min=EOS)[..., None] == ids).float()
     return symbols.transpose(0, 1).flatten(1)
 
 
-def played_again(episodes: Episodes, agents: Agents) -> Episodes:
+def played_again(episodes: TensorEpisodes, agents: Agents) -> TensorEpisodes:
     """The same episodes with the scores and logits of other agents, who see and hear the same."""
     scores, logits = [], []
     decide = agents.begin(episodes.alive.shape[1])

@@ -8,17 +8,20 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.linear import Linear
-from ecsuite.games.channels import Channel
+from ecsuite.games.channels import Channel, ReinforceChannel
 from ecsuite.games.environments.agents import ActingAgents
 from ecsuite.games.environments.environment import Floats
-from ecsuite.games.environments.episodes import Choose, Episodes, played_again
+from ecsuite.games.environments.episodes import Choose, TensorEpisodes, of_symbols, played_again
+from ecsuite.games.message_builders import of_sampled, without_eos
 from ecsuite.games.noise import gumbel, uniform
 from ecsuite.parts.config import Count, Rate, Share, Weight
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.recording import Arrays, outside
 
 
 class Learner(nn.Module, ABC):
@@ -46,9 +49,13 @@ class Learner(nn.Module, ABC):
         """Of actions, by their scores, (batch, num_actions) each, as agents act once they have learnt."""
         return scores.softmax(-1)
 
+    def begin_step(self, step: int, agents: ActingAgents) -> None:
+        """Called before each step of training, counted from 0."""
+        return
+
     @abstractmethod
     def objective(
-        self, episodes: Episodes, step: int, agents: ActingAgents
+        self, episodes: TensorEpisodes, step: int, agents: ActingAgents
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """What a step of training minimises, a scalar, and figures for the log."""
 
@@ -101,7 +108,8 @@ class PolicyGradient(Learner):
             nn.Tanh(),
             Linear(width, len(specs)),
         )
-        self.channel, self.max_steps, self.num_agents = channel, agents.environment.max_steps, len(specs)
+        self.channel, self.max_steps = channel, agents.environment.max_steps
+        self.specs, self.num_agents = specs, len(specs)
         if options.signalling and channel.is_of_values:
             raise ConfigError("play.learner.signalling: expected 0 where messages are no symbols")
 
@@ -110,17 +118,17 @@ class PolicyGradient(Learner):
         return lambda scores: (scores.detach() + gumbel(scores.shape, generator, scores.device)).argmax(-1)
 
     def objective(
-        self, episodes: Episodes, step: int, agents: ActingAgents
+        self, episodes: TensorEpisodes, step: int, agents: ActingAgents
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """See the base class."""
         returns, spread = self.returns(episodes)
-        mask = torch.from_numpy(episodes.counts).to(episodes.said)
+        mask = episodes.counts.to(episodes.said)
         total = mask.sum().clamp(min=1)
-        wanted = torch.from_numpy(returns / spread).to(mask)
+        wanted = (returns / spread).to(mask)
         expected = self.expected(self.known(episodes))
         advantage = (wanted - expected.detach()) * mask
         advantage = advantage / ((advantage**2).sum() / total).sqrt().clamp(min=1e-6)
-        log_probability, entropy = _of_choices(episodes)
+        log_probability, entropy = self.of_choices(episodes)
         policy = -(advantage * log_probability * mask).sum() / total
         error = ((expected - wanted) ** 2 * mask).sum() / total
         mean_entropy = (entropy * mask).sum() / total
@@ -133,16 +141,52 @@ class PolicyGradient(Learner):
             objective = objective - self.options.signalling * self.signalled(episodes)
         return objective, figures
 
-    def returns(self, episodes: Episodes) -> tuple[Floats, float]:
-        """What came of the rest of each episode, (steps, batch, num_agents), and its standard deviation."""
-        counts = episodes.counts
-        returns = np.zeros_like(episodes.rewards)
-        after = np.zeros_like(returns[0])
-        for number in reversed(range(len(returns))):
-            returns[number] = after = episodes.rewards[number] + self.options.discount * after
-        return returns, max(float(returns[counts].std()), 1e-6) if counts.any() else 1.0
+    def of_choices(self, episodes: TensorEpisodes) -> tuple[Tensor, Tensor]:
+        """Log-probability and entropy of what each agent did and said, (steps, batch, num_agents) each."""
+        log_probabilities, entropies = [], []
+        for agent, scores in enumerate(episodes.scores):
+            chosen, entropy = torch.zeros_like(scores[..., 0]), torch.zeros_like(scores[..., 0])
+            if scores.shape[-1] > 1:
+                of_all = scores.log_softmax(-1)
+                actions = episodes.actions[..., agent].to(scores.device)
+                acting = episodes.acting[..., agent].to(scores)
+                chosen = of_all.gather(-1, actions[..., None])[..., 0] * acting
+                entropy = -(of_all.exp() * of_all).sum(-1) * acting
+            if self.channel.has_policy_gradient and self.specs[agent].speaks:
+                speaking = episodes.speaking[..., agent].to(scores)
+                of_said, entropy_of_said = self._of_messages(episodes, agent)
+                chosen, entropy = chosen + of_said * speaking, entropy + speaking * entropy_of_said
+            log_probabilities.append(chosen)
+            entropies.append(entropy)
+        return torch.stack(log_probabilities, 2), torch.stack(entropies, 2)
 
-    def signalled(self, episodes: Episodes) -> Tensor:
+    def _of_messages(self, episodes: TensorEpisodes, agent: int) -> tuple[Tensor, Tensor]:
+        """Log-probability and mean entropy of the messages of an agent, (steps, batch) each."""
+        if isinstance(self.channel, ReinforceChannel):  # of all steps at once
+            logits = of_symbols(self.channel, episodes.logits[agent], self.specs[agent].num_symbols)
+            logits = logits if self.channel.has_eos else without_eos(logits)
+            return of_sampled(episodes.words[:, :, agent].movedim(2, 0), logits.movedim(2, 0))
+        messages = [step[agent] for step in episodes.messages]
+        likely, entropy = (
+            [getattr(message, name) for message in messages] for name in ("log_probability", "entropy")
+        )
+        return torch.stack(likely), torch.stack(entropy)
+
+    def returns(self, episodes: TensorEpisodes) -> tuple[Tensor, Tensor]:
+        """What came of the rest of each episode, (steps, batch, num_agents), and its standard deviation."""
+
+        def summed(rewards: Floats, counts: NDArray[np.bool_]) -> Arrays:
+            returns = np.zeros_like(rewards)
+            after = np.zeros_like(returns[0])
+            for number in reversed(range(len(returns))):
+                returns[number] = after = rewards[number] + self.options.discount * after
+            spread = max(float(returns[counts].std()), 1e-6) if counts.any() else 1.0
+            return returns, np.array(spread)
+
+        returns, spread = outside(summed, episodes.rewards, episodes.counts)
+        return returns, spread
+
+    def signalled(self, episodes: TensorEpisodes) -> Tensor:
         """Entropy of the mean distribution of symbols minus a fifth of their mean entropy, the mean of speakers.
 
         The second is of each episode, or of the mean of those with the same value, the mean of attributes. Means are
@@ -152,14 +196,14 @@ class PolicyGradient(Learner):
         found = []
         for agent, logits in enumerate(episodes.logits):
             if episodes.messages[0][agent] is not None:
-                counts = torch.from_numpy(episodes.speaking[..., agent, None, None]).to(logits)
+                counts = episodes.speaking[..., agent, None, None].to(logits)
                 first = 0 if self.channel.has_eos else 1  # to be silent is also to say something
                 likely = logits.unflatten(2, (self.channel.max_len, -1))[..., first:].softmax(-1)
                 number = counts.sum(1).clamp(min=1)  # (steps, 1, 1)
                 gain = number[..., 0] * _entropy((likely * counts).sum(1) / number)
                 lost = (_entropy(likely) * counts[..., 0]).sum()
                 if self.options.signalling_of == "meanings":
-                    values = torch.from_numpy(episodes.meanings[:, :, agent]).to(logits.device)
+                    values = episodes.meanings[:, :, agent].to(logits.device)
                     lost = torch.stack(
                         [_lost(likely * counts, each, counts) for each in values.unbind(2)]
                     ).mean()
@@ -173,9 +217,9 @@ class PolicyGradient(Learner):
         expected: Tensor = self.baseline(known)
         return expected
 
-    def known(self, episodes: Episodes) -> Tensor:
+    def known(self, episodes: TensorEpisodes) -> Tensor:
         """What the baseline sees, (steps, batch, num_known), of which it makes returns in standard deviations."""
-        meanings = torch.from_numpy(episodes.meanings).to(episodes.said).flatten(2)
+        meanings = episodes.meanings.to(episodes.said).flatten(2)
         step = torch.arange(len(meanings), device=meanings.device) / self.max_steps
         known = [*episodes.seen, meanings, step[:, None, None].expand(*meanings.shape[:2], 1)]
         return torch.cat(known, 2)
@@ -189,35 +233,14 @@ def _entropy(likely: Tensor) -> Tensor:
 
 def _lost(likely: Tensor, values: Tensor, counts: Tensor) -> Tensor:
     """Entropy of symbols, (steps, batch, max_len, symbols), given a value, (steps, batch), times their number."""
-    is_of = (values[..., None] == values.unique()).to(counts) * counts[..., 0]  # (steps, batch, num_values)
+    (different,) = outside(lambda each: (np.unique(each),), values)
+    is_of = (values[..., None] == different.to(values)).to(counts) * counts[
+        ..., 0
+    ]  # (steps, batch, num_values)
     number = is_of.sum(1)[..., None]
     mean = torch.einsum("sbv,sblk->svlk", is_of, likely) / number[..., None].clamp(min=1)
     lost: Tensor = (number * _entropy(mean)).sum()
     return lost
-
-
-def _of_choices(episodes: Episodes) -> tuple[Tensor, Tensor]:
-    """Log-probability and entropy of what each agent did and said, (steps, batch, num_agents) each."""
-    log_probabilities, entropies = [], []
-    for agent, scores in enumerate(episodes.scores):
-        chosen, entropy = torch.zeros_like(scores[..., 0]), torch.zeros_like(scores[..., 0])
-        if scores.shape[-1] > 1:
-            of_all = scores.log_softmax(-1)
-            actions = torch.from_numpy(episodes.actions[..., agent]).to(scores.device)
-            acting = torch.from_numpy(episodes.acting[..., agent]).to(scores)
-            chosen = of_all.gather(-1, actions[..., None])[..., 0] * acting
-            entropy = -(of_all.exp() * of_all).sum(-1) * acting
-        messages = [step[agent] for step in episodes.messages]
-        said = [message.log_probability for message in messages if message is not None]
-        if said and said[0] is not None:
-            speaking = torch.from_numpy(episodes.speaking[..., agent]).to(scores)
-            chosen = chosen + torch.stack([each for each in said if each is not None]) * speaking
-            entropy = entropy + speaking * torch.stack(
-                [each.entropy for each in messages if each is not None and each.entropy is not None]
-            )
-        log_probabilities.append(chosen)
-        entropies.append(entropy)
-    return torch.stack(log_probabilities, 2), torch.stack(entropies, 2)
 
 
 class QLearning(Learner):
@@ -249,6 +272,11 @@ class QLearning(Learner):
             )
         self.target = copy.deepcopy(agents).requires_grad_(False)
 
+    def begin_step(self, step: int, agents: ActingAgents) -> None:
+        """Refresh the agents that give the targets, where it is time to."""
+        if step % self.options.refresh_every == 0:
+            self.target.load_state_dict(agents.state_dict())
+
     def probabilities(self, scores: Tensor) -> Tensor:
         """The action with the highest score, always."""
         return one_hot(scores.argmax(-1), scores.shape[-1]).to(scores)
@@ -264,18 +292,16 @@ class QLearning(Learner):
         return choose
 
     def objective(
-        self, episodes: Episodes, step: int, agents: ActingAgents
+        self, episodes: TensorEpisodes, step: int, agents: ActingAgents
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """See the base class."""
-        if step % self.options.refresh_every == 0:
-            self.target.load_state_dict(agents.state_dict())
-        alive = torch.from_numpy(episodes.alive).to(episodes.said)
+        alive = episodes.alive.to(episodes.said)
         with torch.no_grad():
             targets = played_again(episodes, self.target)
         errors = []
         for agent, scores in enumerate(episodes.scores):
-            actions = torch.from_numpy(episodes.actions[..., agent]).to(scores.device)
-            rewards = torch.from_numpy(episodes.rewards[..., agent]).to(scores)
+            actions = episodes.actions[..., agent].to(scores.device)
+            rewards = episodes.rewards[..., agent].to(scores)
             later = self._best(targets, agent)
             wanted = rewards + self.options.discount * torch.cat(
                 [later[1:] * alive[1:], torch.zeros_like(later[:1])]
@@ -284,8 +310,8 @@ class QLearning(Learner):
         loss = torch.stack(errors).sum() / (alive.sum() * len(errors))
         return loss, {"value_error": loss.detach()}
 
-    def _best(self, episodes: Episodes, agent: int) -> Tensor:
+    def _best(self, episodes: TensorEpisodes, agent: int) -> Tensor:
         """The highest score of what the agent may do at each step, (steps, batch)."""
         scores = episodes.scores[agent]
-        may_choose = torch.from_numpy(episodes.acting[..., agent]).to(scores.device)
+        may_choose = episodes.acting[..., agent].to(scores.device)
         return scores.amax(-1).where(may_choose, scores[..., 0])

@@ -12,7 +12,7 @@ from torch.nn.functional import pad
 from ecsuite.agents.message import PAD
 from ecsuite.games.channels import Channel
 from ecsuite.games.environments.agents import ActingAgents
-from ecsuite.games.environments.episodes import Episodes, of_symbols, played_again
+from ecsuite.games.environments.episodes import TensorEpisodes, of_symbols, played_again
 from ecsuite.games.environments.learners import PolicyGradient
 from ecsuite.parts.config import Count, Positive, Rate
 from ecsuite.runtime.errors import ConfigError, missing_extra
@@ -55,7 +55,7 @@ class PPO(PolicyGradient):
         self.num_updates, self.specs = options.num_updates, agents.specs
 
     def objective(
-        self, episodes: Episodes, step: int, agents: ActingAgents
+        self, episodes: TensorEpisodes, step: int, agents: ActingAgents
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """See the base class."""
         from tensordict import TensorDict
@@ -68,9 +68,9 @@ class PPO(PolicyGradient):
         from torchrl.objectives.value.functional import generalized_advantage_estimate
 
         options, (_, spread) = self.options, self.returns(episodes)
-        mask = torch.from_numpy(episodes.counts).to(episodes.said)
-        known, rewards = self.known(episodes), torch.from_numpy(episodes.rewards / spread).to(mask)
-        over = ~torch.from_numpy(episodes.alive).to(mask.device)
+        mask = episodes.counts.to(episodes.said)
+        known, rewards = self.known(episodes), (episodes.rewards / spread).to(mask)
+        over = ~episodes.alive.to(mask.device)
         over = torch.cat([over[1:], torch.ones_like(over[:1])])[..., None].expand_as(mask)
         with torch.no_grad():
             values = self.expected(known)
@@ -110,7 +110,7 @@ class PPO(PolicyGradient):
             objective = objective - options.signalling * self.signalled(again)
         return objective, {"entropy": found["entropy"], "clipped": found["clip_fraction"]}
 
-    def choices(self, episodes: Episodes) -> tuple[Tensor, Tensor]:
+    def choices(self, episodes: TensorEpisodes) -> tuple[Tensor, Tensor]:
         """Action and symbols of each agent, and which of them it chose, (steps, batch, num_agents, 1 + max_len).
 
         What follows the end of a message, and the messages of those who do not speak, nobody chose: they are 0.
@@ -118,14 +118,14 @@ class PPO(PolicyGradient):
         words = episodes.words[..., : self.channel.max_len]
         is_idle = ~episodes.counts  # of whom nothing counts
         actions, acts, speaks = (
-            torch.from_numpy(each).to(words.device)[..., None]
+            each.to(words.device)[..., None]
             for each in (episodes.actions, is_idle | episodes.acting, is_idle | episodes.speaking)
         )
         may_speak = torch.tensor([spec.speaks for spec in self.specs], device=words.device)
         is_said = (words != PAD) & speaks & may_speak[:, None]
         return torch.cat([actions, words.where(is_said, 0)], -1), torch.cat([acts, is_said], -1)
 
-    def logits(self, episodes: Episodes, is_made: Tensor) -> Tensor:
+    def logits(self, episodes: TensorEpisodes, is_made: Tensor) -> Tensor:
         """Logits of all that each agent might have chosen, (steps, batch, num_agents, 1 + max_len, most choices)."""
         channel, of_agents = self.channel, []
         width = max(channel.symbol_size, *(spec.num_actions for spec in self.specs))

@@ -1,7 +1,7 @@
 """Agents that act and speak in a world with steps, as a play."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,18 +16,21 @@ from ecsuite.corpus import SPEAKER, Corpus, Ragged
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.environments.agents import ActingAgents, AgentsOptions, ScriptedAgents
-from ecsuite.games.environments.environment import PURPOSES, Environment
+from ecsuite.games.environments.environment import PURPOSES, Environment, Floats
 from ecsuite.games.environments.episodes import (
     Agents,
     Deliver,
     Episodes,
+    TensorEpisodes,
     Watch,
+    as_arrays,
     play_episodes,
     require_described,
 )
 from ecsuite.games.environments.landmarks import SpeakerListener
 from ecsuite.games.environments.learners import Learner, PolicyGradient
 from ecsuite.games.interactions import FILE, KEY, as_parquet, require_pyarrow
+from ecsuite.games.noise import seeded
 from ecsuite.games.optimizers import Optimise
 from ecsuite.games.plays.play import Measures, TrainedPlay
 from ecsuite.games.registry import ACTORS, CHANNELS, ENVIRONMENTS, LEARNERS
@@ -38,9 +41,13 @@ from ecsuite.parts.config import Weight
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.randomness import initial_weights
+from ecsuite.runtime.recording import Arrays, Recorded, outside
 
 SPEAKER_LISTENER = Part("speaker_listener", SpeakerListener.Options())
+OBJECTIVE = "loss"
+"""The measure that is the objective."""
 RECURRENT = Part("recurrent", AgentsOptions())
 POLICY_GRADIENT = Part("policy_gradient", PolicyGradient.Options())
 
@@ -92,6 +99,8 @@ class Acting(TrainedPlay):
         self.module: nn.Module = nn.ModuleDict(
             {"agents": self.agents, "channel": self.channel, "learner": self.learner}
         ).to(device)
+        self.generator, self.recorded = torch.Generator(device), Recorded()
+        self.records = device.type == "cpu" and not experiment.code  # own code may decide by values
 
     @property
     def figures(self) -> Sequence[str]:
@@ -107,49 +116,70 @@ class Acting(TrainedPlay):
     def update(self, step: int, optimise: Optimise) -> Measures:
         """Play batches of episodes, and learn from them."""
         training, measures, again = self.experiment.training, dict[str, Any](), self.learner.num_updates
-        numbers = range(step * training.accumulate, (step + 1) * training.accumulate)
-        batches: Iterable[Episodes] = (self._practised(number, step) for number in numbers)
-        batches = batches if again is None else list(batches)
+        size, epoch = training.batch_size, step // self.steps_per_epoch
+        batches = [
+            torch.arange(number * size, (number + 1) * size)
+            for number in range(step * training.accumulate, (step + 1) * training.accumulate)
+        ]
+        self.channel.start_epoch(epoch)
+        self.learner.begin_step(step, self.agents)
+
+        def practise(numbers: Tensor) -> Outputs:
+            objective, figures = self._objective(self.practised(numbers, epoch), step)
+            return {OBJECTIVE: objective.detach(), **figures}, optimise.gradients(objective)
+
+        played: list[TensorEpisodes] = []
+        if again is not None:
+            with torch.no_grad():
+                played = [self.practised(numbers, epoch) for numbers in batches]
         for _ in range(again or 1):
             optimise.begin()
-            for episodes in batches:
-                costs = self.costs(episodes)
-                rewards = episodes.rewards - costs
-                if self.options.share_rewards:
-                    rewards = np.broadcast_to(rewards.mean(2, keepdims=True), rewards.shape)
-                objective, figures = self.learner.objective(
-                    replace(episodes, rewards=rewards), step, self.agents
-                )
-                if not self.channel.has_policy_gradient:
-                    objective = objective + self._of_channel(episodes)
-                optimise.backward(objective, training.accumulate)
-                found: dict[str, Any] = {"reward": float(episodes.returns.mean()), "loss": objective.detach()}
-                if self.options.length_cost:
-                    found["cost"] = float(costs.sum(0).mean())
-                measures = sums(measures, found | dict(figures))
+            for place, numbers in enumerate(batches):
+                if again is None and self.records:
+                    found, gradients = self.recorded((), practise, [numbers])
+                    optimise.add(found[OBJECTIVE], gradients, training.accumulate)
+                else:
+                    episodes = self.practised(numbers, epoch) if again is None else played[place]
+                    objective, found = self._objective(episodes, step)
+                    optimise.backward(objective, training.accumulate)
+                    found[OBJECTIVE] = objective.detach()
+                measures = sums(measures, found)
             optimise.step()
-        return {name: value / (len(numbers) * (again or 1)) for name, value in measures.items()}
+        return {name: value / (len(batches) * (again or 1)) for name, value in measures.items()}
 
-    def _practised(self, number: int, step: int) -> Episodes:
-        """A batch of episodes of training, with the graph of its computation where the learner needs it."""
-        epoch, size = step // self.steps_per_epoch, self.experiment.training.batch_size
-        self.channel.start_epoch(epoch)
-        with torch.set_grad_enabled(self.learner.num_updates is None):
-            return self.play(
-                np.arange(number * size, (number + 1) * size),
-                "train",
-                self.noise("train", number),
-                epoch=epoch,
-            )
+    def practised(self, numbers: Tensor, epoch: int) -> TensorEpisodes:
+        """A batch of episodes of training, by their numbers."""
+        outside(self._begin_noise, numbers)
+        return self._played(numbers, "train", self.generator, epoch=epoch)
 
-    def costs(self, episodes: Episodes) -> NDArray[np.float64]:
+    def _begin_noise(self, numbers: NDArray[np.int64]) -> Arrays:
+        """Let the generator of training begin with the noise of a batch."""
+        training = self.experiment.training
+        seeded(self.generator, training.seed, "train", int(numbers[0]) // training.batch_size)
+        return ()
+
+    def _objective(self, episodes: TensorEpisodes, step: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """What is minimised, and figures for the log."""
+        costs = self.costs(episodes)
+        rewards, figures = episodes.rewards - costs, {}
+        if self.options.share_rewards:
+            rewards = outside(_shared, rewards)[0]
+        objective, of_learner = self.learner.objective(replace(episodes, rewards=rewards), step, self.agents)
+        if not self.channel.has_policy_gradient:
+            objective = objective + self._of_channel(episodes)
+        figures["reward"] = outside(_mean_return, episodes.rewards)[0]
+        if self.options.length_cost:
+            figures["cost"] = outside(_mean_return, costs)[0]
+        return objective, figures | dict(of_learner)
+
+    def costs(self, episodes: Episodes | TensorEpisodes) -> Tensor:
         """What messages cost, (steps, batch, num_agents)."""
         if not self.options.length_cost:
-            return np.zeros_like(episodes.rewards)
-        costs: NDArray[np.float64] = self.options.length_cost * episodes.num_symbols.astype(np.float64)
+            return torch.zeros_like(torch.as_tensor(episodes.rewards))
+        costs: Tensor = self.options.length_cost * episodes.num_symbols.double()
         return costs
 
-    def _of_channel(self, episodes: Episodes) -> Tensor | float:
+    def _of_channel(self, episodes: TensorEpisodes) -> Tensor | float:
         """What the channel itself adds to the objective, such as a divergence, of a message."""
         messages = [message for step in episodes.messages for message in step if message is not None]
         zeros = torch.zeros_like(messages[0].length)
@@ -180,6 +210,30 @@ class Acting(TrainedPlay):
             deliver: Changes what is heard; None: nothing does, but `is_severed`.
             watch: Is told before each decision.
         """
+        return as_arrays(
+            self._played(
+                torch.from_numpy(numbers + PURPOSES[purpose]),
+                mode,
+                generator,
+                epoch=epoch,
+                agents=agents,
+                deliver=deliver,
+                watch=watch,
+            )
+        )
+
+    def _played(
+        self,
+        numbers: Tensor,
+        mode: Mode,
+        generator: torch.Generator,
+        *,
+        epoch: int,
+        agents: Agents | None = None,
+        deliver: Deliver | None = None,
+        watch: Watch | None = None,
+    ) -> TensorEpisodes:
+        """Play the episodes of these numbers among all purposes; see `play`."""
         experiment = self.experiment
         training_choice = self.learner.chooser(generator)
         noise = experiment.training.noise if mode == "train" else experiment.evaluation.noise
@@ -188,7 +242,7 @@ class Acting(TrainedPlay):
             agents or self.agents,
             self.channel,
             experiment.training.seed,
-            numbers + PURPOSES[purpose],
+            numbers,
             mode=mode,
             choose=training_choice if mode != "greedy" else lambda scores: scores.argmax(-1),
             generator=generator,
@@ -230,7 +284,7 @@ class Acting(TrainedPlay):
             "accuracy": [episodes.returns > (right or 0) - 1e-9 for episodes in played],
             "reward": [episodes.returns for episodes in played],
             "steps": [episodes.alive.sum(0) for episodes in played],
-            "cost": [self.costs(episodes).sum(0).mean(1) for episodes in played],
+            "cost": [self.costs(episodes).numpy().sum(0).mean(1) for episodes in played],
         }
         return {name: float(np.concatenate(figures[name]).mean()) for name in self.figures}
 
@@ -286,8 +340,8 @@ class Acting(TrainedPlay):
         super().check(folder, note)
         options = self.options
         if any(map(is_foreign, (options.environment.kind, options.agents.kind, options.learner.kind))):
-            episodes = self.play(np.arange(2), "train", self.noise("train", 0))
-            self.learner.objective(episodes, 0, self.agents)
+            self.learner.begin_step(0, self.agents)
+            self._objective(self.practised(torch.arange(2), 0), 0)
         if self.experiment.evaluation.keep:
             require_pyarrow()
 
@@ -360,6 +414,16 @@ class Acting(TrainedPlay):
         if self.environment.silent_reward is not None:
             known["without messages"] = self.environment.silent_reward
         return known
+
+
+def _shared(rewards: Floats) -> Arrays:
+    """The mean of all agents in the place of each reward."""
+    return (np.broadcast_to(rewards.mean(2, keepdims=True), rewards.shape),)
+
+
+def _mean_return(rewards: Floats) -> Arrays:
+    """Of episodes, the mean of their agents."""
+    return (rewards.sum(0).mean(1).mean(),)
 
 
 def require_fitting_lengths(channel: Channel, length_cost: float) -> None:

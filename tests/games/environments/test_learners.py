@@ -14,13 +14,13 @@ def play_of(*settings):
     small = ("play.environment=reference,num_steps=3", "play.agents.hidden_size=8", "training.batch_size=8")
     found = load_experiment("speaker_listener", [*small, *settings])
     play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
-    return play, play.play(np.arange(64), "train", play.noise("train", 0))
+    return play, play.practised(torch.arange(64), 0)
 
 
 @pytest.mark.parametrize("of", ["meanings", "observations"])
 def test_a_bonus_for_saying_what_one_means(of):
     play, episodes = play_of(f"play.learner.signalling_of={of}")
-    goals = torch.from_numpy(episodes.meanings[..., 0])  # (steps, batch, agents)
+    goals = episodes.meanings[..., 0]  # (steps, batch, agents)
     shares = [np.bincount(goals[0, :, agent]) / 64 for agent in range(2)]
     of_goals = np.mean([-(share * np.log(share)).sum() for share in shares])
     name_of_goal = [50.0 * torch.eye(4)[goals[..., agent] + 1] for agent in range(2)]
@@ -48,11 +48,13 @@ def test_rewards_may_be_shared(monkeypatch):
         objective = play.learner.objective
 
         def watched(episodes, step, agents, objective=objective, shared=shared):
-            seen[shared] = episodes.rewards
+            seen[shared] = episodes.rewards.numpy()
             return objective(episodes, step, agents)
 
         play.learner.objective = watched
-        play.optimise = type("Nothing", (), {"begin": int, "step": int, "backward": lambda *_: None})
+        play.optimise = type(
+            "Nothing", (), {"begin": int, "step": int, "gradients": id, "add": lambda *_: None}
+        )
         play.go_on(0)
     assert (seen["false"][..., 0] != seen["false"][..., 1]).all()
     assert np.array_equal(seen["true"], np.repeat(seen["false"].mean(2, keepdims=True), 2, axis=2))
@@ -70,11 +72,11 @@ def test_what_agents_do_does_not_change_the_networks_they_speak_with():
 def test_without_a_baseline_what_was_done_becomes_more_likely_by_what_came_of_it():
     settings = ("play.learner.discount=1", "play.learner.entropy=0", "play.learner.signalling=0")
     play, episodes = play_of(*settings, "play.learner.baseline=none")
-    came = np.zeros_like(episodes.rewards)
+    came = torch.zeros_like(episodes.rewards)
     came[-1] = 2.0
     objective, figures = play.learner.objective(replace(episodes, rewards=came), 0, play.agents)
     likely = [
-        scores.log_softmax(-1).gather(-1, torch.from_numpy(episodes.actions[..., agent, None])).mean()
+        scores.log_softmax(-1).gather(-1, episodes.actions[..., agent, None]).mean()
         for agent, scores in enumerate(episodes.scores)
     ] + [message.log_probability.mean() / len(came) for step in episodes.messages for message in step]
     assert objective.item() == pytest.approx(-sum(likely).item() / 2, rel=1e-5)

@@ -2,12 +2,10 @@
 
 import sys
 
-import numpy as np
 import pytest
 import torch
 
 from ecsuite.games.environments.episodes import played_again
-from ecsuite.games.environments.learners import _of_choices
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import PLAYS
 from ecsuite.runtime.errors import ConfigError
@@ -28,12 +26,12 @@ def test_the_objective_is_the_clipped_one_of_actions_and_symbols_together():
     pytest.importorskip("torchrl", reason="learner ppo needs torchrl")
     play = play_of()
     with torch.no_grad():
-        episodes = play.play(np.arange(32), "train", play.noise("train", 0))
-        before = _of_choices(episodes)[0]
+        episodes = play.practised(torch.arange(32), 0)
+        before = play.learner.of_choices(episodes)[0]
         for each in play.agents.parameters():
             each.add_(0.1 * torch.randn(each.shape, generator=torch.Generator().manual_seed(1)))
     objective, figures = play.learner.objective(episodes, 0, play.agents)
-    # The same by hand: `_of_choices` knows the probabilities of messages as the channel computed them.
+    # The same by hand: `of_choices` knows the probabilities of messages as the channel computed them.
     again = played_again(episodes, play.agents)
     choices, is_made = play.learner.choices(episodes)
     assert not is_made[:, :, 1, 1:].any() and is_made[:, :, 0, 1].all()  # the walker says nothing
@@ -48,9 +46,9 @@ def test_the_objective_is_the_clipped_one_of_actions_and_symbols_together():
             made = is_made[:, :, agent, place]
             now[..., agent] += likely.gather(-1, choices[:, :, agent, place, None])[..., 0] * made
             entropy[..., agent] -= (likely.exp() * likely).sum(-1) * made
-    rewards = torch.from_numpy(episodes.rewards / play.learner.returns(episodes)[1]).float()
+    rewards = (episodes.rewards / play.learner.returns(episodes)[1]).float()
     values = play.learner.baseline(play.learner.known(episodes))
-    alive = torch.from_numpy(episodes.alive)[..., None]
+    alive = episodes.alive[..., None]
     advantage, later = torch.zeros_like(values), 0.0
     for step in reversed(range(len(values))):
         goes_on = alive[step + 1] if step + 1 < len(values) else torch.zeros_like(alive[0])
@@ -58,7 +56,7 @@ def test_the_objective_is_the_clipped_one_of_actions_and_symbols_together():
         later = advantage[step] = (
             rewards[step] + 0.9 * goes_on * after - values[step] + 0.45 * goes_on * later
         )
-    advantage, mask = advantage.detach(), torch.from_numpy(episodes.counts).float()
+    advantage, mask = advantage.detach(), episodes.counts.float()
     error = ((values - (advantage + values).detach()) ** 2 * mask).sum() / mask.sum()
     advantage = advantage / ((advantage**2 * mask).sum() / mask.sum()).sqrt()
     ratio = (now - before).exp()
