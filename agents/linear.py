@@ -124,6 +124,22 @@ class StepGradients:
         """Keep rows of inputs and the gradients of their outputs, before which may be those of inputs of zeros."""
         self.steps[step] = inputs, gradient
 
+    def put_zeros(
+        self, step: int, inputs: Tensor | None, weight: Tensor, num_rows: int | None = None
+    ) -> None:
+        """Keep rows whose outputs have gradients of zeros, so that the sum over all rows is made in the same order.
+
+        Args:
+            step: Its number.
+            inputs: Rows of inputs, if there are any.
+            weight: (out_features, in_features).
+            num_rows: Of gradients; None: those of inputs.
+        """
+        shape = (weight if inputs is None else inputs).shape
+        rows = shape[-2] if num_rows is None else num_rows
+        gradient = weight.new_zeros(*shape[:-2], rows, weight.shape[-2])
+        self.put(step, None if inputs is None else torch.zeros_like(inputs), gradient)
+
     def of_parameters(self) -> tuple[Tensor | None, Tensor | None]:
         """The gradients of weight and bias, where there are any; what was put is forgotten."""
         steps, self.steps = list(self.steps.values()), {}
@@ -134,12 +150,11 @@ class StepGradients:
         if not rows:
             return None, gradients.sum(-2)
         inputs = joined([each for each, _ in rows])
-        is_whole = inputs.shape[-2] == gradients.shape[-2]
-        of_inputs = (
-            gradients
-            if is_whole
-            else joined([each[..., each.shape[-2] - x.shape[-2] :, :] for x, each in rows])
-        )
+        if all(x is not None and x.shape[-2] == each.shape[-2] for x, each in steps[: len(rows)]):
+            # As a first step, which has none, comes last in the backward pass.
+            of_inputs = gradients.narrow(-2, 0, inputs.shape[-2])
+        else:
+            of_inputs = joined([each[..., each.shape[-2] - x.shape[-2] :, :] for x, each in rows])
         return of_inputs.mT @ inputs, gradients.sum(-2)
 
 
@@ -224,13 +239,18 @@ class _Step(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(inputs, weight)
         ctx.gradients, ctx.number = gradients, gradients.new_step()
+        ctx.set_materialize_grads(False)
         return product(inputs, weight, bias)
 
     @staticmethod
     @first_derivative_only
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, gradient: Tensor | None) -> tuple[Tensor | None, ...]:
         inputs, weight = ctx.saved_tensors
         needs_inputs, needs_parameters, *_ = ctx.needs_input_grad
+        if gradient is None:  # of zeros
+            if needs_parameters:
+                ctx.gradients.put_zeros(ctx.number, inputs, weight)
+            return None, None, None, None, None
         if needs_parameters:
             ctx.gradients.put(ctx.number, inputs, gradient)
         return gradient @ weight if needs_inputs else None, None, None, None, None

@@ -100,6 +100,12 @@ class _Recurrence(torch.autograd.Function):
         _, _, _, _, needs_weight, _, _, _, *of_state = ctx.needs_input_grad
         weight, first, outputs, *tensors = ctx.saved_tensors
         sizes, followed, width = ctx.sizes, (*ctx.followed, None), len(tensors) // len(ctx.sizes)
+        if all(each is None for each in given):  # a gradient of zeros
+            if needs_weight:
+                num_before = sum(sizes if of_state else sizes[1:])
+                rows = first.new_zeros(*first.shape[:-2], num_before, first.shape[-1]) if num_before else None
+                ctx.gradients.put_zeros(ctx.number, rows, weight, sum(sizes))
+            return (None,) * len(ctx.needs_input_grad)
         before = [first]
         if outputs is not None:
             before += map(_at, outputs.split(sizes, -2)[:-1], followed[1:-1])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -32,8 +32,10 @@ MAX_RECORDINGS, MAX_FORMS = 16, 256
 """Most recordings of a function, and forms of which the calls are counted."""
 MAX_GRAPHS = 64
 """Most graphs of a function; they share their memory, but for that of outputs."""
-MAX_OTHER, CALLS_FOR_OTHER = 8.0, 4
-"""Calls in which what is outside may be otherwise before a recording is left; so many others earn one more."""
+MAX_OTHER, SHARE_OTHER = 8, 0.25
+"""Calls of a recording in which what is outside may be otherwise before it is left; others make up for a share each."""
+NUM_CALLS_AFTER = 100
+"""Calls after that before there is another one; then the square of it, and so on."""
 MAX_BYTES = 2**28
 """Most memory of the results of operations, of all recordings of a function: of larger ones, Python takes no time that
 counts."""
@@ -41,6 +43,7 @@ READS = frozenset((Tensor.tolist, Tensor.numpy, Tensor.__array__))
 """What takes values out of tensors without an operation of torch."""
 
 Arrays = Sequence[NDArray[Any]]
+Answer = TypeVar("Answer", bound=Hashable)
 
 
 class OtherAnswerError(Exception):
@@ -65,7 +68,7 @@ def outside(function: Callable[..., Arrays], *tensors: Tensor) -> list[Tensor]:
     return [torch.from_numpy(np.array(each)) for each in function(*map(_as_array, tensors))]
 
 
-def asked(question: Callable[[], bool]) -> bool:
+def asked(question: Callable[[], Answer]) -> Answer:
     """The answer to a question about what is outside, on which the operations that follow may depend.
 
     A recording asks again. Where the answer is another one, the recorded function is called in its place.
@@ -101,9 +104,13 @@ class Recorded:
         self.optimizer, self.is_surveyed = optimizer, is_surveyed
         self.num_calls: dict[Hashable, int] = {}
         self.replays: dict[Hashable, Callable[..., Outputs]] = {}
-        self.credit: dict[Hashable, float] = {}
-        """Of recordings, calls in which what is outside may be otherwise before they are left."""
+        self.num_other: dict[Hashable, float] = {}
+        """Calls of recordings in which what is outside was otherwise, less those that others make up for."""
+        self.num_left = Counter[Hashable]()
+        """Recordings of a form that were left."""
+        self.sizes: dict[Hashable, int] = {}
         self.num_bytes = 0
+        """Memory of recordings, and of all of them."""
         self.pool: Any = None
         """Memory that its graphs share."""
         self.reasons: dict[Hashable, str] = {}
@@ -122,11 +129,10 @@ class Recorded:
             try:
                 outputs = replay(*inputs)
             except OtherAnswerError:
-                self.credit[form] -= 1
-                if self.credit[form] < 0:
-                    del self.replays[form]
+                self._note_other(form)
                 return function(*inputs)
-            self.credit[form] = min(self.credit[form] + 1 / CALLS_FOR_OTHER, MAX_OTHER)
+            if (number := self.num_other.get(form, 0)) > 0:
+                self.num_other[form] = number - SHARE_OTHER
             return outputs
         number, is_graph = self.num_calls.get(form, 0), bool(inputs) and inputs[0].is_cuda
         before, most = (
@@ -145,9 +151,18 @@ class Recorded:
         with recorder, _Watch(recorder):
             outputs = function(*recorder.inputs)
         if (replay := recorder.function(*outputs)) is not None:
-            self.replays[form], self.credit[form] = replay, MAX_OTHER
+            self.replays[form], self.sizes[form] = replay, recorder.num_bytes
             self.num_bytes += recorder.num_bytes
         return outputs
+
+    def _note_other(self, form: Hashable) -> None:
+        """Note that what is outside is otherwise; if it often is, the recording is left, and another one made later."""
+        self.num_other[form] = self.num_other.get(form, 0) + 1
+        if self.num_other[form] > MAX_OTHER:
+            self.num_left[form] += 1
+            self.num_calls[form] = -(NUM_CALLS_AFTER ** self.num_left[form])
+            self.num_bytes -= self.sizes.pop(form)
+            del self.replays[form], self.num_other[form]
 
     @property
     def reason(self) -> str | None:
@@ -180,7 +195,7 @@ class _Operation:
     writes: frozenset[int]
     """Memory that it needs, and that it changes, also that of its results."""
     has_effect: bool
-    """Whether it is made even if nobody needs its results: it writes into a tensor, or draws random numbers."""
+    """Whether it is made even if nobody needs its results: it writes into what was there before, or draws numbers."""
     value: Tensor | None
     """Its result, if that is always the same."""
 
@@ -267,7 +282,7 @@ class Recorder(TorchDispatchMode):
                 made={place: self._alias(each) for place, each in made.items()},
                 reads=reads,
                 writes=changed.union(map(_memory, made.values())),
-                has_effect=bool(changed) or is_random,
+                has_effect=not changed <= self.memory or is_random,
                 value=value,
             )
         )
@@ -287,7 +302,8 @@ class Recorder(TorchDispatchMode):
         """Call a function of arrays, and record it as one operation; see `outside`."""
         self.is_outside = True
         try:
-            results = [torch.from_numpy(np.array(each)) for each in function(*map(_as_array, tensors))]
+            rooms = [np.array(each) for each in function(*map(_as_array, tensors))]
+            results = [torch.from_numpy(each) for each in rooms]
         finally:
             self.is_outside = False
         arguments = [self._alias(each) for each in tensors]
@@ -297,10 +313,10 @@ class Recorder(TorchDispatchMode):
 
         def again() -> None:
             given = function(*(each.numpy() for each in arguments))
-            for result, array in zip(results, given, strict=True):
-                if result.shape != np.shape(array):
+            for room, array in zip(rooms, given, strict=True):
+                if room.shape != np.shape(array):
                     raise OtherAnswerError
-                result.numpy()[...] = array
+                room[...] = array
 
         self.operations.append(
             _Operation(
@@ -338,8 +354,8 @@ class Recorder(TorchDispatchMode):
         needed, program = set(outputs), list[Callable[[], Any]]()
         for operation in reversed(self.operations):
             if operation.has_effect or not needed.isdisjoint(operation.writes):
-                needed |= operation.reads
                 if operation.value is None:
+                    needed |= operation.reads
                     program.append(_again(operation, num_aliases))
                 elif not operation.writes.isdisjoint(self.written | outputs):
                     program.append(partial(operation.made[0].copy_, operation.value))

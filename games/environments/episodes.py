@@ -136,16 +136,35 @@ def as_arrays(episodes: TensorEpisodes) -> Episodes:
     )
 
 
+MIXED = -2
+"""In the place of whom an agent hears: another one in each episode."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outlook:
+    """What is the same in all episodes of a batch at a step."""
+
+    is_over: bool
+    """Whether all are over."""
+    acts: tuple[bool, ...]
+    """Whether the action of each agent counts in any."""
+    counts: tuple[bool, ...]
+    """Whether its action or its message does."""
+    heard: tuple[tuple[int, ...], ...]
+    """Whom each agent hears; see `Moment.heard` and `MIXED`."""
+
+
 class _World:
     """Episodes of an environment that go on, as `outside` calls them.
 
     Args:
         environment: The world.
         seed: Of the environment.
+        has_all: See `play_episodes`.
     """
 
-    def __init__(self, environment: Environment, seed: int) -> None:
-        self.environment, self.seed = environment, seed
+    def __init__(self, environment: Environment, seed: int, has_all: bool) -> None:
+        self.environment, self.seed, self.has_all = environment, seed, has_all
 
     def begin(self, episodes: Integers) -> Arrays:
         """Begin episodes of these numbers, (batch,); see `step` for what comes back."""
@@ -155,17 +174,27 @@ class _World:
 
     def step(self, actions: Integers) -> Arrays:
         """Make a step; whom each agent hears then, whose action counts, and what each agent sees."""
-        moment, acting = self.moment, self.acting
-        alive, speaking = ~moment.done, _of_active(moment, moment.speaking)
+        moment, alive, acting, speaking = self.moment, ~self.moment.done, self.acting, self.speaking
         self.moment, rewards = stepped(self.environment, moment, actions)
         counts = (alive[:, None] & each for each in (moment.active, speaking, acting))
         right = () if moment.right is None else (moment.right,)
         self.steps.append((rewards * alive[:, None], alive, moment.meanings, *counts, *right))
         return self._now()
 
-    def is_over(self) -> bool:
-        """Whether all episodes are."""
-        return bool(self.moment.done.all())
+    def outlook(self) -> "Outlook":
+        """What is the same in all episodes at the coming step, as far as that is made use of."""
+        heard, alive, number = self.moment.heard, ~self.moment.done, len(self.environment.agents)
+        if self.has_all:
+            every = (True,) * number
+            return Outlook(is_over=not alive.any(), acts=every, counts=every, heard=((MIXED,),) * number)
+        acts, speaks = (np.any(each[alive], axis=0) for each in (self.acting, self.speaking))
+        whom = np.where((heard == heard[0]).all(0), heard[0], MIXED)  # (num_agents, most of num_heard)
+        return Outlook(
+            is_over=not alive.any(),
+            acts=tuple(acts.tolist()),
+            counts=tuple((acts | speaks).tolist()),
+            heard=tuple(map(tuple, whom.tolist())),
+        )
 
     def told(self) -> Arrays:
         """What it said of all steps: rewards, alive, meanings, counts, speaking, acting, and right if it says so."""
@@ -173,6 +202,7 @@ class _World:
 
     def _now(self) -> Arrays:
         self.acting = _of_active(self.moment, self.moment.acting)
+        self.speaking = _of_active(self.moment, self.moment.speaking)
         seen = (each.astype(np.float32) for each in self.moment.observations)
         return (self.moment.heard, self.acting, *seen)
 
@@ -192,6 +222,7 @@ def play_episodes(
     is_noisy: bool = False,
     deliver: Deliver | None = None,
     watch: Watch | None = None,
+    has_all: bool = True,
 ) -> TensorEpisodes:
     """Play episodes from their beginning to the end of the last one.
 
@@ -209,18 +240,19 @@ def play_episodes(
         is_noisy: Whether messages meet the noise of the channel.
         deliver: Changes what is heard; None: nothing does.
         watch: Is told before each decision.
+        has_all: Whether scores, logits and words are needed of agents at steps where neither their action nor their
+            message counts in any episode.
 
     Raises:
         ConfigError: If the environment does not keep to what it says of itself.
     """
     batch, specs = len(episodes), environment.agents
     num_words = channel.max_len * channel.symbol_size
-    world = _World(environment, seed)
-    now = outside(world.begin, episodes)
+    world = _World(environment, seed, has_all)
+    now, outlook = outside(world.begin, episodes), asked(world.outlook)
     decide = agents.begin(batch)
     said = torch.zeros(batch, len(specs), num_words, device=device)
-    rows = torch.arange(batch, device=device)[:, None]
-    steps = []
+    rows, sent, steps = torch.arange(batch, device=device)[:, None], list[Tensor](), []
     for step in range(environment.max_steps):
         heard_from, acting, *observations = (each.to(device) for each in now)
         own, own_from = said, heard_from
@@ -229,10 +261,15 @@ def play_episodes(
         if step == 0:
             heard_from = torch.full_like(heard_from, -1)  # nobody said anything yet
         arriving = torch.cat([torch.zeros_like(said[:, :1]), said], 1)
-        seen, heard, decisions, messages, sent, actions = [], [], [], [], [], []
+        before, seen, heard, decisions, messages, sent, actions = sent, [], [], [], [], [], []
         for number, spec in enumerate(specs):
             seen.append(observations[number])
-            arrived = arriving[rows, heard_from[:, number, : spec.num_heard] + 1]
+            whom = outlook.heard[number][: spec.num_heard]
+            if before and whom and MIXED not in whom and deliver is None and not said.requires_grad:
+                parts = [torch.zeros_like(before[0]) if each < 0 else before[each] for each in whom]
+                arrived = torch.stack(parts, 1)
+            else:
+                arrived = arriving[rows, heard_from[:, number, : spec.num_heard] + 1]
             if deliver is not None and step > 0:
                 is_own = (own_from[:, number, : spec.num_heard] == number)[..., None]  # which nothing changes
                 arrived = own[:, number, None].where(is_own, arrived)
@@ -243,7 +280,8 @@ def play_episodes(
             decisions.append(decision)
             chosen = torch.zeros_like(rows[:, 0])
             if spec.num_actions > 1:
-                chosen = choose(decision.scores).where(acting[:, number], 0)
+                drawn = choose(decision.scores)
+                chosen = drawn.where(acting[:, number], 0) if outlook.acts[number] else chosen
             actions.append(chosen)
             message = None
             if spec.speaks:
@@ -252,11 +290,29 @@ def play_episodes(
             sent.append(_arriving(channel, message, generator, is_noisy, said[:, 0]))
         said = torch.stack(sent, 1)
         numbers = torch.stack(actions, 1)
-        steps.append((seen, heard, heard_from, said.detach(), messages, decisions, numbers))
-        now = outside(world.step, numbers)
-        if asked(world.is_over):
+        steps.append((seen, heard, heard_from, said.detach(), messages, decisions, numbers, outlook.counts))
+        now, outlook = outside(world.step, numbers), asked(world.outlook)
+        if outlook.is_over:
             break
     return _together(steps, outside(world.told), len(specs))
+
+
+class _Nothing(torch.autograd.Function):
+    """Zeros in the place of values that do not count; their gradient is one of zeros, for which nothing is done."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> Tensor:
+        return torch.zeros_like(values)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> None:
+        return None
+
+
+def _nothing(decision: Decision) -> Decision:
+    """In the place of a decision that does not count."""
+    apply: Callable[[Tensor], Tensor] = _Nothing.apply
+    return Decision(scores=apply(decision.scores), logits=apply(decision.logits))
 
 
 def _of_active(moment: Moment, which: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
@@ -266,13 +322,22 @@ def _of_active(moment: Moment, which: NDArray[np.bool_] | None) -> NDArray[np.bo
 
 def _together(steps: Sequence[tuple], told: Sequence[Tensor], number: int) -> TensorEpisodes:  # type: ignore[type-arg]
     """The steps of episodes as one, with what the world told of them."""
-    seen, heard, heard_from, said, messages, decisions, actions = zip(*steps, strict=True)
+    seen, heard, heard_from, said, messages, decisions, actions, needed = zip(*steps, strict=True)
     rewards, alive, meanings, counts, speaking, acting, *right = told
     like = next(message.symbols for message in messages[0] if message is not None)
-    silent = torch.zeros_like(like)
+    silent, first = torch.zeros_like(like), torch.ones_like(like)  # the first symbol, which all may say
     words = [
-        torch.stack([silent if message is None else message.symbols for message in each]).detach()
-        for each in messages
+        torch.stack(
+            [
+                silent if message is None else message.symbols if is_needed else first
+                for message, is_needed in zip(of_step, flags, strict=True)
+            ]
+        ).detach()
+        for of_step, flags in zip(messages, needed, strict=True)
+    ]
+    made = [
+        [each if is_needed else _nothing(each) for each, is_needed in zip(of_step, flags, strict=True)]
+        for of_step, flags in zip(decisions, needed, strict=True)
     ]
     return EpisodesOf(
         seen=[torch.stack(each) for each in zip(*seen, strict=True)],
@@ -281,8 +346,8 @@ def _together(steps: Sequence[tuple], told: Sequence[Tensor], number: int) -> Te
         said=torch.stack(said),
         words=torch.stack(words).transpose(2, 3).transpose(1, 2),
         messages=messages,
-        scores=[torch.stack([each[agent].scores for each in decisions]) for agent in range(number)],
-        logits=[torch.stack([each[agent].logits for each in decisions]) for agent in range(number)],
+        scores=[torch.stack([each[agent].scores for each in made]) for agent in range(number)],
+        logits=[torch.stack([each[agent].logits for each in made]) for agent in range(number)],
         actions=torch.stack(actions).cpu(),
         rewards=rewards,
         counts=counts,

@@ -36,6 +36,8 @@ class Learner(nn.Module, ABC):
     Options: type
     num_updates: int | None = None
     """Updates by the same episodes, for which agents meet what they met once more; None: one, by what they did then."""
+    needs_all: bool = True
+    """Whether it needs what agents make of steps where nothing of them counts in any episode."""
 
     def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
         super().__init__()
@@ -94,6 +96,7 @@ class PolicyGradient(Learner):
         """Width of its two hidden layers."""
 
     options: Options
+    needs_all = False
 
     def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
         super().__init__(options, agents=agents, channel=channel)

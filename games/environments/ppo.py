@@ -41,6 +41,7 @@ class PPO(PolicyGradient):
         """Updates by the same episodes."""
 
     options: Options
+    needs_all = True
 
     def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
         super().__init__(options, agents=agents, channel=channel)

@@ -150,7 +150,7 @@ class Acting(TrainedPlay):
     def practised(self, numbers: Tensor, epoch: int) -> TensorEpisodes:
         """A batch of episodes of training, by their numbers."""
         outside(self._begin_noise, numbers)
-        return self._played(numbers, "train", self.generator, epoch=epoch)
+        return self._played(numbers, "train", self.generator, epoch=epoch, has_all=self.learner.needs_all)
 
     def _begin_noise(self, numbers: NDArray[np.int64]) -> Arrays:
         """Let the generator of training begin with the noise of a batch."""
@@ -169,7 +169,7 @@ class Acting(TrainedPlay):
             objective = objective + self._of_channel(episodes)
         figures["reward"] = outside(_mean_return, episodes.rewards)[0]
         if self.options.length_cost:
-            figures["cost"] = outside(_mean_return, costs)[0]
+            figures["cost"] = outside(lambda each: (each.sum(0).mean(),), costs)[0]
         return objective, figures | dict(of_learner)
 
     def costs(self, episodes: Episodes | TensorEpisodes) -> Tensor:
@@ -232,6 +232,7 @@ class Acting(TrainedPlay):
         agents: Agents | None = None,
         deliver: Deliver | None = None,
         watch: Watch | None = None,
+        has_all: bool = True,
     ) -> TensorEpisodes:
         """Play the episodes of these numbers among all purposes; see `play`."""
         experiment = self.experiment
@@ -251,6 +252,7 @@ class Acting(TrainedPlay):
             is_noisy=noise,
             deliver=severed if deliver is None and self.options.is_severed else deliver,
             watch=watch,
+            has_all=has_all,
         )
 
     @torch.no_grad()

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -10,7 +11,7 @@ from torch import nn
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.training import train
 from ecsuite.runtime import recording
-from ecsuite.runtime.recording import Recorded, Recorder
+from ecsuite.runtime.recording import Recorded, Recorder, asked, outside
 
 
 @pytest.fixture
@@ -72,6 +73,63 @@ def test_neither_inputs_nor_what_was_changed_outside_are_in_the_way(at_once, cap
         found[0].mul_(2)  # as the norm of gradients is limited
         values.zero_()
     assert recorded.replays and not capfd.readouterr().err  # no result had another shape than the first time
+
+
+def test_what_is_outside_is_called_again_and_asked_again(at_once):
+    recorded, calls, world = Recorded(), [], {"steps": 2}
+
+    def begin(values):
+        world["sum"] = values.sum()
+        return np.stack([values, -values]), np.array(world["steps"])
+
+    def function(values):
+        calls.append(1)
+        pair, number = outside(begin, values)
+        for _ in range(asked(lambda: world["steps"])):
+            (pair,) = outside(lambda each: (each * world["sum"],), pair)
+            pair.add_(number)
+        return {"last": pair[0, -1]}, [pair]
+
+    for number in range(4):
+        values = torch.arange(3.0) + number
+        expected = function(values)
+        found = recorded("form", function, [values])
+        assert torch.equal(found[1][0], expected[1][0]) and torch.equal(found[0]["last"], expected[0]["last"])
+    assert len(calls) == 5 and world["sum"] == 12
+    # Where the answer is another one, the function is called; and where that is so often, for ever.
+    for steps, replays in ((3, 1), (2, 1), *((3, 1),) * 7, (3, 0), (2, 0)):
+        world["steps"] = steps
+        expected = function(values)
+        assert torch.equal(recorded("form", function, [values])[1][0], expected[1][0])
+        assert len(recorded.replays) == replays
+    # The same where an array has another shape.
+    recorded = Recorded()
+    for size in (2, 2, 3):
+        world["size"] = size
+        found = recorded(
+            "form",
+            lambda values: ({}, outside(lambda each: (each[: world["size"]],), values)),
+            [torch.arange(4)],
+        )
+        assert found[1][0].tolist() == [0, 1, 2][:size]
+
+
+def test_what_nobody_needs_is_not_made_again(at_once):
+    recorder, layer = Recorder([torch.ones(2, 3)]), nn.Linear(3, 3)
+    with recorder:
+        (values,) = recorder.inputs
+        unneeded = layer(values).clone()
+        unneeded[:, 0] = 1.0  # in place, of what was made here
+        zeros = torch.zeros_like(unneeded)  # of its shape alone
+        total = zeros + values.sum()
+    recorder.function({}, [total])
+    again = recorder.function({}, [total])
+    layer.weight.data = torch.full((3, 3), torch.nan)
+    assert again(torch.full((2, 3), 2.0))[1][0].eq(12).all()
+    program = next(
+        cell.cell_contents for cell in again.__wrapped__.__closure__ if len(cell.cell_contents) == 2
+    )
+    assert len(program) == 2  # the sums
 
 
 @pytest.mark.parametrize(

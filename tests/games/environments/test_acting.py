@@ -1,17 +1,23 @@
 """Agents that act: runs that resume, corpora of what they say, and settings that do not fit."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from stopped_runs import trained
 
 from ecsuite.corpus import SPEAKER
 from ecsuite.formats import read_corpus
 from ecsuite.games.environments.environment import AgentSpec, Environment, Moment
+from ecsuite.games.environments.learners import PolicyGradient
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import ENVIRONMENTS, PLAYS
 from ecsuite.games.runs import load_run
+from ecsuite.runtime import recording
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.recording import Recorded
 
 SMALL = (
     "training.num_examples=32", "training.batch_size=8", "training.num_epochs=2", "training.evaluate_every=3",
@@ -62,6 +68,56 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(name, tmp_path):
     ):
         assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
     assert load_run(tmp_path / "whole").play.evaluate() == result.measures
+
+
+DIALOGUE = "play.environment={kind: task_and_talk, turns: 1, world: {num_attributes: 2, num_values: 3}}"
+RECORDED = {
+    **{name: VARIANTS[name] for name in ("policy gradient", "gumbel", "dial", "grid")},
+    "dialogue": (
+        DIALOGUE, "play.learner=policy_gradient,baseline=none", "play.agents.cell=lstm",
+        "play.agents.forgetful=[answerer]", "channel=reinforce,vocab_size=4,max_len=1,length=fixed",
+    ),
+    "costs": (
+        "play.environment=reference,num_steps=3", "play.learner.signalling_of=meanings", "play.length_cost=0.1",
+        "play.share_rewards=true", "channel=reinforce,vocab_size=3,max_len=2,length=variable",
+        "play.agents.speaks_apart=true", "training.accumulate=2",
+    ),
+    "answers": (DIALOGUE, "play.learner=answers", "channel=reinforce,vocab_size=4,length=fixed,max_len=2"),
+}  # fmt: skip
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_recorded_training_ends_with_the_same_bytes(name, tmp_path, monkeypatch):
+    """In one that is not recorded, all agents decide at all steps: they may be needed."""
+    monkeypatch.setattr(recording, "MAX_OTHER", 10**9)  # episodes may end at another step in each batch
+    found, left = experiment("training.num_examples=64", *RECORDED[name]), {}
+    for calls in (1, 10**9):
+        monkeypatch.setattr(recording, "NUM_CALLS_BEFORE", calls)
+        if calls > 1:
+            monkeypatch.setattr(PolicyGradient, "needs_all", True)
+        folder = tmp_path / str(calls)
+        with monkeypatch.context() as patch:
+            made = []
+            patch.setattr(Recorded, "__init__", noted(Recorded.__init__, made))
+            trained(found, folder)
+        assert any(() in each.replays for each in made) == (calls == 1)
+        checkpoint = max(folder.glob("checkpoint-*.safetensors"))
+        weights = {key: tensor.numpy().tobytes() for key, tensor in load_file(checkpoint).items()}
+        log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+        measures = [(entry["train"], entry["valid"]) for entry in log]
+        left[calls] = (weights, measures, (folder / "corpus.jsonl").read_bytes())
+    assert left[1] == left[10**9]
+
+
+def noted(begin, made):
+    """A constructor that keeps what it makes in a list."""
+
+    def begun(self, *arguments, **options):
+        made.append(self)
+        begin(self, *arguments, **options)
+
+    return begun
 
 
 def test_the_corpus_has_episodes_steps_speakers_actions_and_rewards(tmp_path):
