@@ -72,6 +72,8 @@ GAMES = {
     "digits": ("digits", ["training.num_epochs=5"]),
     "fixed_language": ("fixed_language", ["training.num_epochs=5"]),
     "thing_qt": ("thing_qt", ["training.num_examples=20480", "training.num_epochs=1"]),
+    "task_and_talk_full": ("task_and_talk_full", ["training.num_examples=40000", "training.num_epochs=1"]),
+    "reference": ("reference", ["training.num_examples=5120", "training.num_epochs=1"]),
     "4 x 4 of disc_tiny": (
         "disc_tiny",
         ["training.num_epochs=2", "society.senders=4", "society.receivers=4"],
