@@ -58,7 +58,9 @@ Array = TypeVar("Array", Tensor, NDArray[Any])
 class EpisodesOf(Generic[Array]):
     """What came of a batch of episodes; the first dimension are steps, up to the last of the longest.
 
-    What the world says is in arrays, or in tensors of the processor's memory.
+    What the world says is in arrays, or in tensors of the processor's memory. Where neither action nor message of an
+    agent counts in any episode, learners that do not need what it makes of it get scores and logits of zeros, and the
+    first symbol as words.
     """
 
     seen: Sequence[Tensor]
@@ -147,7 +149,7 @@ class Outlook:
     is_over: bool
     """Whether all are over."""
     acts: tuple[bool, ...]
-    """Whether the action of each agent counts in any."""
+    """Whether the action of each agent counts in any, or a right one is told."""
     counts: tuple[bool, ...]
     """Whether its action or its message does."""
     heard: tuple[tuple[int, ...], ...]
@@ -187,7 +189,9 @@ class _World:
         if self.has_all:
             every = (True,) * number
             return Outlook(is_over=not alive.any(), acts=every, counts=every, heard=((MIXED,),) * number)
-        acts, speaks = (np.any(each[alive], axis=0) for each in (self.acting, self.speaking))
+        right = self.moment.right
+        acting = self.acting if right is None else self.acting | (right >= 0)
+        acts, speaks = (np.any(each[alive], axis=0) for each in (acting, self.speaking))
         whom = np.where((heard == heard[0]).all(0), heard[0], MIXED)  # (num_agents, most of num_heard)
         return Outlook(
             is_over=not alive.any(),
