@@ -51,6 +51,33 @@ GAMES = {
             "evaluation.num_valid=4096",
         ],
     ),
+    "channel, nine evaluations and eight steps": (
+        "channel",
+        [
+            "training.num_examples=1024",
+            "training.num_epochs=1",
+            "training.evaluate_every=1",
+            "evaluation.num_valid=1024",
+        ],
+    ),
+    "digits, nine evaluations and eight steps": (
+        "digits",
+        [
+            "training.num_examples=512",
+            "training.num_epochs=1",
+            "training.evaluate_every=1",
+            "evaluation.num_valid=1024",
+        ],
+    ),
+    "summation, nine evaluations and eight steps": (
+        "summation",
+        [
+            "training.num_examples=1024",
+            "training.num_epochs=1",
+            "training.evaluate_every=1",
+            "evaluation.num_valid=2048",
+        ],
+    ),
     "disc_tiny, reinforce": (
         "disc_tiny",
         ["channel=reinforce,max_len=3", "training.num_examples=8192", "training.num_epochs=2"],

@@ -1,17 +1,19 @@
 """Generate a corpus with a trained sender: one message per distinct meaning, or per round about sets."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import torch
 
-from ecsuite.agents.message import EOS, PAD
+from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import SPEAKER, Corpus, Ragged
+from ecsuite.games.evaluation import in_groups
 from ecsuite.games.noise import noise_generator
+from ecsuite.games.players.agent import Speaker
 from ecsuite.games.players.players import Players
 from ecsuite.games.sections import Experiment
-from ecsuite.games.worlds.world import Description, World
+from ecsuite.games.worlds.world import Batch, Description, World
 
 
 @torch.no_grad()
@@ -28,10 +30,10 @@ def record_corpus(players: Players, experiment: Experiment) -> Corpus:
     mode, seed, size = experiment.evaluation.mode, experiment.training.seed, experiment.evaluation.corpus_size
     outputs, descriptions, speakers = [], [], []
     for speaker, own in enumerate(players.senders):
-        for index, batch in enumerate(players.world.corpus_batches(size)):
-            purpose = "corpus" if speaker == 0 else f"corpus of {speaker}"
-            noise = noise_generator(seed, purpose, index, players.device)
-            outputs.append(own.generate_message(batch, mode, noise))
+        purpose = "corpus" if speaker == 0 else f"corpus of {speaker}"
+        said = _sampled(own, size, seed, purpose) if mode == "sample" else _most_likely(own, size)
+        for batch, message in said:
+            outputs.append(message)
             described = players.world.describe(batch)
             more = players.contact.columns(speaker, described)
             descriptions.append(replace(described, columns={**described.columns, **more}))
@@ -63,6 +65,21 @@ def record_corpus(players: Players, experiment: Experiment) -> Corpus:
         columns={**description.columns, **of_speakers},
         metadata=metadata,
     )
+
+
+def _most_likely(speaker: Speaker, size: int) -> Iterator[tuple[Batch, Message]]:
+    """The batches of a corpus, and what a speaker most likely says of them: of each meaning once."""
+    batches = speaker.world.corpus_batches(size)
+    for group in in_groups(batches, lambda batch: batch.objects.size + batch.shown.size):
+        seen = [(speaker.shown(batch), batch.num_positive) for batch in group]
+        yield from zip(group, speaker.messages(seen), strict=True)
+
+
+def _sampled(speaker: Speaker, size: int, seed: int, purpose: str) -> Iterator[tuple[Batch, Message]]:
+    """The same with symbols that are sampled, of each batch with noise of its own."""
+    for index, batch in enumerate(speaker.world.corpus_batches(size)):
+        noise = noise_generator(seed, purpose, index, speaker.device)
+        yield batch, speaker.generate_message(batch, "sample", noise)
 
 
 def _attribute_names(world: World, description: Description) -> tuple[str, ...]:

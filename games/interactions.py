@@ -18,6 +18,7 @@ from ecsuite.corpus import Ragged
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.evaluation import SpokenRounds, spoken_rounds
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players
@@ -119,21 +120,20 @@ def record_interactions(
     players.eval()
     tables, numbers = [], ObjectNumbers()
     for name, (world, split) in evaluations.items():
-        size = world.sizes.evaluation_batch_size
-        for number in range(-(-world.num_valid // size)):
-            noise = noise_generator(experiment.training.seed, split, number * size, players.device)
-            batch = world.batch(split, number)
-            state = noise.get_state()
+        for spoken in spoken_rounds(players, world, split, experiment.evaluation.mode):
+            noise = noise_generator(experiment.training.seed, split, spoken.first, players.device)
+            state, num_rounds = noise.get_state(), len(spoken.batch)
             pairs = players.pairs()
             for meeting, pair in pairs:
                 noise.set_state(state)
-                columns = _of_batch(pair, world, batch, experiment, noise, numbers, probabilities)
+                message = None if spoken.messages is None else spoken.messages[meeting.sender]
+                columns = _of_batch(pair, world, spoken, message, experiment, noise, numbers, probabilities)
                 place = {
-                    "evaluation": pyarrow.array([name] * len(batch)),
-                    "round": pyarrow.array(np.arange(number * size, number * size + len(batch))),
+                    "evaluation": pyarrow.array([name] * num_rounds),
+                    "round": pyarrow.array(np.arange(spoken.first, spoken.first + num_rounds)),
                 }
                 for role in ROLES if len(pairs) > 1 else ():
-                    place[role] = pyarrow.array([getattr(meeting, role)] * len(batch))
+                    place[role] = pyarrow.array([getattr(meeting, role)] * num_rounds)
                 tables.append(pyarrow.table(place | columns))
     players.train()
     return pyarrow.concat_tables(tables)
@@ -142,17 +142,18 @@ def record_interactions(
 def _of_batch(
     pair: Pair,
     world: World,
-    batch: Batch,
+    spoken: SpokenRounds,
+    message: Message | None,
     experiment: Experiment,
     noise: torch.Generator,
     numbers: ObjectNumbers,
     probabilities: bool,
 ) -> dict[str, Any]:
-    """The columns of a batch."""
-    mode = experiment.evaluation.mode
-    candidates, truth = pair.round_parts(batch)
-    message = pair.speaker.generate_message(batch, mode, noise)
-    outcome = pair.understand(message, candidates, truth, mode=mode, generator=noise)
+    """The columns of a batch; `message`: what the speaker says, None where it says it now."""
+    mode, batch, rounds = experiment.evaluation.mode, spoken.batch, spoken.rounds
+    if message is None:
+        message = pair.speaker.message(rounds.shown, rounds.num_positive, mode, noise)
+    outcome = pair.understand(message, rounds.candidates, rounds.truth, mode=mode, generator=noise)
     columns = _description(world, batch)
     ids = numbers.of(batch)
     columns["seen"] = _lists(ids[batch.shown])
@@ -162,7 +163,7 @@ def _of_batch(
         if batch.values is not None:
             columns["candidate_values"] = _lists(batch.values[seen], batch.present)
     columns["message"] = _messages(message, is_of_values=pair.channel.is_of_values)
-    right, chosen, likely = _answers(pair, outcome.answer, truth)
+    right, chosen, likely = _answers(pair, outcome.answer, rounds.truth)
     if batch.present is not None:
         right = _place_among(batch.present, right)
         chosen = None if chosen is None else _place_among(batch.present, chosen)

@@ -193,9 +193,8 @@ class _Rounds:
         self.pair = pair
         size = world.sizes.evaluation_batch_size
         self.batches = [world.batch("valid", number) for number in range(-(-world.num_valid // size))]
-        said = [
-            pair.speaker.generate_message(batch, "greedy", None).symbols.t().cpu() for batch in self.batches
-        ]
+        seen = [(pair.speaker.shown(batch), batch.num_positive) for batch in self.batches]
+        said = [message.symbols.t().cpu() for message in pair.speaker.messages(seen)]
         self.sizes = [len(each) for each in said]
         width = max(each.shape[1] for each in said)
         padded = [torch.nn.functional.pad(each, (0, width - each.shape[1]), value=PAD) for each in said]

@@ -4,22 +4,22 @@ Nobody learns: the agents play the rounds of validation once for each point of t
 one generator, at every rate.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.reports.console import Report
-from ecsuite.eval.run_metrics.rounds import each_batch
+from ecsuite.eval.run_metrics.rounds import understood
 from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
 from ecsuite.games.channels import Channel
+from ecsuite.games.evaluation import spoken_rounds
 from ecsuite.games.message_noise import NO_NOISE, MessageNoise
 from ecsuite.games.players.players import Players
 from ecsuite.games.registry import NOISES
@@ -96,37 +96,45 @@ def noise_grid(
     channel = players.channel
     if channel.noise is None or type(channel).received is not Channel.received:
         raise ConfigError("--noise: this channel has noise of its own, expected one with the option noise")
-    points: list[Point] = []
-    for name in split_names(noises):
-        section = NOISES.section(name, "--noise")
-        kind = section.pop(KIND)
-        if RATE not in option_types(NOISES.load(kind).Options):
-            raise ConfigError(f"--noise: {kind} has no rate: expected a noise with the option {RATE}")
-
-        def made(rate: float, kind: str = kind, given: Mapping[str, Any] = section) -> MessageNoise:
-            if rate == 0:
-                return channel.make_noise(NO_NOISE)
-            values = {**given, RATE: rate}
-            options = read_options(NOISES.load(kind).Options, values, f"--noise: {kind}")
-            return channel.make_noise(Part(kind, options))
-
-        of_rates = [(made(rate), rate, None) for rate in rates]
-        of_positions = [(made(1.0), 1.0, position) for position in range(channel.max_len)]
-        for noise, rate, position in [*of_rates, *of_positions]:
+    grid = [(name, *each) for name in split_names(noises) for each in _noises_of(channel, name, tuple(rates))]
+    found: list[list[float]] = [[] for _ in grid]
+    for spoken in spoken_rounds(players.eval(), world, "valid", experiment.evaluation.mode):
+        for (_, noise, _, position), accuracies in zip(grid, found, strict=True):
             noise.position = position
             with _noisy(players, noise):
-                found = [accuracy for _, accuracy in each_batch(players, world, "valid", experiment)]
-            mean, half_width = mean_and_half_width(np.concatenate(found).tolist())
-            points.append(
-                Point(
-                    noise=name,
-                    rate=rate,
-                    position=None if position is None else position + 1,
-                    accuracy=mean,
-                    ci95=clipped(mean, half_width, 0.0, 1.0),
-                )
+                accuracies += understood(players, spoken, "valid", experiment).tolist()
+    points = []
+    for (name, _, rate, position), accuracies in zip(grid, found, strict=True):
+        mean, half_width = mean_and_half_width(accuracies)
+        points.append(
+            Point(
+                noise=name,
+                rate=rate,
+                position=None if position is None else position + 1,
+                accuracy=mean,
+                ci95=clipped(mean, half_width, 0.0, 1.0),
             )
+        )
     return NoiseGrid(points=points, chance=players.chance()["accuracy"], num_rounds=world.num_valid)
+
+
+def _noises_of(
+    channel: Channel, name: str, rates: Sequence[float]
+) -> list[tuple[MessageNoise, float, int | None]]:
+    """A noise at each rate, and at each position, from 0, all of whose symbols meet it."""
+    section = NOISES.section(name, "--noise")
+    kind = section.pop(KIND)
+    if RATE not in option_types(NOISES.load(kind).Options):
+        raise ConfigError(f"--noise: {kind} has no rate: expected a noise with the option {RATE}")
+
+    def made(rate: float) -> MessageNoise:
+        if rate == 0:
+            return channel.make_noise(NO_NOISE)
+        options = read_options(NOISES.load(kind).Options, {**section, RATE: rate}, f"--noise: {kind}")
+        return channel.make_noise(Part(kind, options))
+
+    of_rates = [(made(rate), rate, None) for rate in rates]
+    return [*of_rates, *((made(1.0), 1.0, position) for position in range(channel.max_len))]
 
 
 @contextmanager

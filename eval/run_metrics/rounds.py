@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ecsuite.games.evaluation import SpokenRounds, spoken_rounds
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.players import Players
 from ecsuite.games.runs import Run
@@ -59,14 +60,23 @@ def each_batch(
     players: Players, world: World, split: str, experiment: Experiment
 ) -> Iterator[tuple[Batch, NDArray[np.float64]]]:
     """Play the batches of a split with every pair that meets: and the share that understood, (batch,)."""
-    pairs = [pair for _, pair in players.eval().pairs()]
-    size = world.sizes.evaluation_batch_size
-    for number in range(-(-world.num_valid // size)):
-        batch = world.batch(split, number)
-        noise = noise_generator(experiment.training.seed, split, number * size, players.device)
-        state, found = noise.get_state(), []
-        for pair in pairs:
-            noise.set_state(state)
-            outputs = pair.play_views(pair.rounds(batch), mode=experiment.evaluation.mode, generator=noise)
-            found.append(outputs.measures["accuracy"].double().cpu().numpy())
-        yield batch, np.mean(found, axis=0)
+    for spoken in spoken_rounds(players.eval(), world, split, experiment.evaluation.mode):
+        yield spoken.batch, understood(players, spoken, split, experiment)
+
+
+def understood(
+    players: Players, spoken: SpokenRounds, split: str, experiment: Experiment
+) -> NDArray[np.float64]:
+    """The share of pairs that meet that understood each other in each round of a batch, (batch,)."""
+    mode, rounds = experiment.evaluation.mode, spoken.rounds
+    noise = noise_generator(experiment.training.seed, split, spoken.first, players.device)
+    state, found = noise.get_state(), []
+    for meeting, pair in players.pairs():
+        noise.set_state(state)
+        if spoken.messages is None:
+            outputs = pair.play_views(rounds, mode=mode, generator=noise)
+        else:
+            said = spoken.messages[meeting.sender]
+            outputs = pair.understand(said, rounds.candidates, rounds.truth, mode=mode, generator=noise)
+        found.append(outputs.measures["accuracy"].double().cpu().numpy())
+    return np.asarray(np.mean(found, axis=0))

@@ -1,19 +1,20 @@
 """An agent: it speaks, listens, or does both. What it is, is a state of it: newly begun, loaded from a run, frozen."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import normalize
+from torch.nn.functional import normalize, pad
 
 from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.linear import Linear
-from ecsuite.agents.message import Message
+from ecsuite.agents.message import PAD, Message
 from ecsuite.agents.perception import Perception, make_object_perception
 from ecsuite.agents.registry import RECEIVERS, SENDERS
-from ecsuite.games.channels import Channel, Mode
+from ecsuite.agents.shared_states import distinct_rows, may_look_at
+from ecsuite.games.channels import Channel, Mode, SymbolChannel
 from ecsuite.games.losses import Loss
 from ecsuite.games.noise import Noise, uniform
 from ecsuite.games.perturbations import Perturbation
@@ -25,6 +26,9 @@ from ecsuite.games.views import View, score_candidates, shown_objects
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
+
+MOST_VALUES = 2**16
+"""Of the meanings that are said at once, where batches are smaller."""
 
 
 class Side(nn.Module, ABC):
@@ -114,6 +118,8 @@ class Speaker(Side):
         """Whether its messages meet the noise of the channel in training, and in evaluation."""
         self.loss: Loss | None = None
         """The loss of its messages: baselines of one speaker are nothing to another."""
+        # Own code may say of a meaning what depends on others, or on what is drawn.
+        self.says_alike = isinstance(channel, SymbolChannel) and not experiment.code
         self.freeze()
 
     def learnt(self) -> list[nn.Module]:
@@ -142,11 +148,53 @@ class Speaker(Side):
 
     def meanings(self, shown: View, num_positive: int, generator: Noise | None) -> Tensor:
         """What it speaks about, (batch, num_features)."""
-        vectors = shown.of_rounds(self.perception(self.perturbed(shown.features, generator)))
+        vectors = self.perception(self.perturbed(shown.features, generator))
+        return self.dropped_out(self._about(shown.of_rounds(vectors), num_positive), generator)
+
+    def _about(self, vectors: Tensor, num_positive: int) -> Tensor:
+        """What it speaks about in rounds, (batch, num_features), of vectors (batch, num_seen, size)."""
         meaning = _mean(vectors[:, :num_positive])
         if self.world.rounds.sender_sees_all:
             meaning = torch.cat([meaning, _mean(vectors[:, num_positive:])], dim=1)
-        return self.dropped_out(meaning, generator)
+        return meaning
+
+    def messages(self, seen: Sequence[tuple[View, int]]) -> list[Message]:
+        """The most likely messages about the rounds of several batches, in evaluation mode: each meaning is said once.
+
+        Messages are those of each batch alone, but where two symbols are equally likely up to rounding. Words of
+        values are said batch by batch, as rounding would change them, and so is what own code says.
+
+        Args:
+            seen: Of each batch what it sees, and the number of targets in it.
+        """
+        if len(seen) < 2 or not self.says_alike or not may_look_at(seen[0][0].features):
+            return [self.message(shown, num_positive, "greedy", None) for shown, num_positive in seen]
+        objects = [shown.features for shown, _ in seen]
+        vectors = self.perception(torch.cat(objects)).split([len(each) for each in objects])
+        meanings = [
+            self._about(shown.of_rounds(each), num_positive)
+            for (shown, num_positive), each in zip(seen, vectors, strict=True)
+        ]
+        every = torch.cat(meanings)
+        firsts, places = distinct_rows(every)
+        size = max(*map(len, meanings), MOST_VALUES // every.shape[1])
+        said = torch.cat([self._most_likely(rows) for rows in every[firsts].split(size)])
+        return [self._as_message(said[each]) for each in places.split([len(each) for each in meanings])]
+
+    def _most_likely(self, meanings: Tensor) -> Tensor:
+        """The most likely symbols about meanings, (batch, max_len + 1), with PAD after the end."""
+        said = call_sender(
+            self.network, meanings, self.channel.start_message("greedy", meanings, None)
+        ).symbols
+        return pad(said.t(), (0, self.channel.max_len + 1 - len(said)), value=PAD)
+
+    def _as_message(self, symbols: Tensor) -> Message:
+        """Such symbols as a message, of as many steps as a message builder makes."""
+        length = (symbols != PAD).sum(1)
+        num_steps = self.channel.max_len
+        if self.channel.has_eos:
+            num_steps = min(int(length.max()), num_steps) + 1
+        return Message(symbols=symbols[:, :num_steps].t().contiguous(), ends=None, length=length.float())
 
     def messages_of_each(self, candidates: View) -> Message:
         """The most likely message about each candidate of a round, if it were the target.

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ecsuite.agents.message import Message
 from ecsuite.games.channels import Mode
 from ecsuite.games.noise import Noise
 from ecsuite.games.players.agents import Agents
@@ -187,16 +188,36 @@ class Players(Agents):
         return by_kind
 
     def play(self, batch: Batch, mode: Mode, generator: Noise | None = None, epoch: int = 0) -> PlayResult:
-        """Play a batch with every pair that meets. See `Pair.play`.
+        """Play a batch with every pair that meets; see `Pair.play`, and `play_rounds` for the result."""
+        return self.play_rounds(self.first_pair.rounds(batch), mode, generator, epoch)
+
+    def play_rounds(
+        self,
+        rounds: SeenRounds,
+        mode: Mode,
+        generator: Noise | None = None,
+        epoch: int = 0,
+        messages: Sequence[Message] | None = None,
+    ) -> PlayResult:
+        """Play the rounds of a batch with every pair that meets.
 
         Measures are of each pair, (num_pairs,), that of votes of each sender, (num_senders,): see `summary`.
+
+        Args:
+            rounds: The rounds.
+            mode: See `Pair.play`, as for the next two.
+            generator: Source of what is drawn.
+            epoch: Passes over the training examples so far.
+            messages: What each sender says, if it is known; None: it says it now.
         """
         played: list[PlayResult] = []
         voted: list[Tensor] = []
-        rounds = self.first_pair.rounds(batch)
         for number, sender in enumerate(self.senders):
             pairs = [self.pair(number, receiver) for receiver in self.schedule.partners(number)]
-            message = sender.message(rounds.shown, rounds.num_positive, mode, generator, epoch)
+            if messages is not None:
+                message = messages[number]
+            else:
+                message = sender.message(rounds.shown, rounds.num_positive, mode, generator, epoch)
             understood = [
                 pair.understand(message, rounds.candidates, rounds.truth, mode=mode, generator=generator)
                 for pair in pairs
