@@ -51,7 +51,7 @@ GAMES = {
             "evaluation.num_valid=4096",
         ],
     ),
-    "channel, nine evaluations and eight steps": (
+    "channel, evaluated after each of eight steps": (
         "channel",
         [
             "training.num_examples=1024",
@@ -60,7 +60,7 @@ GAMES = {
             "evaluation.num_valid=1024",
         ],
     ),
-    "digits, nine evaluations and eight steps": (
+    "digits, evaluated after each of eight steps": (
         "digits",
         [
             "training.num_examples=512",
@@ -69,7 +69,7 @@ GAMES = {
             "evaluation.num_valid=1024",
         ],
     ),
-    "summation, nine evaluations and eight steps": (
+    "summation, evaluated after each of eight steps": (
         "summation",
         [
             "training.num_examples=1024",

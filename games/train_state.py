@@ -39,6 +39,8 @@ class TrainState:
     """Of the measures of the steps since the last evaluation at a multiple of `evaluate_every`."""
     valid: dict[str, float] = field(default_factory=dict)
     """The last evaluation; empty before the first one."""
+    is_evaluated: bool = False
+    """Whether it is of the agents as they are."""
     language: LanguageScores = field(default_factory=LanguageScores)
     stopped: StopReason | None = None
     """Why no further step is made; None: it goes on."""

@@ -173,6 +173,7 @@ class Trainer:
     def _advance(self) -> bool:
         """Make a step; False if a limit that the user set leaves none to make."""
         step = self.state.step
+        self.state.is_evaluated = False
         try:
             if self.optimise is not None:
                 played = step - self.play.steps_before
@@ -205,7 +206,7 @@ class Trainer:
         if not is_regular and state.step not in (self.num_steps, self.play.steps_before):
             return
         self._require_finite()
-        state.valid, state.language = self._evaluation(), self.language_metrics(self.play)
+        self._evaluate()
         entry = self._log_entry()
         self.log.write(entry)
         self.tell(entry)
@@ -235,7 +236,8 @@ class Trainer:
         if stopped == "preempted":
             return self._result(stopped)
         self.progress.show_end(state)
-        state.valid, state.language = self._evaluation(), self.language_metrics(self.play)
+        if not state.is_evaluated:
+            self._evaluate()
         best_step, kept = self._with_best_state()
         others = self.play.other_evaluations()
         metadata = self.provenance | {"training": self._ending(stopped, state.step) | kept}
@@ -259,7 +261,7 @@ class Trainer:
         if best.step is not None and not best.improves(self._figures()):
             step = best.step
             self.play.restore(read_best(self.folder, step))
-            state.valid, state.language = self._evaluation(), self.language_metrics(self.play)
+            self._evaluate()
         return step, {"best_step": step, SINCE_BEST: best.num_since}
 
     def _finished(self, done: Mapping[str, Any]) -> Result:
@@ -286,6 +288,11 @@ class Trainer:
             chance=self.chance,
             **{"extra_evaluations": {}, **more},
         )
+
+    def _evaluate(self) -> None:
+        """Find the figures and the scores of the language of the agents as they are."""
+        self.state.valid, self.state.language = self._evaluation(), self.language_metrics(self.play)
+        self.state.is_evaluated = True
 
     def _evaluation(self) -> dict[str, float]:
         """The figures of the agents as they are, all of them finite."""

@@ -12,6 +12,7 @@ from ecsuite.games import train_state, training_notes
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import Players
+from ecsuite.games.plays.signalling import Signalling
 from ecsuite.games.training import train
 from ecsuite.games.training_result import Result
 from ecsuite.games.world_making import make_world
@@ -46,6 +47,18 @@ def test_every_channel_and_task_is_learned_somewhat(tmp_path, run, task, channel
         "training.precision=fp32",
     ]
     assert run(load_experiment("disc_tiny", overrides), tmp_path).measures["accuracy"] > bar
+
+
+@pytest.mark.parametrize(("every", "number"), [(4, 6), (5, 5), (24, 1)])
+def test_agents_are_evaluated_once_as_they_are(tmp_path, small, run, log_of, monkeypatch, every, number):
+    """After the last of 24 steps, too, whose figures are those of the run."""
+    evaluations, evaluate = [], Signalling.evaluate
+    monkeypatch.setattr(
+        Signalling, "evaluate", lambda play: evaluations.append(evaluate(play)) or evaluations[-1]
+    )
+    result = run(small(f"training.evaluate_every={every}"), tmp_path / "run")
+    assert [line["valid"] for line in log_of(tmp_path / "run")] == evaluations
+    assert len(evaluations) == number and result.measures == evaluations[-1]
 
 
 def test_a_run_folder_is_complete(finished, small, run, log_of):
