@@ -152,8 +152,8 @@ def summary(rows: Sequence[Listed], *, is_short: bool = False) -> str:
     holds = sum(row.verdict.startswith("holds") for row in rows)
     fails = sum(row.verdict.startswith("does not hold") for row in rows)
     not_run = sum(row.verdict == "not run" for row in rows)
-    untold = len(rows) - holds - fails - not_run
+    untold, verb = len(rows) - holds - fails - not_run, "does" if fails == 1 else "do"
     if is_short:
-        return f"Of {len(rows)} claims {holds} hold, {fails} do not, {not_run} are not run"
-    parts = f"{holds} hold, {fails} do not, {untold} can't be told here, and {not_run} are not run"
+        return f"Of {len(rows)} claims {holds} hold, {fails} {verb} not, {not_run} are not run"
+    parts = f"{holds} hold, {fails} {verb} not, {untold} can't be told here, and {not_run} are not run"
     return f"Of {len(rows)} published claims {parts}."
