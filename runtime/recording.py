@@ -122,7 +122,9 @@ class Recorded:
         Args:
             form: Functions and inputs with equal forms make the same operations, with inputs of the same shapes.
             function: Depends on nothing that changes between calls but its inputs, and weights, buffers and generators,
-                which stay the same objects. It gets the inputs, one by one, or copies of them.
+                which stay the same objects. It gets the inputs, one by one, or copies of them. Where it asks what is
+                outside, it may be called anew after a part of it was made, so that it changes nothing that was there
+                before until it has asked all, and first lets generators begin.
             inputs: The tensors, without a graph of autograd.
         """
         if (replay := self.replays.get(form)) is not None:
@@ -149,11 +151,12 @@ class Recorded:
             return self._captured(form, function, inputs)
         recorder = Recorder(inputs, MAX_BYTES - self.num_bytes)
         with recorder, _Watch(recorder):
-            outputs = function(*recorder.inputs)
-        if (replay := recorder.function(*outputs)) is not None:
+            figures, tensors = function(*recorder.inputs)
+        if (replay := recorder.function(figures, tensors)) is not None:
             self.replays[form], self.sizes[form] = replay, recorder.num_bytes
             self.num_bytes += recorder.num_bytes
-        return outputs
+        # Copies, as of a replay: the next call writes into what was recorded.
+        return {name: value.clone() for name, value in figures.items()}, tensors
 
     def _note_other(self, form: Hashable) -> None:
         """Note that what is outside is otherwise; if it often is, the recording is left, and another one made later."""
@@ -300,6 +303,8 @@ class Recorder(TorchDispatchMode):
 
     def outside(self, function: Callable[..., Arrays], tensors: Sequence[Tensor]) -> list[Tensor]:
         """Call a function of arrays, and record it as one operation; see `outside`."""
+        if not self.written <= self.memory:
+            self.reason = "what is outside is asked after something was changed"
         self.is_outside = True
         try:
             rooms = [np.array(each) for each in function(*map(_as_array, tensors))]

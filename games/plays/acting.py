@@ -150,7 +150,8 @@ class Acting(TrainedPlay):
     def practised(self, numbers: Tensor, epoch: int) -> TensorEpisodes:
         """A batch of episodes of training, by their numbers."""
         outside(self._begin_noise, numbers)
-        return self._played(numbers, "train", self.generator, epoch=epoch, has_all=self.learner.needs_all)
+        has_all = self.learner.needs_all or bool(self.experiment.code)  # own learners may read all
+        return self._played(numbers, "train", self.generator, epoch=epoch, has_all=has_all)
 
     def _begin_noise(self, numbers: NDArray[np.int64]) -> Arrays:
         """Let the generator of training begin with the noise of a batch."""

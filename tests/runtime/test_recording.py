@@ -114,6 +114,30 @@ def test_what_is_outside_is_called_again_and_asked_again(at_once):
         assert found[1][0].tolist() == [0, 1, 2][:size]
 
 
+def test_figures_stay_as_they_are_in_further_calls(at_once):
+    """Those of the recorded call, too, of which some are views of what the next call writes into."""
+    recorded = Recorded()
+    kept = [
+        recorded("form", lambda values: ({"twice": (values * 2)[0]}, []), [torch.ones(2) * n])[0]
+        for n in range(4)
+    ]
+    assert recorded.replays and [figures["twice"].item() for figures in kept] == [0, 2, 4, 6]
+
+
+def test_who_changes_something_before_asking_is_not_recorded(at_once):
+    """Where the answer is another one, it would be changed twice."""
+    recorded, total, world = Recorded(), torch.zeros(()), {"steps": 2}
+
+    def function(values):
+        total.add_(values.sum())
+        return {}, [values * asked(lambda: world["steps"])]
+
+    for steps in (2, 2, 3):
+        world["steps"] = steps
+        assert recorded("form", function, [torch.ones(2)])[1][0].tolist() == [steps, steps]
+    assert total == 6 and not recorded.replays
+
+
 def test_what_nobody_needs_is_not_made_again(at_once):
     recorder, layer = Recorder([torch.ones(2, 3)]), nn.Linear(3, 3)
     with recorder:
