@@ -35,6 +35,13 @@ def first_derivative_only(backward: Callable[..., Any]) -> Callable[..., Any]:
 class Linear(nn.Linear):
     """`nn.Linear` whose parameters stay in fp32 while it computes in the precision of its input."""
 
+    def reset_parameters(self) -> None:
+        """As `nn.Linear` begins; the bias of a layer that reads nothing begins at 0."""
+        if self.in_features:
+            super().reset_parameters()
+        elif self.bias is not None:
+            nn.init.zeros_(self.bias)
+
     def forward(self, inputs: Tensor) -> Tensor:
         """(..., in_features) to (..., out_features)."""
         dtype = inputs.dtype

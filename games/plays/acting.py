@@ -25,8 +25,8 @@ from ecsuite.games.environments.episodes import (
     Watch,
     as_arrays,
     play_episodes,
-    require_described,
 )
+from ecsuite.games.environments.fitting import require_described
 from ecsuite.games.environments.landmarks import SpeakerListener
 from ecsuite.games.environments.learners import Learner, PolicyGradient
 from ecsuite.games.interactions import FILE, KEY, as_parquet, require_pyarrow

@@ -16,6 +16,11 @@ def test_forward_equals_torch_and_follows_the_precision_of_its_input():
     torch.testing.assert_close(low_precision.float(), expected, rtol=0.05, atol=0.05)
 
 
+def test_a_layer_that_reads_nothing_begins_without_a_warning():
+    layer = Linear(0, 3)
+    assert layer(torch.zeros(2, 0)).tolist() == [[0, 0, 0]] * 2 and not layer.bias.isnan().any()
+
+
 def recur(step, weight_sum, inputs):
     """A loop in which every step's output is the next input, so that gradients flow through time."""
     state, states = inputs, []
