@@ -13,7 +13,8 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
 from ecsuite.games.environments.fitting import require_fitting, stepped
-from ecsuite.runtime.recording import Arrays, asked, outside
+from ecsuite.runtime.operations import Arrays
+from ecsuite.runtime.recording import asked, outside
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

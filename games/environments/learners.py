@@ -21,7 +21,8 @@ from ecsuite.games.message_builders import of_sampled, without_eos
 from ecsuite.games.noise import gumbel, uniform
 from ecsuite.parts.config import Count, Rate, Share, Weight
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.recording import Arrays, outside
+from ecsuite.runtime.operations import Arrays
+from ecsuite.runtime.recording import outside
 
 
 class Learner(nn.Module, ABC):

@@ -42,8 +42,9 @@ from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.graphs import Outputs
+from ecsuite.runtime.operations import Arrays
 from ecsuite.runtime.randomness import initial_weights
-from ecsuite.runtime.recording import Arrays, Recorded, outside
+from ecsuite.runtime.recording import Recorded, outside
 
 SPEAKER_LISTENER = Part("speaker_listener", SpeakerListener.Options())
 OBJECTIVE = "loss"

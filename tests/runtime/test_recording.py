@@ -11,7 +11,8 @@ from torch import nn
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.training import train
 from ecsuite.runtime import recording
-from ecsuite.runtime.recording import Recorded, Recorder, asked, outside
+from ecsuite.runtime.operations import Recorder
+from ecsuite.runtime.recording import Recorded, asked, outside
 
 
 @pytest.fixture
@@ -139,7 +140,7 @@ def test_who_changes_something_before_asking_is_not_recorded(at_once):
 
 
 def test_what_nobody_needs_is_not_made_again(at_once):
-    recorder, layer = Recorder([torch.ones(2, 3)]), nn.Linear(3, 3)
+    recorder, layer = Recorder([torch.ones(2, 3)], 1000), nn.Linear(3, 3)
     with recorder:
         (values,) = recorder.inputs
         unneeded = layer(values).clone()
