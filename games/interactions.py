@@ -46,19 +46,20 @@ def require_pyarrow() -> None:
         raise missing_extra("interactions are kept as Parquet, which needs pyarrow", "data") from None
 
 
-def keep_interactions(
-    players: Players, evaluations: Evaluations, experiment: Experiment, folder: Path
-) -> dict[str, Any]:
-    """Write the interactions of a run into its folder where it keeps them; otherwise remove those of a former state.
+def keep_interactions(folder: Path, make: Callable[[], Any] | None) -> dict[str, Any]:
+    """Write the interactions of a run into its folder; or remove those of a former state.
+
+    Args:
+        folder: Of the run.
+        make: Makes the table; None: none is kept.
 
     Returns:
         What the metadata of the run says of the file; empty if there is none.
     """
-    kept = experiment.evaluation.keep
-    if not kept:
+    if make is None:
         (folder / FILE).unlink(missing_ok=True)
         return {}
-    table = record_interactions(players, evaluations, experiment, probabilities=PROBABILITIES in kept)
+    table = make()
     content = as_parquet(table)
     write_atomically(folder / FILE, content)
     return {KEY: {"sha256": hashlib.sha256(content).hexdigest(), "num_rounds": table.num_rows}}

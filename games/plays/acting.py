@@ -1,6 +1,5 @@
 """Agents that act and speak in a world with steps, as a play."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,9 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ecsuite.agents.message import EOS, PAD
-from ecsuite.corpus import SPEAKER, Corpus, Ragged
-from ecsuite.files.atomic_files import write_atomically
+from ecsuite.corpus import Corpus
 from ecsuite.games.channels import Channel, Mode
 from ecsuite.games.environments.agents import ActingAgents, AgentsOptions, ScriptedAgents
 from ecsuite.games.environments.environment import PURPOSES, Environment, Floats
@@ -29,9 +26,10 @@ from ecsuite.games.environments.episodes import (
 from ecsuite.games.environments.fitting import require_described
 from ecsuite.games.environments.landmarks import SpeakerListener
 from ecsuite.games.environments.learners import Learner, PolicyGradient
-from ecsuite.games.interactions import FILE, KEY, as_parquet, require_pyarrow
+from ecsuite.games.interactions import keep_interactions, require_pyarrow
 from ecsuite.games.noise import seeded
 from ecsuite.games.optimizers import Optimise
+from ecsuite.games.plays.acting_records import corpus_of, interactions_of
 from ecsuite.games.plays.play import Measures, TrainedPlay
 from ecsuite.games.registry import ACTORS, CHANNELS, ENVIRONMENTS, LEARNERS
 from ecsuite.games.sections import EvaluationOptions, Experiment
@@ -294,50 +292,7 @@ class Acting(TrainedPlay):
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
         """What each speaker says in episodes, step by step, with what it is about, its action, and its reward."""
-        specs = self.environment.agents
-        speakers = [number for number, spec in enumerate(specs) if spec.speaks]
-        rows, words, first = list[Any](), list[Any](), 0
-        missing = dict.fromkeys(speakers, evaluation.corpus_size)
-        for batch in self.batches("corpus"):
-            counts = batch.speaking.transpose(1, 0, 2)[:, :, speakers]  # (batch, steps, num_speakers)
-            episode, step, place = np.nonzero(counts)
-            speaker = np.array(speakers)[place]
-            kept = np.zeros(len(episode), bool)
-            for each in speakers:
-                own = np.flatnonzero(speaker == each)[: missing[each]]
-                kept[own] = True
-                missing[each] -= len(own)
-            episode, step, speaker = episode[kept], step[kept], speaker[kept]
-            at = step, episode, speaker
-            rows.append(
-                (first + episode, step, speaker, batch.actions[at], batch.rewards[at], batch.meanings[at])
-            )
-            words.append(batch.words.cpu().numpy()[at])
-            first += batch.alive.shape[1]
-            if not any(missing.values()) or first > 10 * evaluation.corpus_size:
-                break
-        episodes, steps, who, actions, rewards, meanings = map(np.concatenate, zip(*rows, strict=True))
-        said = np.concatenate(words)
-        if self.channel.is_of_values:
-            messages, symbol_names = self.channel.as_symbols(torch.from_numpy(said))
-        else:
-            is_said = said != PAD
-            messages = Ragged.from_lengths(said[is_said].astype(np.int32), is_said.sum(1))
-            symbol_names = None
-        names = np.array([spec.name for spec in specs])
-        size = self.environment.steps_per_turn
-        turns = {} if size is None else {"turn": steps // size + 1}
-        return Corpus(
-            messages=messages,
-            eos=EOS if self.channel.has_eos else None,
-            symbol_names=symbol_names,
-            meanings=meanings,
-            attribute_names=self.environment.attribute_names,
-            columns={
-                "episode": episodes, "step": steps, **turns, SPEAKER: names[who], "action": actions, "reward": rewards
-            },
-            metadata={"vocab_size": self.channel.vocab_size, "max_len": self.channel.max_len},
-        )  # fmt: skip
+        return corpus_of(self.batches("corpus"), self.environment, self.channel, evaluation.corpus_size)
 
     def check(self, folder: Path, note: Any) -> None:
         """Refuse interactions where pyarrow is missing, and parts of the user's own that do not fit."""
@@ -351,43 +306,12 @@ class Acting(TrainedPlay):
 
     def keep(self, folder: Path) -> dict[str, Any]:
         """Write the episodes of validation where `evaluation.keep` asks for them, a row an agent and step."""
-        if not self.experiment.evaluation.keep:
-            (folder / FILE).unlink(missing_ok=True)
-            return {}
-        table = self.interactions()
-        content = as_parquet(table)
-        write_atomically(folder / FILE, content)
-        return {KEY: {"sha256": hashlib.sha256(content).hexdigest(), "num_rounds": table.num_rows}}
+        evaluation = self.experiment.evaluation
 
-    def interactions(self) -> Any:
-        """The episodes of validation as a `pyarrow.Table`: what each agent saw, heard, said, did, and got."""
-        import pyarrow
+        def table() -> Any:
+            return interactions_of(self.batches("valid", evaluation.num_valid), self.environment)
 
-        specs, tables, first = self.environment.agents, [], 0
-        for batch in self.batches("valid", self.experiment.evaluation.num_valid):
-            for number, spec in enumerate(specs):
-                episode, step = np.nonzero(batch.alive.T)
-                at = step, episode
-                words = batch.words[:, :, number].cpu().numpy()[at]
-                said = [(each[each != PAD] if each.ndim == 1 else each).tolist() for each in words]
-                columns = {
-                    "episode": first + episode,
-                    "step": step,
-                    "agent": [spec.name] * len(step),
-                    "seen": batch.seen[number].cpu().numpy()[at].tolist(),
-                    "heard": batch.heard[number].flatten(2).cpu().numpy()[at].tolist(),
-                    "message": said if spec.speaks else [None] * len(said),
-                    "action": batch.actions[..., number][at],
-                    "reward": batch.rewards[..., number][at],
-                    "counts": batch.counts[..., number][at],
-                }
-                tables.append(
-                    pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
-                )
-            first += batch.alive.shape[1]
-        return pyarrow.concat_tables(tables, promote_options="permissive").sort_by(
-            [("episode", "ascending"), ("step", "ascending")]
-        )
+        return keep_interactions(folder, table if evaluation.keep else None)
 
     def lines(self) -> list[str]:
         """What is played, by whom, and what others reach."""

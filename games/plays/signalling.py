@@ -13,7 +13,7 @@ from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.first_step import try_first_step
 from ecsuite.games.initial_weights import Agents, set_agent_weights
-from ecsuite.games.interactions import keep_interactions, require_pyarrow
+from ecsuite.games.interactions import PROBABILITIES, keep_interactions, record_interactions, require_pyarrow
 from ecsuite.games.needed_resources import require_resources, require_weights
 from ecsuite.games.noise_objects import evaluations_of
 from ecsuite.games.optimizers import Optimise
@@ -137,9 +137,14 @@ class Signalling(TrainedPlay):
 
     def keep(self, folder: Path) -> dict[str, Any]:
         """Write the rounds of the last evaluation where `evaluation.keep` asks for them."""
-        evaluations = {"valid": (self.world, "valid"), **evaluations_of(self.world, self.experiment)}
-        kept = keep_interactions(self.players, evaluations, self.experiment, folder)
-        return kept | self.players.teaching.described()
+        experiment, kept = self.experiment, self.experiment.evaluation.keep
+
+        def table() -> Any:
+            evaluations = {"valid": (self.world, "valid"), **evaluations_of(self.world, experiment)}
+            has_probabilities = PROBABILITIES in kept
+            return record_interactions(self.players, evaluations, experiment, probabilities=has_probabilities)
+
+        return keep_interactions(folder, table if kept else None) | self.players.teaching.described()
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
         """What each sender says of every meaning, or of as many as are asked for."""

@@ -1,0 +1,106 @@
+"""What agents of a world with steps said and did, as a corpus and as a table."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ecsuite.agents.message import EOS, PAD
+from ecsuite.corpus import SPEAKER, Corpus, Ragged
+from ecsuite.games.channels import Channel
+from ecsuite.games.environments.environment import Environment
+from ecsuite.games.environments.episodes import Episodes
+
+MAX_EPISODES = 10
+"""Episodes of a corpus, in multiples of the messages that are asked of each speaker."""
+
+
+def corpus_of(batches: Iterable[Episodes], environment: Environment, channel: Channel, size: int) -> Corpus:
+    """What each speaker says, step by step, with what it is about, its action, and its reward.
+
+    Args:
+        batches: Episodes, without end.
+        environment: Their world.
+        channel: What is spoken by.
+        size: Messages of each speaker; fewer if it says fewer in `MAX_EPISODES` times as many episodes.
+    """
+    specs = environment.agents
+    missing = {number: size for number, spec in enumerate(specs) if spec.speaks}
+    rows, words, first = list[Any](), list[Any](), 0
+    for batch in batches:
+        episode, step, speaker = _taken(batch, missing)
+        at = step, episode, speaker
+        rows.append(
+            (first + episode, step, speaker, batch.actions[at], batch.rewards[at], batch.meanings[at])
+        )
+        words.append(batch.words.cpu().numpy()[at])
+        first += batch.alive.shape[1]
+        if not any(missing.values()) or first > MAX_EPISODES * size:
+            break
+    episodes, steps, who, actions, rewards, meanings = map(np.concatenate, zip(*rows, strict=True))
+    said = np.concatenate(words)
+    if channel.is_of_values:
+        messages, symbol_names = channel.as_symbols(torch.from_numpy(said))
+    else:
+        is_said = said != PAD
+        messages = Ragged.from_lengths(said[is_said].astype(np.int32), is_said.sum(1))
+        symbol_names = None
+    names = np.array([spec.name for spec in specs])
+    steps_per_turn = environment.steps_per_turn
+    turns = {} if steps_per_turn is None else {"turn": steps // steps_per_turn + 1}
+    return Corpus(
+        messages=messages,
+        eos=EOS if channel.has_eos else None,
+        symbol_names=symbol_names,
+        meanings=meanings,
+        attribute_names=environment.attribute_names,
+        columns={
+            "episode": episodes, "step": steps, **turns, SPEAKER: names[who], "action": actions, "reward": rewards
+        },
+        metadata={"vocab_size": channel.vocab_size, "max_len": channel.max_len},
+    )  # fmt: skip
+
+
+def _taken(batch: Episodes, missing: dict[int, int]) -> tuple[NDArray[np.int64], ...]:
+    """The messages of a batch that a corpus takes, by episode, step and speaker; fewer are missing then."""
+    speakers = list(missing)
+    counts = batch.speaking.transpose(1, 0, 2)[:, :, speakers]  # (batch, steps, num_speakers)
+    episode, step, place = np.nonzero(counts)
+    speaker = np.array(speakers)[place]
+    taken = np.zeros(len(episode), bool)
+    for each in speakers:
+        own = np.flatnonzero(speaker == each)[: missing[each]]
+        taken[own] = True
+        missing[each] -= len(own)
+    return episode[taken], step[taken], speaker[taken]
+
+
+def interactions_of(batches: Iterable[Episodes], environment: Environment) -> Any:
+    """What each agent saw, heard, said, did, and got at each step, as a `pyarrow.Table`."""
+    import pyarrow
+
+    tables, first = [], 0
+    for batch in batches:
+        for number, spec in enumerate(environment.agents):
+            episode, step = np.nonzero(batch.alive.T)
+            at = step, episode
+            words = batch.words[:, :, number].cpu().numpy()[at]
+            said = [(each[each != PAD] if each.ndim == 1 else each).tolist() for each in words]
+            columns = {
+                "episode": first + episode,
+                "step": step,
+                "agent": [spec.name] * len(step),
+                "seen": batch.seen[number].cpu().numpy()[at].tolist(),
+                "heard": batch.heard[number].flatten(2).cpu().numpy()[at].tolist(),
+                "message": said if spec.speaks else [None] * len(said),
+                "action": batch.actions[..., number][at],
+                "reward": batch.rewards[..., number][at],
+                "counts": batch.counts[..., number][at],
+            }
+            tables.append(pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()}))
+        first += batch.alive.shape[1]
+    return pyarrow.concat_tables(tables, promote_options="permissive").sort_by(
+        [("episode", "ascending"), ("step", "ascending")]
+    )
