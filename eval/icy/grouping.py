@@ -19,7 +19,7 @@ EXPECTED_STEPS_HIGH = 1000
 """The same to a target of `HIGH_TARGET` or more."""
 HIGH_TARGET = 0.95
 EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufdet": 2.0, "proj": 2.3}
-"""Estimated ratios of updates to CONCAT; of other grammars, `USUAL_RATIO`."""
+"""Estimated ratios of updates to CONCAT of models that are not in the paper; of other grammars, `USUAL_RATIO`."""
 USUAL_RATIO = 1.5
 
 UNBATCHED_FAMILIES = ("hashtable", "transformer", "sru", "sru-tanh")
@@ -35,7 +35,9 @@ NUM_SHOWN = 2
 """Number of runs of a group whose accuracy the progress line shows."""
 
 
-def expected_steps(*, grammar: str, protocol: Protocol, cap: float, basis: Sequence[Any], **_: Any) -> float:
+def expected_steps(
+    *, model: str, role: Role, grammar: str, protocol: Protocol, cap: float, basis: Sequence[Any], **_: Any
+) -> float:
     """Estimated number of updates of a run; changes only the order of jobs and the time left.
 
     Without a target a run ends at its cap, which is a multiple of the updates of its basis if there is one.
@@ -44,7 +46,7 @@ def expected_steps(*, grammar: str, protocol: Protocol, cap: float, basis: Seque
     steps = EXPECTED_STEPS_HIGH if is_high else EXPECTED_STEPS
     if not basis:
         return min(steps, cap)
-    ratio = EXPECTED_RATIO.get(grammar.partition(",")[0], USUAL_RATIO)
+    ratio = _expected_ratio(model, role, grammar)
     return steps * (cap if protocol.target is None else min(ratio, cap))
 
 
@@ -54,10 +56,14 @@ def is_expected_to_fail(
     """Whether a run is expected to end at its cap: as in the paper, or as with the usual model."""
     if not basis or protocol.target is None:
         return False
+    return _expected_ratio(model, role, grammar) >= min(cap, PUBLISHED_CAP)
+
+
+def _expected_ratio(model: str, role: Role, grammar: str) -> float:
+    """Updates in multiples of CONCAT's: as in the paper, or as with the usual model."""
     name = grammar.partition(",")[0]
     published = published_ratios(model).get(name) if role == "sender" else None
-    ratio = EXPECTED_RATIO.get(name, USUAL_RATIO) if published is None else published[0]
-    return ratio >= min(cap, PUBLISHED_CAP)
+    return EXPECTED_RATIO.get(name, USUAL_RATIO) if published is None else published[0]
 
 
 def group_runs(jobs: Sequence[Job], num_free: int) -> Sequence[Sequence[Job]]:

@@ -29,13 +29,14 @@ def test_runs_that_the_paper_s_models_do_not_learn_are_expected_to_fail():
 
 def test_the_time_is_that_of_the_updates(monkeypatch, tmp_path):
     monkeypatch.setattr(announcement, "seconds_of_update", lambda chosen, model: 0.1)
-    chosen = study(grammars=("perm", "hol"))
+    other = {"models": ("gru,hidden=64",), "grammars": ("perm", "hol")}
+    chosen = study(**other)
     jobs = list(plan(chosen).values())
     whole = 2 * 350 * (1 + 1.5 + 20) * 0.1
     assert expected_seconds(chosen, jobs, 1) == whole
     assert expected_seconds(chosen, jobs, 2) == whole / 2
     assert expected_seconds(chosen, jobs, 9) == 350 * (1 + 20) * 0.1, "no run can be divided"
-    there = study("cuda", grammars=("perm", "hol"))
+    there = study("cuda", **other)
     assert expected_seconds(there, list(plan(there).values()), 1) == 350 * (1 + 20) * 0.1, "side by side"
     lines = announce(chosen, Runner(folder=tmp_path, num_workers=2))
     assert lines[0] == (
@@ -45,6 +46,13 @@ def test_the_time_is_that_of_the_updates(monkeypatch, tmp_path):
     assert lines[1].startswith(
         "HOL: expected not to be learnt; such a run ends at 20 times the updates of CONCAT"
     )
+
+
+def test_a_model_of_the_paper_is_expected_to_take_what_it_took_there(monkeypatch):
+    monkeypatch.setattr(announcement, "seconds_of_update", lambda chosen, model: 0.1)
+    chosen = study(models=("fc2l",), grammars=("perm", "rot"), seeds=(1,))
+    jobs = list(plan(chosen).values())
+    assert expected_seconds(chosen, jobs, 1) == 350 * (1 + 1 + 20) * 0.1, "Table 12, where others take 1.5 and 7"
 
 
 def test_pairs_are_counted_without_a_time(tmp_path):
