@@ -52,7 +52,9 @@ def test_a_model_of_the_paper_is_expected_to_take_what_it_took_there(monkeypatch
     monkeypatch.setattr(announcement, "seconds_of_update", lambda chosen, model: 0.1)
     chosen = study(models=("fc2l",), grammars=("perm", "rot"), seeds=(1,))
     jobs = list(plan(chosen).values())
-    assert expected_seconds(chosen, jobs, 1) == 350 * (1 + 1 + 20) * 0.1, "Table 12, where others take 1.5 and 7"
+    assert expected_seconds(chosen, jobs, 1) == 350 * (1 + 1 + 20) * 0.1, (
+        "Table 12, where others take 1.5 and 7"
+    )
 
 
 def test_pairs_are_counted_without_a_time(tmp_path):
