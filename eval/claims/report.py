@@ -61,12 +61,12 @@ def notes_of(claim: Claim, outcome: Outcome, judged: Judged) -> list[str]:
     lines.append(f"{len(outcome.runs)} runs with {seeds}; {failed} failed, {capped} were capped.")
     if claim.success is not None:
         counted = sum(run.is_successful(claim.success) for run in outcome.runs)
-        other = _by_other_rule(claim, outcome)
-        which = "of these alone" if claim.criterion.runs == "all" else "of all runs"
-        lines.append(
-            f"By the paper's rule ({claim.success.about}) {counted} of {len(outcome.runs)} runs count; {which} the "
-            f"criterion says: {other.answer}{_first_difference(other)}."
-        )
+        line = f"By the paper's rule ({claim.success.about}) {counted} of {len(outcome.runs)} runs count"
+        if not outcome.is_small:
+            other = _by_other_rule(claim, outcome)
+            which = "of these alone" if claim.criterion.runs == "all" else "of all runs"
+            line += f"; {which} the criterion says: {other.answer}{_first_difference(other)}"
+        lines.append(f"{line}.")
     return lines
 
 

@@ -85,6 +85,10 @@ def test_a_check_of_minutes_says_so_and_decides_nothing(ecsuite):
     assert code == 0 and "mine: can't tell at this size\n" in out and "2 runs with one seed (1)" in out
     assert err.startswith("a check of minutes, which says nothing of the claim but that it runs")
     assert not Path("runs/claims/mine").exists()
+    rule = 'success: {measure: accuracy, at_least: 0, about: "all are counted"}\n'
+    Path("mine.yaml").write_text(MINE + rule)
+    code, out, err = ecsuite("reproduce", "mine.yaml", "--small", "--workers", "1")
+    assert code == 0 and "By the paper's rule (all are counted) 2 of 2 runs count.\n" in out, err
 
 
 @pytest.mark.parametrize(
