@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus, Ragged
-from ecsuite.games.channels import RelaxedOptions
+from ecsuite.games.channels import Mode, RelaxedOptions, SoftChannel
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.tasks import Truth
@@ -40,10 +40,11 @@ class EGGGame(nn.Module):
 
     @temperature.setter
     def temperature(self, value: float) -> None:
-        options = self.pair.channel.options
-        if isinstance(options, RelaxedOptions) and not options.trainable_temperature:
-            value = max(value, options.temperature_min)
-            self.pair.channel.options = replace(options, temperature=value)
+        channel = self.pair.channel
+        if isinstance(channel, SoftChannel) and not channel.options.trainable_temperature:
+            value = max(value, channel.options.temperature_min)
+            channel.options = replace(channel.options, temperature=value)
+            channel.temperature.fill_(value)
 
     def forward(
         self,
@@ -82,7 +83,8 @@ class EGGGame(nn.Module):
         rounds = SeenRounds(shown=shown, candidates=candidates, truth=truth, num_positive=num_positive)
         # EGG seeds torch's global generator alone.
         noise = noise_generator(int(torch.randint(2**62, ())), "egg", 0, pair.device)
-        played = pair.play_views(rounds, mode="train" if self.training else "greedy", generator=noise)
+        mode: Mode = "train" if self.training else "greedy"
+        played = pair.play_views(rounds, mode=mode, generator=noise)
         message, measures = played.message, dict(played.measures)
         interaction = Interaction(
             sender_input=sender_input,
@@ -94,7 +96,7 @@ class EGGGame(nn.Module):
             message_length=message.length.detach(),
             aux={"acc": measures.pop("accuracy"), **measures, "length": message.length.detach()},
         )
-        return pair.channel.objective(played.loss, played.cost, message), interaction
+        return pair.result(played, pair.likely(rounds, mode)).objective, interaction
 
     def _view(self, objects: Tensor) -> View:
         """Objects, (batch, num_seen, *object_shape), as an agent sees them."""

@@ -136,8 +136,8 @@ class RewardLoss(Loss):
     """The receiver's answer is sampled and rewarded; both agents learn by REINFORCE (Williams 1992).
 
     The loss is the negative reward, so the reward needs no gradient. The receiver's baseline is the mean reward of all
-    steps so far, saved with the model; the sender's is that of the channel. In evaluation the most likely answer is
-    given.
+    steps so far, saved with the model; the sender's is that of the channel. Receivers that learn messages of others
+    learn in the same way. In evaluation the most likely answer is given.
     """
 
     samples_answers = True
@@ -165,7 +165,7 @@ class RewardLoss(Loss):
         answers, truth = output.answers, output.truth
         assert answers is not None and truth is not None
         loss = -self.reward(answers.chosen, truth).detach().float()  # (batch,)
-        if message.log_probability is not None:
+        if self.training:
             advantage = loss - self.baseline
             with torch.no_grad():
                 self.num_steps += 1

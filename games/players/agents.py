@@ -104,6 +104,8 @@ class Agents(nn.Module):
         for parameter in side.parameters():
             optimizer.state.pop(parameter, None)
         self.first_steps[index + (0 if role == "sender" else len(self.senders))] = step
+        if role == "sender":  # nobody has understood it yet
+            self.recent[index] = 0
 
     def batch(self, number: int, place: int) -> Batch:
         """The batch of the pair at a place of a step."""

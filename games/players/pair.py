@@ -54,7 +54,7 @@ class RoundOutputs:
     message: Message
     """What was said; noise of the channel comes after it."""
     answer: Tensor
-    """What the task got of it; see `Listener.response`."""
+    """What the task got of it, see `Listener.response`; in evaluation at the end of each message."""
 
 
 class Pair(nn.Module):
@@ -120,11 +120,14 @@ class Pair(nn.Module):
     ) -> PlayResult:
         """Play the rounds of a batch; see `play` for the other arguments."""
         played = self.play_views(rounds, mode=mode, generator=generator, epoch=epoch)
-        likely = None
-        if mode == "train" and self.channel.needs_greedy_loss:
-            with torch.no_grad(), self._evaluating():
-                likely = self.play_views(rounds, mode="greedy", generator=None)
-        return self.result(played, likely)
+        return self.result(played, self.likely(rounds, mode))
+
+    def likely(self, rounds: SeenRounds, mode: Mode) -> RoundOutputs | None:
+        """What comes of the most likely messages, where the channel compares with them in training."""
+        if mode != "train" or not self.channel.needs_greedy_loss:
+            return None
+        with torch.no_grad(), self._evaluating():
+            return self.play_views(rounds, mode="greedy", generator=None)
 
     def result(self, played: RoundOutputs, likely: RoundOutputs | None = None) -> PlayResult:
         """Objective and means of what came of the rounds of a batch.
@@ -163,7 +166,7 @@ class Pair(nn.Module):
         is_noisy = self.speaker.has_noise[evaluates] and not (evaluates and generator is None)
         received = self.channel.received(message, generator) if is_noisy else message
         if self.training and self.loss.needs_all_answers:
-            received = message.with_all_ends()
+            received = received.with_all_ends()
         answer, ends = self.answer(received, candidates, generator)
         output = self.task(answer, truth)
         if self.loss.samples_answers:
@@ -173,6 +176,8 @@ class Pair(nn.Module):
             )
         loss, cost = self.loss(output, ends, message)
         measures = {name: (ends.detach() * value).sum(0) for name, value in output.measures.items()}
+        if evaluates:  # then the end is certain, also where noise leaves all of them
+            answer = at_certain_end(answer, ends)
         return RoundOutputs(loss=loss, cost=cost, measures=measures, message=message, answer=answer)
 
     def answer(

@@ -16,6 +16,7 @@ from torch.nn.functional import cross_entropy, one_hot
 from ecsuite.agents.message import EOS
 from ecsuite.games.egg_bridge import EGGGame, attribute_values, corpus_from_interaction, corpus_of_egg_game
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
 
@@ -264,6 +265,41 @@ def test_the_bridge_is_a_module_of_our_parameters():
     assert isinstance(egg_game, nn.Module)
     egg_game.temperature = 0.05
     assert egg_game.temperature == 0.1  # the minimum of the configuration
+
+
+@pytest.fixture
+def interactions(monkeypatch):
+    """EGG's class of interactions, where EGG is not installed."""
+    if find_spec("egg") is None:
+        for name in ("egg", "egg.core", "egg.core.interaction"):
+            monkeypatch.setitem(sys.modules, name, SimpleNamespace(Interaction=SimpleNamespace))
+
+
+def objective_in_egg(egg_game, batch):
+    torch.manual_seed(5)
+    return egg_game.train()(*batch_for_egg("discrimination", batch))[0]
+
+
+def test_messages_have_the_temperature_that_egg_sets(interactions):
+    (_, game, world), (_, other, _) = (
+        make("discrimination", "gru", f"channel.temperature={temperature}") for temperature in (1, 0.3)
+    )
+    batch = world.draw("train", 0, BATCH)
+    egg_game = EGGGame(game)
+    egg_game.temperature = 0.3
+    assert objective_in_egg(egg_game, batch).item() == objective_in_egg(EGGGame(other), batch).item()
+
+
+@pytest.mark.parametrize("baseline", ["greedy", "mean"])
+def test_the_objective_in_egg_has_the_baseline_of_the_channel(interactions, baseline):
+    _, game, world = make("discrimination", "gru", f"channel=reinforce,baseline={baseline}")
+    batch = world.draw("train", 0, BATCH)
+    found = objective_in_egg(EGGGame(game), batch)
+    game.channel.baselines.zero_()
+    game.channel.num_steps.zero_()
+    torch.manual_seed(5)
+    noise = noise_generator(int(torch.randint(2**62, ())), "egg", 0, game.device)
+    torch.testing.assert_close(found, game.play(batch, "train", noise).objective)
 
 
 def test_a_channel_without_temperature_ignores_the_one_that_egg_sets():

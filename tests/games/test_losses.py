@@ -79,6 +79,19 @@ def test_an_impatient_receiver_answers_after_every_symbol(receiver):
     assert torch.allclose(losses(length), parts[-1])
 
 
+@pytest.mark.parametrize("channel", ["gumbel", "reinforce"])
+@pytest.mark.parametrize("noise", ["erasure", "confusion", "deletion"])
+def test_an_impatient_receiver_gets_the_noise_of_the_channel(channel, noise):
+    settings = ("loss.impatient=true", f"channel={channel}", "channel.max_len=3")
+    (game, world), (noisy, _) = (
+        game_of("disc_tiny", *settings, *more) for more in ((), (f"channel.noise={noise},probability=1",))
+    )
+    batch, losses = world.batch("train", 0), []
+    for pair in (game, noisy):
+        losses.append(pair.play(batch, "train", torch.Generator().manual_seed(1)).measures["loss"].item())
+    assert losses[0] != losses[1]
+
+
 def test_samples_have_the_probabilities_of_the_logits():
     logits = torch.tensor([0.5, 0.3, 0.2]).log().expand(20000, 3)
     answers = choose(logits, torch.Generator().manual_seed(1))

@@ -83,6 +83,41 @@ def test_learning_draws_from_the_generator_of_the_step(small, settings):
     assert all(torch.equal(each, found[1][name]) for name, each in found[0].items())
 
 
+LEARNERS = (
+    ("generations.every=3", "generations.transmit=true", "generations.receiver_steps=2", "generations.size=32"),
+    ("receiver.taught=holistic",),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", LEARNERS)
+def test_receivers_that_are_rewarded_learn_messages_by_rewards(small, settings):
+    """Also where nobody said them in training, so that they have no probability."""
+    found = society(small(*TWO, *settings, "channel=reinforce", "loss=reward"))
+    updates = Optimise(small().optimizer, found)
+    if "taught" in settings[0]:
+        learnt = found.taught_at(0, updates.gradients)
+    else:
+        found.begin_step(3, updates.optimizer)
+        learnt = found.train_on(3, 3, 0, updates.gradients)
+    names = [name for name, each in found.named_parameters() if each.requires_grad]
+    changed = {
+        name.split(".")[1]
+        for name, each in zip(names, learnt.gradients, strict=True)
+        if each is not None and each.any()
+    }
+    assert changed == {"2", "3"}
+    assert found.senders[0].loss.baseline < 0
+
+
+def test_nobody_has_understood_a_new_sender_yet(small):
+    """So others do not imitate it for what the one whose place it takes was worth."""
+    found = society(small("society.senders=3", "society.imitate_every=2", "generations.every=4"))
+    found.recent.copy_(torch.tensor([0.1, 0.9, 0.5]))
+    found.replace_agent("sender", 1, 4, Optimise(small().optimizer, found).optimizer)
+    found.replace_agent("receiver", 0, 4, Optimise(small().optimizer, found).optimizer)
+    assert found.recent.tolist() == pytest.approx([0.1, 0.0, 0.5])
+
+
 @pytest.mark.parametrize("settings", [TWO, ("generations.every=2",), ("society.receivers=3",)])
 def test_batch_statistics_are_those_of_each_pair(settings):
     """A pair alone changes them as its own game would; agents of several pairs have the mean of the changes."""

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from ecsuite.games.interactions import record_interactions
 from ecsuite.games.players.agent import Listener
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players
@@ -64,6 +65,31 @@ def test_a_vote_has_the_temperature_of_the_answers():
     task = InBatch(InBatch.Options(), world=None, state_size=1)
     truth = Truth(labels=torch.tensor([[False, True, False]]), values=None)
     assert float(votes(task, cosines[:, None, None], truth)) == 1.0
+
+
+def test_votes_and_kept_answers_are_those_at_the_end_of_messages_with_erasures(small):
+    """Erased symbols are weights, which have an answer at each end; messages end at different ones."""
+    settings = (
+        "channel.noise=erasure,probability=0.5",
+        "evaluation.noise=true",
+        "evaluation.keep=[interactions]",
+    )
+    experiment = small("society.receivers=2", "society.voting=true", "channel.max_len=3", *settings)
+    found = players(experiment).eval()
+    with torch.no_grad():
+        for weight in found.parameters():  # larger, for messages of all lengths
+            weight.mul_(3)
+        found.senders[0].network.scores.bias[0] += 0.5
+    rounds = found.first_pair.rounds(found.world.batch("valid", 0))
+    message = found.senders[0].message(rounds.shown, 1, "greedy", None)
+    assert 1 < len(message.length.unique())
+    labels = rounds.truth.labels.int().argmax(-1)
+    played = found.pair(0, 1).understand(
+        message, rounds.candidates, rounds.truth, mode="greedy", generator=torch.Generator().manual_seed(1)
+    )
+    assert torch.equal((played.answer[-1].argmax(-1) == labels).float(), played.measures["accuracy"])
+    table = record_interactions(found, {"valid": (found.world, "valid")}, experiment)
+    assert table["correct"].to_pylist() == [value == 1 for value in table["accuracy"].to_pylist()]
 
 
 def test_voting_is_at_least_as_good_as_chance_and_counts_all(small):
