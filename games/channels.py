@@ -8,7 +8,7 @@ quantized and continuous channels are values in all modes.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -90,6 +90,8 @@ class Channel(nn.Module, ABC):
     """Whether messages may be sampled; otherwise all modes give the same."""
     has_policy_gradient = False
     """Whether the sender learns from the value of the loss alone, and not from its gradient."""
+    options_of_games: ClassVar[tuple[str, ...]] = ()
+    """Options that `objective` alone reads, so that agents who act, whose learner has one of its own, do not."""
     needs_greedy_loss = False
     """Whether `objective` asks for the loss and cost of the most likely messages."""
     noise: MessageNoise | None = None
@@ -150,6 +152,24 @@ class Channel(nn.Module, ABC):
             generator: Source of what is drawn.
         """
         return message if self.noise is None else self.noise(message, generator)
+
+    def require_noise(self, kind: str, *, training: bool, evaluation: bool) -> None:
+        """Raise `ConfigError` where a run says when messages meet noise, and they have none.
+
+        Args:
+            kind: The name of the channel.
+            training: The setting `training.noise`.
+            evaluation: The setting `evaluation.noise`.
+        """
+        if evaluation and not self.has_noise:
+            raise ConfigError(
+                f"evaluation.noise: channel {kind} has none: expected false, or noise such as channel.noise=deletion"
+            )
+        if not (training or (self.has_noise and evaluation)):
+            raise ConfigError(
+                f"training.noise: channel {kind} has none or it is read nowhere: expected true, or also "
+                "evaluation.noise"
+            )
 
     def make_noise(self, part: Part) -> MessageNoise:
         """A noise for messages of the channel.
@@ -279,6 +299,7 @@ class ReinforceChannel(SymbolChannel):
     """
 
     has_policy_gradient = True
+    options_of_games = ("entropy_coefficient", "baseline")
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(SymbolOptions):

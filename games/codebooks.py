@@ -53,6 +53,7 @@ class VqvibChannel(Channel):
         """Weight of the distance that the sender is taught; that of the codebook has weight 1."""
 
     options: Options
+    options_of_games = ("utility",)
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

@@ -46,6 +46,14 @@ def require_pyarrow() -> None:
         raise missing_extra("interactions are kept as Parquet, which needs pyarrow", "data") from None
 
 
+def require_choices(players: Players, experiment: Experiment) -> None:
+    """Raise `ConfigError` if the answers of the task are no choices, so that there are no probabilities of them."""
+    if not players.task.has_choices:
+        raise ConfigError(
+            f"evaluation.keep: task {experiment.task.kind} has no probabilities of answers: expected interactions"
+        )
+
+
 def keep_interactions(folder: Path, make: Callable[[], Any] | None) -> dict[str, Any]:
     """Write the interactions of a run into its folder; or remove those of a former state.
 
@@ -113,11 +121,13 @@ def record_interactions(
         A `pyarrow.Table` with a row for each round; docs/agents.md has its columns.
 
     Raises:
-        ConfigError: If pyarrow is not installed.
+        ConfigError: If pyarrow is not installed, or there are no probabilities to keep.
     """
     require_pyarrow()
     import pyarrow
 
+    if probabilities:
+        require_choices(players, experiment)
     players.eval()
     tables, numbers = [], ObjectNumbers()
     for name, (world, split) in evaluations.items():
@@ -174,8 +184,7 @@ def _of_batch(
         is_right: NDArray[Any] = np.asarray(chosen == right)
         columns["correct"] = _lists(is_right.reshape(len(is_right), -1).min(1))
     if probabilities:
-        if likely is None:
-            raise ConfigError(f"evaluation.keep: task {experiment.task.kind} has no probabilities of answers")
+        assert likely is not None
         columns[PROBABILITIES] = _lists(likely, batch.present)
     measures = {"loss": outcome.loss, **outcome.measures}
     return columns | {name: _lists(_numbers(value.float())) for name, value in measures.items()}

@@ -260,6 +260,8 @@ class Optimise:
         """Change the weights at some places by their gradients; nothing comes of it."""
         for place, gradient in zip(places, gradients, strict=True):
             self.parameters[place].grad = gradient
+        if not gradients:  # of a step in which nobody learns
+            return {}, ()
         if self.clip_value is not None:
             torch.nn.utils.clip_grad_value_(self.parameters, self.clip_value)
         if self.clip_norm is not None:

@@ -79,6 +79,15 @@ class Trainer:
             raise ConfigError(
                 "training.num_epochs: expected at least 1, since nobody is taught a language, got 0"
             )
+        if self.settings.accumulate > 1 and not play.accumulates:
+            raise ConfigError(
+                f"training.accumulate: a step of play {experiment.play.kind} has one batch: expected 1, got "
+                f"{self.settings.accumulate}"
+            )
+        if self.settings.until_accuracy is not None and "accuracy" not in play.figures:
+            raise ConfigError(
+                f"training.until_accuracy: expected null, as evaluations have {', '.join(play.figures)}, no accuracy"
+            )
         self.chance = dict(play.chance())
         self.language_metrics = LanguageMetrics(experiment)
         # Measured also to fail here, before anything is written, and for their names.

@@ -3,7 +3,7 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -95,6 +95,15 @@ class PolicyGradient(Learner):
         """Weight of the squared error of the baseline, in units of the variance of what came."""
         baseline_size: Count = 64
         """Width of its two hidden layers."""
+
+        def __post_init__(self) -> None:
+            """Check that what is set is read; `ConfigError` if not."""
+            default = {each.name: each.default for each in fields(self)}
+            for name in ("baseline_weight", "baseline_size"):
+                if self.baseline == "none" and getattr(self, name) != default[name]:
+                    raise ConfigError(f"{name}: not read with baseline=none: expected {default[name]}")
+            if not self.signalling and self.signalling_of != default["signalling_of"]:
+                raise ConfigError("signalling_of: not read with signalling=0: expected signalling above 0")
 
     options: Options
     needs_all = False

@@ -169,8 +169,13 @@ class GenerationOptions:
                 raise ConfigError(f"{role}_steps: no {role} is replaced (generations.roles), expected 0")
         if self.receivers_learn == "sender" and not self.receiver_steps:
             raise ConfigError("receivers_learn: not read without receiver_steps")
-        if self.batch_size is not None and not self.transmit:
-            raise ConfigError("batch_size: not read without transmit: true")
+        if not self.transmit:
+            for each in fields(self):
+                if (
+                    each.name in ("size", "sampled", "batch_size")
+                    and getattr(self, each.name) != each.default
+                ):
+                    raise ConfigError(f"{each.name}: not read without transmit: true")
         if self.batch_size is not None and self.batch_size > self.size:
             raise ConfigError(f"batch_size: expected at most the {self.size} of size, got {self.batch_size}")
         if self.which == "none" and not self.transmit:

@@ -254,14 +254,7 @@ def _check_effects(experiment: Experiment, channel: Channel, loss: Loss, task: T
         raise ConfigError(
             f"loss.kind: rewards have no gradient for channel {kind}: expected channel reinforce"
         )
-    if experiment.evaluation.noise and not channel.has_noise:
-        raise ConfigError(
-            f"evaluation.noise: channel {kind} has none: expected false, or noise such as channel.noise=deletion"
-        )
-    if not (experiment.training.noise or (channel.has_noise and experiment.evaluation.noise)):
-        raise ConfigError(
-            f"training.noise: channel {kind} has none or it is read nowhere: expected true, or also evaluation.noise"
-        )
+    channel.require_noise(kind, training=experiment.training.noise, evaluation=experiment.evaluation.noise)
     if experiment.evaluation.mode == "sample" and not channel.has_samples:
         raise ConfigError(f"evaluation.mode: messages of channel {kind} are not sampled, expected greedy")
     if loss.samples_answers and not task.has_choices:

@@ -90,6 +90,11 @@ class RationalSpeechActs(Reasoning):
         """What else might have been said: what the speaker says of each candidate, or every message of the channel,
         where these are at most 1,024."""
 
+        def __post_init__(self) -> None:
+            """Check that the weight is read; `ConfigError` if not."""
+            if self.cost == "none" and self.cost_weight != 0.1:
+                raise ConfigError("cost_weight: not read with cost=none: expected cost=length")
+
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.alternatives = options.alternatives

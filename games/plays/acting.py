@@ -26,7 +26,7 @@ from ecsuite.games.environments.episodes import (
 from ecsuite.games.environments.fitting import require_described
 from ecsuite.games.environments.landmarks import SpeakerListener
 from ecsuite.games.environments.learners import Learner, PolicyGradient
-from ecsuite.games.interactions import keep_interactions, require_pyarrow
+from ecsuite.games.interactions import PROBABILITIES, keep_interactions, require_pyarrow
 from ecsuite.games.noise import seeded
 from ecsuite.games.optimizers import Optimise
 from ecsuite.games.plays.acting_records import corpus_of, interactions_of
@@ -82,6 +82,7 @@ class Acting(TrainedPlay):
 
     sections = (*TrainedPlay.sections, "channel")
     options_read = ("training.noise", "evaluation.noise", "evaluation.keep")
+    accumulates = True
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         super().__init__(options, experiment=experiment, device=device)
@@ -91,6 +92,7 @@ class Acting(TrainedPlay):
             self.channel: Channel = CHANNELS.make(experiment.channel)
             require_fitting_lengths(self.channel, options.length_cost)
             require_symbols(self.environment, self.channel)
+            require_read(self.channel, experiment)
             self.agents: ActingAgents = ACTORS.make(
                 options.agents, environment=self.environment, channel=self.channel
             )
@@ -363,6 +365,22 @@ def require_fitting_lengths(channel: Channel, length_cost: float) -> None:
     if length_cost and not channel.has_eos:
         raise ConfigError(
             f"play.length_cost: messages of this channel have one length: expected 0, got {length_cost}"
+        )
+
+
+def require_read(channel: Channel, experiment: Experiment) -> None:
+    """Raise `ConfigError` if a setting of the channel, its noise, or what is kept has no effect on agents that act."""
+    part, evaluation = experiment.channel, experiment.evaluation
+    for name in channel.options_of_games:
+        if getattr(part.options, name) != (expected := getattr(type(part.options)(), name)):
+            raise ConfigError(
+                f"channel.{name}: agents that act learn from play.learner and do not read it: expected {expected}, "
+                f"got {getattr(part.options, name)}"
+            )
+    channel.require_noise(part.kind, training=experiment.training.noise, evaluation=evaluation.noise)
+    if PROBABILITIES in evaluation.keep:
+        raise ConfigError(
+            "evaluation.keep: episodes of agents that act have no probabilities of answers: expected interactions"
         )
 
 

@@ -53,6 +53,9 @@ class Play(ABC):
     options_read: ClassVar[tuple[str, ...]] = ()
     """Options of `OF_AGENTS` in `ecsuite.games.sections` that it reads, such as `training.init_sender`."""
 
+    accumulates: ClassVar[bool] = False
+    """Whether a step plays `training.accumulate` batches; if not, more than one are refused."""
+
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         self.options, self.experiment, self.device = options, experiment, device
 

@@ -59,6 +59,10 @@ class Rounds(Play):
         super().__init__(options, experiment=experiment, device=device)
         self.num_agents: int = options.agents
         self.num_first: int = options.agents - options.num_others
+        if experiment.evaluation.mode != "greedy":
+            raise ConfigError(
+                f"evaluation.mode: nothing is said in evaluations of play {experiment.play.kind}: expected greedy"
+            )
         if options.num_others >= options.agents:
             raise ConfigError(
                 f"play.num_others: expected fewer than the {options.agents} agents, got {options.num_others}"

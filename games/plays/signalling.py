@@ -13,7 +13,13 @@ from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.first_step import try_first_step
 from ecsuite.games.initial_weights import Agents, set_agent_weights
-from ecsuite.games.interactions import PROBABILITIES, keep_interactions, record_interactions, require_pyarrow
+from ecsuite.games.interactions import (
+    PROBABILITIES,
+    keep_interactions,
+    record_interactions,
+    require_choices,
+    require_pyarrow,
+)
 from ecsuite.games.needed_resources import require_resources, require_weights
 from ecsuite.games.noise_objects import evaluations_of
 from ecsuite.games.optimizers import Optimise
@@ -39,6 +45,7 @@ class Signalling(TrainedPlay):
         "generations",
     )  # fmt: skip
     options_read = tuple(f"{section}.{name}" for section, name in OF_AGENTS)
+    accumulates = True
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         super().__init__(options, experiment=experiment, device=device)
@@ -83,6 +90,8 @@ class Signalling(TrainedPlay):
                 note(line)
         if self.experiment.evaluation.keep:
             require_pyarrow()
+        if PROBABILITIES in self.experiment.evaluation.keep:
+            require_choices(self.players, self.experiment)
 
     def update(self, step: int, optimise: Optimise) -> Measures:
         """Play the batches of a step, one with each pair that meets, and learn from them; before, agents are taught."""

@@ -106,6 +106,19 @@ def test_clipping_of_values_leaves_the_signs_of_large_gradients():
     assert torch.allclose(before - model.weight, torch.tensor([[-0.5, 0.25, 0.5]]))
 
 
+@pytest.mark.parametrize("clip", ["value", "norm"])
+@pytest.mark.parametrize("kind", ["adam", "adagrad"])
+def test_a_step_in_which_nobody_learns_has_nothing_to_clip(clip, kind):
+    """As in a society all of whose agents are slow at a step."""
+    model = nn.Linear(3, 1)
+    before = model.weight.detach().clone()
+    updates = Optimise(load_experiment("disc_tiny", [f"optimizer={kind},clip_{clip}=0.5"]).optimizer, model)
+    updates(torch.zeros(()))
+    assert torch.equal(model.weight, before) and not updates.optimizer.state.get(model.weight, {}).get(
+        "exp_avg"
+    )
+
+
 def test_agents_have_rates_of_their_own():
     experiment = load_experiment("disc_tiny", ["optimizer.sender_lr=0.1", "optimizer.receiver_lr=0.2"])
     players = make_players(experiment, make_world(experiment))

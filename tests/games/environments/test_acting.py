@@ -241,6 +241,27 @@ def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
         (("play.environment.num_steps=0",), "num_steps: expected"),
         (("world=thing",), "world: play acting does not read it"),
         (("play.agents.cell=grue",), "unknown cell 'grue'"),
+        (
+            ("channel=reinforce,entropy_coefficient=0.5",),
+            "channel.entropy_coefficient: .* expected 0.1, got 0.5",
+        ),
+        (("channel=reinforce,baseline=greedy",), "channel.baseline: .* expected mean, got greedy"),
+        (
+            ("channel=vqvib,utility=2", "play.learner.signalling=0"),
+            "channel.utility: .* expected 1.0, got 2.0",
+        ),
+        (("evaluation.noise=true",), "evaluation.noise: channel .* has none"),
+        (("training.noise=false",), "training.noise: channel .* has none or it is read nowhere"),
+        (("evaluation.keep=[probabilities]",), "no probabilities of answers: expected interactions"),
+        (("training.until_accuracy=0.9",), "training.until_accuracy: .* reward, steps, no accuracy"),
+        (
+            ("play.learner=policy_gradient,baseline=none,baseline_size=9",),
+            "baseline_size: not read with baseline=none",
+        ),
+        (
+            ("play.learner.signalling=0", "play.learner.signalling_of=meanings"),
+            "signalling_of: not read with signalling=0",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 40 else None,
 )

@@ -133,6 +133,7 @@ def test_where_nothing_else_might_have_been_said_a_message_tells_nothing():
             ("channel.max_len=9", "reasoning=rsa,alternatives=all"),
             "messages are possible, expected at most 1,024",
         ),
+        (("reasoning=rsa,cost_weight=0.5",), "cost_weight: not read with cost=none"),
         (("reasoning=rsa,depth=0",), "reasoning.depth: expected int >= 1"),
         (("reasoning=rsaa",), "unknown reasoning 'rsaa'"),
         (("receiver=lexicon",), "receiver.lexicon: expected a row for each of 5 symbols"),

@@ -287,6 +287,8 @@ def test_what_is_written_down_is_of_whole_rounds_in_every_generation(small, run,
         ((*GENERATIONS, "generations.size=999"), "at most the 250 examples"),
         ((*GENERATIONS, "generations.batch_size=65"), "at most the 64 of size, got 65"),
         ((*TWO, "generations.every=5", "generations.batch_size=2"), "not read without transmit"),
+        ((*TWO, "generations.every=5", "generations.size=20"), "size: not read without transmit"),
+        ((*TWO, "generations.every=5", "generations.sampled=false"), "sampled: not read without transmit"),
         (
             (*TWO, "generations.every=5", "generations.receivers_learn=sender"),
             "not read without receiver_steps",

@@ -66,6 +66,22 @@ def test_there_are_as_many_rounds_as_asked_and_agreement_may_end_again(tmp_path)
     assert play.consensus_at == 4  # and not 3, when both things had been agreed on
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (
+            "training.accumulate=2",
+            "training.accumulate: a step of play naming has one batch: expected 1, got 2",
+        ),
+        ("evaluation.mode=sample", "evaluation.mode: nothing is said in evaluations of play naming"),
+    ],
+)
+def test_settings_that_rounds_do_not_read_are_refused(setting, message, tmp_path):
+    with pytest.raises(ConfigError, match=message):
+        played(("play.agents=4", setting), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_rounds_that_were_damaged_are_found(tmp_path):
     played(("play.agents=4", "training.num_examples=40"), tmp_path)
     assert {row.verdict for row in file_rows(tmp_path)} == {"identical"}
