@@ -79,6 +79,8 @@ def evaluate(
             if other is not None:
                 raise ConfigError(f"--noise, {option}: expected one of these")
         prepare_outputs(out, plot)
+    elif intervene is not None and keep is not None:
+        raise ConfigError("--intervene, --keep: expected one of these")
     opened = load_run(run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
     files = {"world.objects": objects, "world.features": features}
     if reason is not None:

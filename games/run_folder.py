@@ -217,8 +217,7 @@ def prepare_run_folder(folder: Path, experiment: Experiment, *, is_replaced: boo
     write_atomically(folder / "config.yaml", sealed_text(text.encode()))
     keep_copies(folder, experiment.code)
     # Last, because it is what allows to replace the run.
-    training = _read_metadata(folder).get("training")
-    if isinstance(training, dict) and training.get("stopped") == "diverged":
+    if ending_of(folder).get("stopped") == "diverged":
         (folder / "metadata.json").unlink()
 
 
@@ -242,6 +241,12 @@ def versions(device: torch.device) -> dict[str, Any]:
         "hardware": hardware(device),
         "num_threads": torch.get_num_threads(),
     }
+
+
+def ending_of(folder: Path) -> Mapping[str, Any]:
+    """What the metadata say of the end of the run; empty if it has not ended, or they are damaged."""
+    ending = _read_metadata(folder).get("training")
+    return ending if isinstance(ending, dict) else {}
 
 
 def _read_metadata(folder: Path) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.plays.play import Play
 from ecsuite.games.registry import PLAYS
 from ecsuite.games.run_identity import with_data
+from ecsuite.games.run_folder import ending_of, measures_of
 from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.games.sections import SIGNALLING, Experiment
 from ecsuite.games.tasks import Reconstruction
@@ -70,8 +71,14 @@ class Run:
 
     @property
     def measures(self) -> dict[str, float]:
-        """Loss, accuracy and so on of the last evaluation, or of the best one if it is kept; empty before the first."""
+        """Loss, accuracy and so on of the last evaluation, or of the best one if it is kept; empty before the first.
+
+        Once there is a corpus of the last step that was logged, or of a later one, they are of the agents who say it.
+        """
         log, last = self.log, -1
+        ending = ending_of(self.folder)
+        if ending and ending["step"] >= max(log.get("step", [0])):
+            return {name: float(value) for name, value in measures_of(ending).items()}
         if (best := best_step(self.folder)) is not None and best in (steps := log["step"].tolist()):
             last = steps.index(best)
         return {

@@ -65,6 +65,10 @@ def test_other_objects_of_the_same_values(ecsuite, folder, tmp_path):
             ["table", "--objects", "wrong.csv"],
             'wrong.csv: row 2, column "color": expected a value of training (blue, red), got green',
         ),
+        (
+            ["drawn", "--intervene", "drop", "--keep", "interactions", "--out", "kept.parquet"],
+            "--intervene, --keep: expected one of these",
+        ),
         (["nothing"], "nothing: no run folder: it has no config.yaml"),
     ],
 )

@@ -4,9 +4,11 @@ import signal
 
 import pytest
 import torch
+from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.run_identity import with_horizon
+from ecsuite.games.runs import load_run
 from ecsuite.games.training import train
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
@@ -101,6 +103,30 @@ def test_more_epochs_go_on_and_training_means_stay_right(tmp_path, small, run, l
     assert [line for line in log if line["step"] != 8] == whole
     ends = [read_corpus(each).metadata["training"] for each in (folder, tmp_path / "whole")]
     assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("more", [(), ("training.keep_best=accuracy",)])
+def test_measures_of_a_run_that_was_interrupted_are_of_the_agents_of_its_corpus(tmp_path, small, more):
+    """And not of the last evaluation that was logged, at a step before."""
+    experiment, steps = small(*more), []
+
+    def should_stop():
+        steps.append(None)
+        return "interrupt" if len(steps) == 6 else None
+
+    result = train(
+        experiment,
+        tmp_path,
+        device="cpu",
+        progress=lambda *_: None,
+        note=lambda _: None,
+        should_stop=should_stop,
+    )
+    run = load_run(tmp_path)
+    assert (result.stopped, result.step, run.log["step"].tolist()) == ("interrupt", 6, [4.0])
+    assert run.measures == result.measures
+    trained(experiment, tmp_path, stop_after=3, resume=True)
+    assert run.log["step"].tolist() == [4.0, 8.0] and run.measures != result.measures
 
 
 @pytest.mark.parametrize("resume", [False, True])
