@@ -28,8 +28,8 @@ from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.plays.play import Play
 from ecsuite.games.registry import PLAYS
-from ecsuite.games.run_identity import with_data
 from ecsuite.games.run_folder import ending_of, measures_of
+from ecsuite.games.run_identity import with_data
 from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.games.sections import SIGNALLING, Experiment
 from ecsuite.games.tasks import Reconstruction
