@@ -106,7 +106,7 @@ def test_more_epochs_go_on_and_training_means_stay_right(tmp_path, small, run, l
 
 
 @pytest.mark.parametrize("more", [(), ("training.keep_best=accuracy",)])
-def test_measures_of_a_run_that_was_interrupted_are_of_the_agents_of_its_corpus(tmp_path, small, more):
+def test_measures_of_an_interrupted_run_are_those_of_its_corpus(tmp_path, small, more):
     """And not of the last evaluation that was logged, at a step before."""
     experiment, steps = small(*more), []
 
