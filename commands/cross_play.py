@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import As, Json, Out, Plot, TrustCode, prepare_outputs
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form
 
 
@@ -23,6 +24,12 @@ def cross_play(
     from ecsuite.eval.run_metrics.pairings import every_pairing
     from ecsuite.games.runs import load_run
 
+    if twice := [
+        folder
+        for number, folder in enumerate(runs)
+        if folder.resolve() in {*map(Path.resolve, runs[:number])}
+    ]:
+        raise ConfigError(f"{twice[0]}: a run is no stranger to itself: expected each once")
     prepare_outputs(out, plot)
     opened = [
         load_run(folder, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))

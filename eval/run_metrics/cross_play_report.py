@@ -56,6 +56,11 @@ def report(pairings: Pairings) -> Report:
     if any(found["pairs"] < FEWEST for found in groups.values()):
         notes.append(f"no interval: of fewer than {FEWEST} pairs it says nothing; train more seeds")
     notes.append(f"chance level: {pairings.chance:.1%}; {pairings.num_rounds:,} rounds a pair, nobody learns")
+    if not pairings.is_held_out_alike:
+        notes.append(
+            "objects are held out by the seed: the rounds are new to agents of the first run, and others were trained on "
+            "some of these objects"
+        )
     if across.any():
         notes.append("renamed: the one-to-one names of symbols that fit the receiver's partner best")
     return Report(tables=tables, notes=tuple(notes), data=data, draw=partial(_draw, pairings))

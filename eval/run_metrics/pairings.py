@@ -54,6 +54,8 @@ class Pairings:
     """Rounds that each pair played."""
     chance: float
     """Accuracy of guesses."""
+    is_held_out_alike: bool = True
+    """Whether all runs were trained without the same objects, so that the rounds are as new to all of their agents."""
 
     def where(self, which: str) -> NDArray[np.bool_]:
         """Some pairs, as a mask of shape (num_senders, num_receivers).
@@ -185,7 +187,20 @@ def every_pairing(runs: Sequence[Run]) -> Pairings:
         relabelled=relabelled / num_rounds,
         num_rounds=num_rounds,
         chance=runs[0].players.chance()["accuracy"],
+        is_held_out_alike=_is_held_out_alike(runs),
     )
+
+
+def _is_held_out_alike(runs: Sequence[Run]) -> bool:
+    """Whether of the meanings of the first run's corpus all runs hold out the same."""
+    batches = list(runs[0].pair.world.corpus_batches(runs[0].experiment.evaluation.corpus_size))
+    splits = [
+        np.concatenate(
+            [np.asarray(run.pair.world.describe(batch).columns.get("split", [])) for batch in batches]
+        )
+        for run in runs
+    ]
+    return all(np.array_equal(each, splits[0]) for each in splits)
 
 
 def best_names(said: NDArray[np.int64], understood: NDArray[np.int64], num_symbols: int) -> NDArray[np.int64]:

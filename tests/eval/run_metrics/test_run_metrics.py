@@ -251,6 +251,21 @@ def test_a_run_beside_its_copy_with_other_names_of_symbols(runs):
     assert data["groups"]["across"]["pairs"] == 2 and data["relabelled"][0][0] is None
 
 
+def test_rounds_that_are_new_to_the_first_run_alone_are_told(runs):
+    """The seed of a run decides which objects are held out of its training."""
+    told = "objects are held out by the seed"
+    trained, untrained = runs["trained"], runs["untrained"]
+    alike, other = every_pairing([trained, load_run(trained.folder)]), every_pairing([trained, untrained])
+    assert alike.is_held_out_alike and not any(told in note for note in report(alike).notes)
+    assert not other.is_held_out_alike and any(told in note for note in report(other).notes)
+
+
+def test_a_run_that_is_named_twice_is_no_stranger_to_itself(ecsuite, runs):
+    folder = str(runs["society"].folder)
+    code, out, err = ecsuite("cross-play", folder, f"{folder}/../society")
+    assert (code, out) == (2, "") and err.endswith("a run is no stranger to itself: expected each once\n")
+
+
 def test_names_of_symbols():
     said = np.array([[1, 2, 0], [2, 2, 0], [3, 0, -1]])
     heard = np.array([[3, 1, 0], [1, 1, 0], [2, 0, -1]])
