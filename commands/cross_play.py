@@ -24,12 +24,9 @@ def cross_play(
     from ecsuite.eval.run_metrics.pairings import every_pairing
     from ecsuite.games.runs import load_run
 
-    if twice := [
-        folder
-        for number, folder in enumerate(runs)
-        if folder.resolve() in {*map(Path.resolve, runs[:number])}
-    ]:
-        raise ConfigError(f"{twice[0]}: a run is no stranger to itself: expected each once")
+    for number, folder in enumerate(runs):
+        if folder.resolve() in map(Path.resolve, runs[:number]):
+            raise ConfigError(f"{folder}: a run is no stranger to itself: expected each once")
     prepare_outputs(out, plot)
     opened = [
         load_run(folder, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))

@@ -20,7 +20,7 @@ from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.evaluation import SpokenRounds, spoken_rounds
 from ecsuite.games.noise import noise_generator
-from ecsuite.games.players.pair import Pair
+from ecsuite.games.players.pair import Pair, RoundOutputs
 from ecsuite.games.players.players import Players
 from ecsuite.games.sections import ROLES, Experiment
 from ecsuite.games.tasks import Truth
@@ -133,12 +133,14 @@ def record_interactions(
     for name, (world, split) in evaluations.items():
         for spoken in spoken_rounds(players, world, split, experiment.evaluation.mode):
             noise = noise_generator(experiment.training.seed, split, spoken.first, players.device)
-            state, num_rounds = noise.get_state(), len(spoken.batch)
-            pairs = players.pairs()
+            num_rounds, pairs = len(spoken.batch), players.pairs()
+            # In the order in which an evaluation draws.
+            mode = experiment.evaluation.mode
+            understood = players.understood(spoken.rounds, mode, noise, messages=spoken.messages)
+            outcomes = {numbers_of_pair: outcome for numbers_of_pair, _, outcome in understood}
             for meeting, pair in pairs:
-                noise.set_state(state)
-                message = None if spoken.messages is None else spoken.messages[meeting.sender]
-                columns = _of_batch(pair, world, spoken, message, experiment, noise, numbers, probabilities)
+                outcome = outcomes[meeting.sender, meeting.receiver]
+                columns = _of_batch(pair, world, spoken, outcome, numbers, probabilities)
                 place = {
                     "evaluation": pyarrow.array([name] * num_rounds),
                     "round": pyarrow.array(np.arange(spoken.first, spoken.first + num_rounds)),
@@ -154,17 +156,12 @@ def _of_batch(
     pair: Pair,
     world: World,
     spoken: SpokenRounds,
-    message: Message | None,
-    experiment: Experiment,
-    noise: torch.Generator,
+    outcome: RoundOutputs,
     numbers: ObjectNumbers,
     probabilities: bool,
 ) -> dict[str, Any]:
-    """The columns of a batch; `message`: what the speaker says, None where it says it now."""
-    mode, batch, rounds = experiment.evaluation.mode, spoken.batch, spoken.rounds
-    if message is None:
-        message = pair.speaker.message(rounds.shown, rounds.num_positive, mode, noise)
-    outcome = pair.understand(message, rounds.candidates, rounds.truth, mode=mode, generator=noise)
+    """The columns of a batch, of what came of it."""
+    batch, rounds = spoken.batch, spoken.rounds
     columns = _description(world, batch)
     ids = numbers.of(batch)
     columns["seen"] = _lists(ids[batch.shown])
@@ -173,7 +170,7 @@ def _of_batch(
         columns["candidates"] = _lists(ids[seen], batch.present)
         if batch.values is not None:
             columns["candidate_values"] = _lists(batch.values[seen], batch.present)
-    columns["message"] = _messages(message, is_of_values=pair.channel.is_of_values)
+    columns["message"] = _messages(outcome.message, is_of_values=pair.channel.is_of_values)
     right, chosen, likely = _answers(pair, outcome.answer, rounds.truth)
     if batch.present is not None:
         right = _place_among(batch.present, right)

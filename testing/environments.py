@@ -62,11 +62,15 @@ def _stepped(environment: Environment, moment: Moment, actions: Integers, step: 
 
 def _equal(one: tuple[Moment, Floats], other: tuple[Moment, Floats], was_done: np.ndarray) -> bool:
     """Whether two moments, and the rewards before, are the same, in episodes that were not over before."""
-    arrays = [
-        (*moment.observations, moment.heard, moment.active, moment.done, moment.meanings, rewards)
-        for moment, rewards in (one, other)
-    ]
+    arrays = [(*_arrays(moment), rewards) for moment, rewards in (one, other)]
     return all(np.array_equal(a[~was_done], b[~was_done]) for a, b in zip(*arrays, strict=True))
+
+
+def _arrays(moment: Moment) -> tuple[np.ndarray, ...]:
+    """All that a moment says of each episode."""
+    told = (moment.heard, moment.active, moment.speaking, moment.acting, moment.right)
+    known = (np.zeros(len(moment.done)) if each is None else each for each in told)
+    return (*moment.observations, *known, moment.done, moment.meanings)
 
 
 def _compared(one: list[tuple[Moment, Floats]], other: list[tuple[Moment, Floats]]) -> int | None:
@@ -99,11 +103,7 @@ def episodes_stand_alone(make: Make) -> None:
     both, alone = _episode(make(), range(BATCH)), _episode(make(), [BATCH - 1])
     was_done = False
     for step, ((moment, rewards), (own, own_rewards)) in enumerate(zip(both, alone, strict=False)):
-        pairs = [
-            *zip(moment.observations, own.observations, strict=True),
-            (moment.done, own.done),
-            (rewards, own_rewards),
-        ]
+        pairs = [*zip(_arrays(moment), _arrays(own), strict=True), (rewards, own_rewards)]
         same = all(np.allclose(one[-1:], other, atol=1e-9) for one, other in pairs)
         require(
             was_done or same, f"episode {BATCH - 1} alone is another one than beside others, at step {step}"

@@ -17,7 +17,9 @@ from ecsuite.games.experiment import from_tree
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import Optimise
 from ecsuite.games.players.players import make_players
+from ecsuite.games.players.teaching import ALL_RIGHT
 from ecsuite.games.registry import SCHEDULES
+from ecsuite.games.tasks import choose, right_parts
 from ecsuite.parts.strict_yaml import load_yaml
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.check import Check, bound, require, watched
@@ -207,7 +209,7 @@ def extreme_sizes_work(trial: Trial) -> None:
 
 
 def gradients_flow(trial: Trial) -> None:
-    """Every parameter gets a finite gradient, and some are not zero."""
+    """Every parameter gets a finite gradient, and some are not zero, of either agent."""
     world = trial.world()
     game = trial.game(world)
     found = gradients(game, world.batch("train", 0))
@@ -218,6 +220,10 @@ def gradients_flow(trial: Trial) -> None:
     require(not missing, f"{', '.join(missing[:3])} get no gradient")
     zero = [name for name, _ in _own_parameters(game, own) if not bool(found[name].any())]
     require(len(zero) < len(_own_parameters(game, own)) or not zero, "all its gradients are zero")
+    for side, name in ((game.speaker, "sender"), (game.listener, "receiver")):
+        given = [each.grad for each in side.parameters()]
+        is_learning = any(each is not None and bool(each.any()) for each in given)
+        require(is_learning or not given, f"the {name} gets no gradient")
 
 
 def bf16_agrees(trial: Trial) -> None:
@@ -246,6 +252,22 @@ def works_on_another_device(trial: Trial) -> None:
         played = game.play(world.batch("train", 0), mode, None)
         if mode == "train":
             played.objective.backward()
+
+
+def choices_are_what_is_measured(trial: Trial) -> None:
+    """Answers whose choices are all right have an accuracy of 1, and no others."""
+    world = trial.world()
+    game, batch = trial.game(world).eval(), world.batch("valid", 0)
+    if not game.task.has_choices:
+        return
+    candidates, truth = game.round_parts(batch)
+    with torch.no_grad():
+        said = game.speaker.generate_message(batch, "greedy", None)
+        played = game.understand(said, candidates, truth, mode="greedy", generator=None)
+        chosen = choose(game.task.choices(played.answer), None).chosen
+    are_right = right_parts(chosen, truth).all(-1)
+    others = int((are_right != (played.measures["accuracy"] > ALL_RIGHT)).sum())
+    require(not others, f"in {others} of {len(batch)} rounds choices and accuracy say another thing")
 
 
 def can_be_sent_to_a_worker(trial: Trial) -> None:
@@ -277,6 +299,7 @@ AGENTS = (
     gradients_flow,
     bf16_agrees,
     works_on_another_device,
+    choices_are_what_is_measured,
     can_be_sent_to_a_worker,
 )
 

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from ecsuite.formats import read_corpus
+from ecsuite.games.best_checkpoint import weights_of_corpus
 from ecsuite.games.checks import fault_of_measures
 from ecsuite.testing import games
 from ecsuite.testing.check import Check, bound, require
-from ecsuite.testing.trial import Trial, scratch_folder
+from ecsuite.testing.trial import Trial, same, scratch_folder
 
 
 def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
@@ -26,4 +27,21 @@ def gives_a_corpus(trial: Trial) -> None:
         require(fault is None, str(fault))
 
 
-PLAYS = (games.options_survive_yaml, games.training_repeats, games.training_resumes, gives_a_corpus)
+def evaluations_change_nothing(trial: Trial) -> None:
+    """An evaluation gives the same figures again, and leaves its state as it is."""
+    with scratch_folder() as folder:
+        trial.train(folder / "run")
+        weights = weights_of_corpus(folder / "run", lambda _: None)
+    require(weights is not None, "its run has no checkpoint")
+    play = trial.play()
+    play.restore(weights or {})
+    before = {name: tensor.clone() for name, tensor in play.state().items()}
+    first, again = play.evaluate(), play.evaluate()
+    require(first == again, f"two evaluations of one state differ: {first} and {again}")
+    require(same(before, dict(play.state())), "an evaluation changes its state")
+
+
+PLAYS = (
+    games.options_survive_yaml, games.training_repeats, games.training_resumes, gives_a_corpus,
+    evaluations_change_nothing,
+)  # fmt: skip

@@ -1,15 +1,15 @@
 """Checks of worlds: those of every part of a game, and what holds of its batches."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 
-import numpy as np
 import torch
 
 from ecsuite.games.checks import fault_of_batch, fault_of_features
 from ecsuite.games.worlds.world import Batch
 from ecsuite.testing import games
 from ecsuite.testing.check import Check, bound, require
-from ecsuite.testing.trial import Trial
+from ecsuite.testing.trial import Trial, same
 
 
 def checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
@@ -65,9 +65,7 @@ def meanings_are_described(trial: Trial) -> None:
 
 def _equal(first: Batch, second: Batch) -> bool:
     """Whether two batches are the same."""
-    return all(
-        np.array_equal(getattr(first, name), getattr(second, name)) for name in ("objects", "shown", "labels")
-    )
+    return all(same(getattr(first, each.name), getattr(second, each.name)) for each in fields(Batch))
 
 
 WORLDS = (

@@ -58,8 +58,8 @@ def report(pairings: Pairings) -> Report:
     notes.append(f"chance level: {pairings.chance:.1%}; {pairings.num_rounds:,} rounds a pair, nobody learns")
     if not pairings.is_held_out_alike:
         notes.append(
-            "objects are held out by the seed: the rounds are new to agents of the first run, and others were trained on "
-            "some of these objects"
+            "objects are held out by the seed: the rounds are new to agents of the first run, and others were trained "
+            "on some of these objects"
         )
     if across.any():
         notes.append("renamed: the one-to-one names of symbols that fit the receiver's partner best")

@@ -4,7 +4,7 @@ A pair is two agents that meet; a society is more of them. Agents may be replace
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from ecsuite.games.players.contact import Contact
 from ecsuite.games.players.generations import Generations
 from ecsuite.games.players.learning import LEARNING, LEARNING_LOSS, Imitation, is_learning
 from ecsuite.games.players.meetings import Meeting
-from ecsuite.games.players.pair import Pair, PlayResult, StepResult
+from ecsuite.games.players.pair import Pair, PlayResult, RoundOutputs, StepResult
 from ecsuite.games.players.side_by_side import SideBySide
 from ecsuite.games.players.teaching import Teaching
 from ecsuite.games.players.voting import votes
@@ -211,26 +211,41 @@ class Players(Agents):
             messages: What each sender says, if it is known; None: it says it now.
         """
         played: list[PlayResult] = []
-        voted: list[Tensor] = []
-        for number, sender in enumerate(self.senders):
-            pairs = [self.pair(number, receiver) for receiver in self.schedule.partners(number)]
-            if messages is not None:
-                message = messages[number]
-            else:
-                message = sender.message(rounds.shown, rounds.num_positive, mode, generator, epoch)
-            understood = [
-                pair.understand(message, rounds.candidates, rounds.truth, mode=mode, generator=generator)
-                for pair in pairs
-            ]
-            played += [pair.result(outputs) for pair, outputs in zip(pairs, understood, strict=True)]
-            if self.options.voting:
-                voted.append(votes(self.task, [outputs.answer for outputs in understood], rounds.truth))
+        answers: list[list[Tensor]] = [[] for _ in self.senders]
+        for (sender, _), pair, outputs in self.understood(rounds, mode, generator, epoch, messages):
+            played.append(pair.result(outputs))
+            answers[sender].append(outputs.answer)
+        voted = [votes(self.task, each, rounds.truth) for each in answers if self.options.voting]
         measures = {
             name: torch.stack([result.measures[name] for result in played]) for name in played[0].measures
         }
         if voted:
             measures["voting_accuracy"] = torch.stack(voted)
         return replace(played[0], measures=measures)
+
+    def understood(
+        self,
+        rounds: SeenRounds,
+        mode: Mode,
+        generator: Noise | None,
+        epoch: int = 0,
+        messages: Sequence[Message] | None = None,
+    ) -> Iterator[tuple[tuple[int, int], Pair, RoundOutputs]]:
+        """What comes of rounds with every pair that meets, one pair after the other, and the numbers of its agents.
+
+        A sender says one message of each meaning to all that it meets. See `play_rounds` for the arguments.
+        """
+        for number, sender in enumerate(self.senders):
+            if messages is not None:
+                message = messages[number]
+            else:
+                message = sender.message(rounds.shown, rounds.num_positive, mode, generator, epoch)
+            for receiver in self.schedule.partners(number):
+                pair = self.pair(number, receiver)
+                outputs = pair.understand(
+                    message, rounds.candidates, rounds.truth, mode=mode, generator=generator
+                )
+                yield (number, receiver), pair, outputs
 
     def summary(self, measures: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
         """The figures of an evaluation from its measures by pair: means over pairs, and the lowest accuracy of one."""

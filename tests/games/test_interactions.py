@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ecsuite.commands.evaluate import names_to_keep
+from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.interactions import FILE, record_interactions
 from ecsuite.games.players.players import make_players
@@ -43,6 +44,28 @@ def test_rows_agree_with_the_evaluation_and_the_run_does_not_depend_on_them(kept
     assert rows["message"] == opened.speak(rows["meaning"])
     for file in ("corpus.jsonl", "meanings.jsonl"):
         assert (kept / file).read_bytes() == (whole / file).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [("evaluation.mode=sample",), ("evaluation.noise=true", "channel.noise=confusion,probability=0.5")],
+)
+def test_rows_of_a_society_have_what_was_drawn_in_the_evaluation(small, settings):
+    """Each pair met noise of its own, and each sender drew messages of its own for all that it meets."""
+    experiment = small("society.senders=2", "society.receivers=2", "evaluation.batch_size=20", *settings)
+    world = make_world(experiment)
+    players = make_players(experiment, world)
+    rows = rows_of(record_interactions(players, {"valid": (world, "valid")}, experiment))
+    figures = evaluate(players, world, experiment)
+    by_pair = {(sender, receiver): [] for sender in range(2) for receiver in range(2)}
+    for sender, receiver, loss in zip(rows["sender"], rows["receiver"], rows["loss"], strict=True):
+        by_pair[sender, receiver].append(loss)
+    assert np.mean([np.mean(each) for each in by_pair.values()]) == pytest.approx(figures["loss"], abs=1e-6)
+    assert np.mean(rows["accuracy"]) == pytest.approx(figures["accuracy"], abs=1e-6)
+    said = {(s, n): m for s, n, m in zip(rows["sender"], rows["round"], rows["message"], strict=True)}
+    assert all(
+        said[s, n] == m for s, n, m in zip(rows["sender"], rows["round"], rows["message"], strict=True)
+    )
 
 
 def test_a_file_that_was_changed_is_not_believed(kept, tmp_path):

@@ -41,6 +41,47 @@ import numpy as np
 def metric(corpus):
     return float(np.mean(corpus.messages.lengths)) if len(corpus.messages) else None
 """
+WALK = """
+import numpy as np
+from ecsuite.games.environments.environment import AgentSpec, Environment, Moment, choices
+class Walk(Environment):
+    agents = (
+        AgentSpec(name="guide", num_features=3),
+        AgentSpec(name="walker", num_features=1, num_actions=3, num_heard=1),
+    )
+    max_steps, attribute_names = 2, ("goal",)
+    def reset(self, seed, episodes):
+        return self.moment(choices(seed, "goal", episodes, 1, 3)[:, 0], 0)
+    def moment(self, goals, step):
+        right = np.stack([goals * 0 - 1, goals], 1)
+        heard = np.repeat(np.array([[[-1], [0]]]), len(goals), 0)
+        return Moment(observations=(np.eye(3)[goals], np.zeros((len(goals), 1))), heard=heard,
+                      active=np.ones((len(goals), 2), bool), done=np.full(len(goals), step >= 2), right=right,
+                      meanings=np.repeat(goals[:, None, None], 2, 1), inner=(goals, step))
+    def step(self, moment, actions):
+        goals, step = moment.inner
+        return self.moment(goals, step + 1), np.repeat((actions[:, 1:] == goals[:, None]) * 1.0, 2, 1)
+"""
+PLAY = """
+import numpy as np
+import torch
+from ecsuite.corpus import Corpus, Ragged
+from ecsuite.games.plays.play import Play
+class Counting(Play):
+    count = 0
+    def go_on(self, step):
+        self.count += 1
+        return {"accuracy": 1.0}
+    def evaluate(self):
+        said = self.count
+        return {"accuracy": 1.0}
+    def corpus(self, evaluation):
+        return Corpus(messages=Ragged.from_rows([[1], [2]]), meanings=np.array([[0], [1]]))
+    def state(self):
+        return {"count": torch.tensor(self.count)}
+    def restore(self, state):
+        self.count = int(state["count"])
+"""
 FAULTS = {
     "draws from torch's global generator": (
         SENDER,
@@ -214,6 +255,54 @@ def metric(corpus):
         ("np.mean(corpus.messages.lengths)", "np.mean(corpus.messages.values)"),
         "Other symbol ids",
     ),
+    "a task whose choices are not those that it measures": (
+        """
+from ecsuite.games.tasks import Discrimination
+class Task(Discrimination):
+    def choices(self, answer):
+        return answer[-1]
+""",
+        ("return answer[-1]", "return -answer[-1]"),
+        "choices are all right",
+    ),
+    "a loss from which the receiver learns nothing": (
+        """
+from ecsuite.games.losses import TaskLoss
+class Loss(TaskLoss):
+    def forward(self, output, ends, message):
+        return (ends * output.loss).sum(0), self.options.cost(output, ends, message)
+""",
+        ("ends * output.loss", "ends * output.loss.detach()"),
+        "of either agent",
+    ),
+    "values of objects that are drawn anew": (
+        """
+import numpy as np
+from dataclasses import replace
+from ecsuite.games.worlds.attributes import AttributeWorld
+class World(AttributeWorld):
+    def draw(self, split, number, size):
+        drawn = super().draw(split, number, size)
+        return replace(drawn, values=drawn.values + 0)
+""",
+        ("drawn.values + 0", "np.random.default_rng().permutation(drawn.values)"),
+        "depends on the seed, the split",
+    ),
+    "right actions that are drawn anew": (
+        WALK,
+        ("right=right", "right=np.random.default_rng().permutation(right)"),
+        "The same seed, episodes and actions",
+    ),
+    "right actions that depend on other episodes": (
+        WALK,
+        ("right=right", "right=right * 0 + right.max()"),
+        "those beside it",
+    ),
+    "a play whose evaluation goes on": (
+        PLAY,
+        ("said = self.count", "self.count += 1; said = self.count"),
+        "leaves its state",
+    ),
 }
 """By fault: a right file, what is replaced in it, and words of the check that has to fail."""
 
@@ -243,7 +332,9 @@ def test_the_fault_is_found(fault, tmp_path):
     assert any(found.values()), found
 
 
-@pytest.mark.parametrize("code", [SENDER, METRIC], ids=["sender", "metric"])
+@pytest.mark.parametrize(
+    "code", [SENDER, METRIC, WALK, PLAY], ids=["sender", "metric", "environment", "play"]
+)
 def test_parts_without_faults_pass(code, tmp_path):
     found = outcomes(tmp_path / "own.py", code)
     assert not [problem for problem in found.values() if problem]

@@ -94,6 +94,13 @@ def test_all_play_before_any_plays_again():
     assert len(played) == 16
 
 
+def test_a_receiver_that_learns_hears_its_senders_in_turn():
+    """Those of the phase, or of any phase where it meets nobody in this one."""
+    found = schedule(load_experiment("disc_tiny", ["society.senders=3", "society.receivers=2"]).society)
+    assert [found.with_receivers([1], step)[0].sender for step in range(4)] == [0, 1, 2, 0]
+    assert [meeting.receiver for meeting in found.with_receivers([1, 0], 0)] == [1, 0]
+
+
 def test_pairs_play_as_often_as_their_weights_say():
     found = schedule(*FOUR, "society.meets=groups,across=0.1", "society.pairs_per_step=1")
     across = [

@@ -9,7 +9,8 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.corpus_generation import record_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.optimizers import Optimise
-from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.meetings import Meeting
+from ecsuite.games.players.pair import StepResult, make_pair
 from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.runs import load_run
 from ecsuite.games.sections import ROLES
@@ -232,6 +233,16 @@ def test_imitation_makes_senders_alike(small):
     first, best, last = (corpus.where("speaker", place).messages.values.tolist() for place in range(3))
     assert np.mean(np.array(first) == best) > 0.9
     assert np.mean(np.array(last) == best) > 0.9
+
+
+def test_the_accuracy_of_late_is_mostly_that_of_before(small):
+    """One lucky batch makes no teacher (Chaabouni et al. 2022, table 3)."""
+    found = society(small("society.senders=2", "society.receivers=1", "society.imitate_every=50"))
+    found.recent.copy_(torch.tensor([0.5, 0.0]))
+    measures = {"accuracy": torch.tensor(1.0)}
+    played = StepResult(objective=torch.zeros(()), measures=measures)
+    found.imitation.note([Meeting(0, 0), Meeting(1, 0)], [played, played])
+    assert found.recent.tolist() == pytest.approx([0.505, 0.01])
 
 
 def test_as_many_students_as_asked_learn_from_the_best_of_those_drawn(small):
