@@ -75,9 +75,10 @@ def work(
     note(f"takes jobs from {store.resolve()}, {about}for commands with --on workers")
     with stop_signals() as should_stop:
         why = take_and_compute(store, options, should_stop, note)
-    note({"idle": f"no jobs for {idle:g} min", "time": f"{minutes} min are over", "asked": "stopped"}[why])
+    told = {"idle": f"no jobs for {idle:g} min", "time": f"{minutes} min are over", "asked": "stopped"}[why]
+    note(told)
     if why != "idle":
-        end_as_requested(should_stop() or "preempted")
+        end_as_requested(should_stop() or "preempted", told)
 
 
 def tell(text: str) -> None:

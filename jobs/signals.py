@@ -101,11 +101,18 @@ def _handled(before: dict[int, Any], handler: Callable[[int, FrameType | None], 
             signal.signal(number, usual)
 
 
-def end_as_requested(request: StopRequest) -> NoReturn:
+def end_as_requested(request: StopRequest, told: str | None = None) -> NoReturn:
     """End in the way of the signal that asked for it.
+
+    Args:
+        request: Why.
+        told: What was told of it already; the command line then says no more.
 
     Raises:
         KeyboardInterrupt: If it was Ctrl-C.
         SystemExit: With code 75, by which schedulers know work that goes on when it is started again.
     """
-    raise SystemExit(75) if request == "preempted" else KeyboardInterrupt
+    end = SystemExit(75) if request == "preempted" else KeyboardInterrupt()
+    if told is not None:
+        end.add_note(told)
+    raise end

@@ -206,6 +206,19 @@ def test_a_worker_says_first_what_its_store_is(tmp_path, monkeypatch, ecsuite):
         assert code == 0 and err.splitlines() == [first, "no jobs for 0 min"]
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
+def test_that_a_worker_was_stopped_is_told_once(monkeypatch, ecsuite, number, code):
+    monkeypatch.setattr("ecsuite.jobs.processes.WORKER_ENVIRONMENT", {})
+
+    def stopped(*_):
+        signal.raise_signal(number)
+        return "asked"
+
+    monkeypatch.setattr(worker, "work", stopped)
+    ended, _, err = ecsuite("work", "store")
+    assert ended == code and err.splitlines()[1:] == ["stopped"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
 def test_a_worker_ends_as_it_is_asked(tmp_path, folder, store, log, number, code):
