@@ -144,7 +144,7 @@ class Optimise:
         modules_of: The modules of the sender and of the receiver.
 
     Raises:
-        ConfigError: If an agent has a rate of its own and nothing to train.
+        ConfigError: If there is nothing to train, or an agent has a rate of its own and nothing to train.
     """
 
     optimizer: torch.optim.Optimizer
@@ -154,6 +154,10 @@ class Optimise:
     ) -> None:
         self.module, options = module, part.options
         self.parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        if not self.parameters:
+            raise ConfigError(
+                "training: no agent has weights that learn: scripted and frozen ones learn nothing"
+            )
         self.clip_norm, self.clip_value = options.clip_norm, options.clip_value
         rates: Mapping[Role, float | None] = {"sender": options.sender_lr, "receiver": options.receiver_lr}
         groups = _groups(self.parameters, modules_of, rates) if any(rates.values()) else self.parameters

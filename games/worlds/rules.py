@@ -44,6 +44,8 @@ class ConjunctionWorld(RuleWorld):
         self, options: Any, rounds: RoundSpec, sizes: RunSizes, value_names: Sequence[Sequence[str]]
     ) -> None:
         super().__init__(rounds, sizes)
+        if options.distractors != "random" and not self.num_distractors:
+            raise ConfigError("world.distractors: the task draws no distractors, expected random")
         self.value_names, self.is_hard = value_names, options.distractors == "hard"
         self.num_values = tuple(map(len, value_names))
         self.table = conjunctions(self.num_values, options.rule_length)

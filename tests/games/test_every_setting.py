@@ -25,15 +25,25 @@ from ecsuite.games.worlds.feature_files import synthetic_features, write_feature
 from ecsuite.parts.registry import KIND, nested_registry, option_types
 from ecsuite.runtime.errors import ConfigError
 
+
+def is_scripted(tree: Mapping[str, Any]) -> bool:
+    """Whether the sender has a language of its own."""
+    return tree["sender"]["kind"] == "scripted"
+
+
 EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
     "about": ("describes the experiment to people", lambda tree: True),
     "evaluation.corpus_size": (
-        "the corpus of own objects speaks of every one",
-        lambda tree: tree["world"]["kind"] in OWN,
+        "the corpus of a list of objects speaks of every one",
+        lambda tree: tree["world"]["kind"] in (*OWN, "digits"),
     ),
     "evaluation.batch_size": ("divides the same rounds, unless they share their objects", lambda tree: True),
     "receiver.perception": (
         "a receiver without candidates sees no objects",
+        lambda tree: tree["task"]["kind"] in ("reconstruction", "autoencoding"),
+    ),
+    "training.until_accuracy": (
+        "a few steps get no meaning of many right",
         lambda tree: tree["task"]["kind"] == "reconstruction",
     ),
     "evaluation.metrics_corpus_size": (
@@ -42,6 +52,10 @@ EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
     ),
     "evaluation.keep": ("what is kept of a run changes nothing else", lambda tree: True),
     "training.deterministic": ("the CPU always repeats to the byte", lambda tree: True),
+    "channel.entropy_coefficient": ("a scripted sender learns nothing", is_scripted),
+    "training.freeze_sender": ("a scripted sender learns nothing", is_scripted),
+    "sender.perception": ("a scripted sender sees values as they are", is_scripted),
+    "evaluation.mode": ("a scripted sender says one thing", is_scripted),
     "world.held_out": (
         "rules of one pair are never held out",
         lambda tree: tree["world"].get("rule_length") == 1,
@@ -55,6 +69,7 @@ EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
 
 OWN = ("objects", "images")
 """Worlds of the user's objects."""
+
 
 SAMPLE = {
     "disc_tiny": ("name", "about", *PARTS, *PLAIN),
@@ -73,6 +88,13 @@ REDUCED = {
     "evaluation.corpus_size": 4,
 }  # fmt: skip
 """Small sizes, so that a run of 4 steps takes a moment."""
+
+REDUCED_OF = {
+    "fixed_language": {"world.num_attributes": 2},  # one for each symbol
+    "objects_game": {"world.num_values": [3, 2, 3, 2]},
+    "image_factors": {"world.images_per_batch": 2},
+}
+"""Other small sizes of an experiment."""
 
 OTHERS = {
     "channel.temperature_min": [5.0],  # above the temperature
@@ -130,6 +152,8 @@ def other_values(tree: Mapping[str, Any], path: str, value: Any, files: Mapping[
         return [files[tree["world"]["kind"]]]
     if path.startswith("data."):
         return ["0" * 64]
+    if isinstance(value, list):  # of numbers
+        return [[*value[:-1], value[-1] + 1] if value else [1]]
     kind = type_of(tree, path)
     if hasattr(kind, "parts"):
         return [name for name in kind.parts if name != value]
@@ -138,7 +162,7 @@ def other_values(tree: Mapping[str, Any], path: str, value: Any, files: Mapping[
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, str):  # the name of a cell
-        return ["rnn", "lstm"]
+        return [name for name in ("rnn", "lstm") if name != value]
     return [value + 1] if isinstance(value, int) else [value / 2 or 0.5]
 
 
@@ -172,7 +196,8 @@ def play_of(experiment, world, players):
         players.zero_grad(set_to_none=True)
         noise = torch.Generator().manual_seed(1)
         played = players.first_pair.play(world.batch("train", 0), "train", noise, epoch)
-        played.objective.backward()
+        if played.objective.requires_grad:  # somebody learns
+            played.objective.backward()
         found += [played.message.symbols, *played.measures.values()]
         found += [parameter.grad for parameter in players.parameters() if parameter.grad is not None]
     return digest(*found)
@@ -260,7 +285,8 @@ def unchanged(feature_files, object_table, image_folder):
             option = "objects" if name in OWN else "features"
             experiment = load_experiment(name, [f"world.{option}={own[name]}"] if name in own else [])
             known = flat(experiment.to_tree())
-            small = [f"{path}={value}" for path, value in REDUCED.items() if path in known]
+            sizes = REDUCED | REDUCED_OF.get(name, {})
+            small = [f"{path}={value}" for path, value in sizes.items() if path in known]
             made[name] = Stages(override(experiment, small))
         return made[name]
 

@@ -137,6 +137,18 @@ def test_a_rate_of_a_frozen_agent_is_refused(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+ROWS = "[1,0,1,0,1,1,0,1],[0,1,1,1,0,1,1,1],[1,1,0,0,1,0,1,1],[1,0,0,1,1,1,0,1],[0,0,1,1,1,1,1,0]"
+
+
+@pytest.mark.parametrize(
+    "receiver", ["training.freeze_receiver=true", f"receiver=lexicon,perception=identity,lexicon=[{ROWS}]"]
+)
+def test_where_nobody_can_learn_is_refused(tmp_path, receiver):
+    with pytest.raises(ConfigError, match=r"^training: no agent has weights that learn: scripted and frozen"):
+        trained(tmp_path / "run", "sender=scripted", "channel.max_len=2", "channel.length=fixed", receiver)
+    assert not (tmp_path / "run").exists()
+
+
 def test_batches_that_are_accumulated_equal_one_large_batch_of_the_same_rounds(tmp_path):
     """Reconstruction without noise: the rounds of a batch do not depend on how they are divided."""
     shared = ["channel=soft", "optimizer=sgd,lr=0.1", "task=reconstruction", "training.num_examples=16"]

@@ -5,6 +5,8 @@ from math import comb
 import numpy as np
 import pytest
 
+from ecsuite.games.experiment import load_experiment
+from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.rules import conjunctions, pairs_broken, split_rules
 from ecsuite.games.worlds.world import FREE, describe
 from ecsuite.runtime.errors import ConfigError
@@ -75,3 +77,12 @@ def test_rules_must_be_left_for_training():
         ConfigError, match=r"^world.held_out: 0.9 of 4 rules leave none for training: lower it$"
     ):
         split_rules(4, 2, 0.9, seed=1)
+
+
+@pytest.mark.parametrize("game", ["shape_gs", "thing_gs"])
+def test_hard_distractors_are_refused_where_a_task_draws_none(game):
+    settings = ["world.distractors=hard", "task.kind=reconstruction"]
+    with pytest.raises(
+        ConfigError, match=r"^world\.distractors: the task draws no distractors, expected random$"
+    ):
+        make_world(load_experiment(game, settings))
