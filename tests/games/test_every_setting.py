@@ -53,6 +53,7 @@ EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
     "evaluation.keep": ("what is kept of a run changes nothing else", lambda tree: True),
     "training.deterministic": ("the CPU always repeats to the byte", lambda tree: True),
     "channel.entropy_coefficient": ("a scripted sender learns nothing", is_scripted),
+    "receiver.style": ("one layer has no embeddings", lambda tree: tree["receiver"]["kind"] == "fc1l"),
     "training.freeze_sender": ("a scripted sender learns nothing", is_scripted),
     "sender.perception": ("a scripted sender sees values as they are", is_scripted),
     "evaluation.mode": ("a scripted sender says one thing", is_scripted),
@@ -93,6 +94,7 @@ REDUCED_OF = {
     "fixed_language": {"world.num_attributes": 2},  # one for each symbol
     "objects_game": {"world.num_values": [3, 2, 3, 2]},
     "image_factors": {"world.images_per_batch": 2},
+    "self_supervised": {"world.images_per_batch": 2},
 }
 """Other small sizes of an experiment."""
 
