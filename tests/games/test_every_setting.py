@@ -90,11 +90,14 @@ REDUCED = {
 }  # fmt: skip
 """Small sizes, so that a run of 4 steps takes a moment."""
 
+MORE_ROUNDS = {"training.num_examples": 12, "training.batch_size": 6}
+"""Of games in which each round of a batch has one target, so that more of them need more images."""
+
 REDUCED_OF = {
     "fixed_language": {"world.num_attributes": 2},  # one for each symbol
     "objects_game": {"world.num_values": [3, 2, 3, 2]},
-    "image_factors": {"world.images_per_batch": 2},
-    "self_supervised": {"world.images_per_batch": 2},
+    "image_factors": MORE_ROUNDS,
+    "self_supervised": MORE_ROUNDS,
 }
 """Other small sizes of an experiment."""
 
