@@ -29,6 +29,8 @@ from ecsuite.runtime.errors import ConfigError, DamagedError, shown
 
 JOBS, LOCK, EVENTS, COMMAND = ".json", ".lock", ".events", ".command"
 """Endings of the files of a group, and of the file of a command."""
+UNFINISHED = ".tmp"
+"""Ending of the jobs of a group that is being put."""
 NAME = re.compile(r"[\w-]+\.\w+\.\d+")
 """The name of a group; a pool whose name begins with that of a command ends with it."""
 ENDS = ("ended", "failed")
@@ -101,7 +103,7 @@ class GroupFolder:
         name = f"{pool}.{self.command}.{number:06}"
         content = {"jobs": [asdict(job) for job in group]}
         # Whole or not at all, but not safe from a power cut, after which nobody wants it.
-        written = self.folder / f".{name}.tmp"
+        written = self.folder / f".{name}{UNFINISHED}"
         written.write_text(json.dumps(content))
         os.replace(written, self.file(name, JOBS))
         return name
@@ -196,6 +198,8 @@ class GroupFolder:
                 self.remove(name)
             elif ending == COMMAND and name != self.command:
                 self._holder(name)
+            elif ending == UNFINISHED and self._holder(_owner(name[1:])) is None:
+                (self.folder / file).unlink(missing_ok=True)
 
     def _names(self, pools: Collection[str] | None = None) -> list[str]:
         """Groups that stand, of pools, in the order in which they were put."""

@@ -151,8 +151,13 @@ def contents(folder):
     return {
         str(file.relative_to(folder)): comparable(file)
         for file in sorted(folder.rglob("*"))
-        if file.is_file() and "locks" not in file.parts and not file.name.endswith(".lock")
+        if file.is_file() and not is_lock(file)
     }
+
+
+def is_lock(file):
+    """Whether a file is there to be locked, by processes that differ."""
+    return "locks" in file.parts or file.name == "lock" or file.suffix in (".lock", ".command")
 
 
 def comparable(file):

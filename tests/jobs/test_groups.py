@@ -269,9 +269,11 @@ def test_what_killed_commands_left_is_removed_unless_its_pool_has_workers(store,
         put(first, Job(square, number=number), number=number, pool=pool)
         for number, pool in ((1, first.command), (2, ANY))
     )
+    half = first.folder / f".{ANY}.{first.command}.000003.tmp"  # a group that it was putting
+    half.touch()
     second = GroupFolder(store)
     with second.putting() as elsewhere:
-        assert len(elsewhere) == 2
+        assert len(elsewhere) == 2 and half.exists()
     first.close()
     with second.putting() as elsewhere:
         assert len(elsewhere) == 1
