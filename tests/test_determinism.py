@@ -88,7 +88,7 @@ STUDIES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
-def test_executors(ecsuite, name):
+def test_executors(all_draws, ecsuite, name):
     """One process and two: they work in the same folder, one after the other."""
     Path("sweep.yaml").write_text(json.dumps(SWEEP))
     command, files = STUDIES[name]

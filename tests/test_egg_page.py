@@ -48,8 +48,9 @@ ZOO_GAMES = [
     for _, ours in ZOO_ROWS[1:]
     for text in re.findall(r"`([^`]+)`", ours)
     if not any(name in text for name in ("FOLDER", ".csv", ".npz", "-data", "yao"))
+    and not (DOCS.parent / "configs" / "claims" / f"{text}.yaml").exists()
 ]
-"""Games and options without files of the user's."""
+"""Games and options without files of the user's, and no claims."""
 KEYS = {flag: key for key, flag in flags_of(GameOptions).items()}
 SMALL = ("training.batch_size=8", "evaluation.num_valid=8")
 NO_SETTINGS = ("--out", "--resume", "--log", "--device")
