@@ -57,7 +57,7 @@ def test_values_are_read_as_they_were_written(released):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_commands_take_them(released, command, code):
+def test_commands_take_them(all_draws, released, command, code):
     done = CliRunner().invoke(app, command.split())
     assert done.exit_code == code, done.output
 

@@ -49,6 +49,7 @@ FINISHED = Path(__file__).parents[1] / "fixtures" / "small" / "finished"
 IMAGES = ("world=shape", "task=discrimination", "world.images_per_batch=16")
 NAMES_AND_SETTINGS = {
     "play:talk": ("talk,blocks=1", ()),
+    "play:acting": ("acting", ("channel.length=fixed",)),
     "participant:committed": ("committed,name=a", ()),
     "participant:trained": (
         f"trained,run={FINISHED}",
@@ -64,6 +65,7 @@ NAMES_AND_SETTINGS = {
     "perception:mlp": ("mlp,size=8", ()),
     "world:text": ("text,train_data=train.txt,valid_data=valid.txt", ("task.num_distractors=null",)),
     "world:features": ("features,features=features.npz", ()),
+    "world:space": ("space,space=sizes.csv", ()),
     "world:objects": ("objects,objects=objects.csv", ()),
     "world:images": ("images,objects=photos", ("sender.perception=conv", "receiver.perception=conv")),
     "world:image_features": ("image_features,objects=photos", ()),
@@ -137,6 +139,10 @@ def test_a_registered_part_passes(kind, name, left_out, tmp_path, monkeypatch):
     np.savez(tmp_path / "features.npz", features=vectors.astype(np.float32), class_id=labels)
     values = [f"{a},{b},{c}" for a in "abcd" for b in "efgh" for c in "ij"]
     (tmp_path / "objects.csv").write_text("\n".join(["one,two,three", *values]) + "\n")
+    sizes = np.arange(16)
+    near = np.exp(-np.abs(sizes[:, None] - sizes))
+    beliefs = near / near.sum(1, keepdims=True)  # p(u|m)
+    np.savetxt(tmp_path / "sizes.csv", np.column_stack([sizes, beliefs]), delimiter=",")
     (tmp_path / "pairs.csv").write_text("sender,receiver\n0,0\n1,1\n2,2\n3,3\n")
     if name.startswith("image"):
         make_photos(tmp_path / "photos")
