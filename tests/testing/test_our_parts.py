@@ -49,6 +49,7 @@ FINISHED = Path(__file__).parents[1] / "fixtures" / "small" / "finished"
 IMAGES = ("world=shape", "task=discrimination", "world.images_per_batch=16")
 NAMES_AND_SETTINGS = {
     "play:talk": ("talk,blocks=1", ()),
+    "play:acting": ("acting", ("channel.length=fixed",)),
     "participant:committed": ("committed,name=a", ()),
     "participant:trained": (
         f"trained,run={FINISHED}",
