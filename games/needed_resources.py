@@ -18,6 +18,10 @@ NUMBER = 4
 """Bytes of a number in fp32."""
 LARGE = 2048
 """Agents whose options are all smaller are not looked at: their weights take some hundred megabytes at most."""
+HUGE = 2**31
+"""From such a size on a layer may have more numbers than torch can count."""
+FIGURE = 8
+"""Bytes of a measure of a round of evaluation, of which chance levels need all."""
 NUM_MOMENTS = {"adam": 2, "adamw": 2}
 """Numbers that an optimizer keeps for each weight; others are counted as keeping none."""
 
@@ -33,8 +37,15 @@ def require_weights(experiment: Experiment, world: World) -> None:
     parts = (experiment.sender, experiment.receiver, experiment.channel)
     if experiment.code or max(map(_largest, parts)) < LARGE:
         return
-    with torch.device("meta"):
-        weights = num_weights(make_players(experiment, world))
+    try:
+        with torch.device("meta"):
+            weights = num_weights(make_players(experiment, world))
+    except (TypeError, RuntimeError, OverflowError):
+        if max(map(_largest, parts)) < HUGE:
+            raise
+        raise ConfigError(
+            f"{experiment.name}: no memory has room for agents of such sizes: choose smaller ones"
+        ) from None
     needed = NUMBER * (2 * weights + weights * _num_moments(experiment))
     if needed > (free := free_memory()):
         raise ConfigError(
@@ -68,6 +79,12 @@ def require_resources(
         raise ConfigError(
             f"{experiment.name}: batches of {batch_size:,} need at least {size_text(needed)} of memory, and "
             f"{size_text(free)} are free: choose a smaller training.batch_size"
+        )
+    num_valid = experiment.evaluation.num_valid
+    if FIGURE * num_valid > (free := free_memory()):
+        raise ConfigError(
+            f"evaluation.num_valid: measures of {num_valid:,} rounds need at least {size_text(FIGURE * num_valid)} of "
+            f"memory, and {size_text(free)} are free: choose fewer"
         )
     checkpoint = NUMBER * num_weights(players) * (1 + _num_moments(experiment))
     corpus = 2 * experiment.evaluation.corpus_size  # an empty list and a line end for each message

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, Literal
 
+from msgspec import Meta
+
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.agents.taught import NOTHING
@@ -28,7 +30,7 @@ class TrainingOptions:
 
     seed: Seed = 1
     """Seed of the initial weights, the examples and the channel's noise."""
-    num_examples: Count = 32768
+    num_examples: Annotated[int, Meta(ge=1, le=2**48)] = 32768
     """Training examples of an epoch; the same ones are used in each epoch, in a new order. In worlds thing, shape and
     shapeworld rounds are drawn without end, and none comes again."""
     num_epochs: Natural = 10
