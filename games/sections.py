@@ -179,6 +179,11 @@ class Experiment:
     weights: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the weights that agents begin with, by agent; empty until a run has read them."""
 
+    def __post_init__(self) -> None:
+        """Check the name, of which the folder of a run is made; `ConfigError` if it is none of a folder."""
+        if not self.name or set(self.name) & set("/\\\0") or self.name in (".", ".."):
+            raise ConfigError(f"name: expected the name of a folder, got {self.name!r:.100}")
+
     def to_tree(self) -> Tree:
         """Every setting as in a YAML file."""
         tree: Tree = to_tree(self)

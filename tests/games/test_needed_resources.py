@@ -28,6 +28,7 @@ def test_batches_that_do_not_fit_into_the_memory(ecsuite, monkeypatch):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
+        ("society.senders", "disc_tiny: needs at least "),
         ("channel.vocab_size", "disc_tiny: no memory has room for agents of such sizes: choose smaller ones"),
         ("sender.hidden_size", "disc_tiny: no memory has room for agents of such sizes: choose smaller ones"),
         (
