@@ -11,7 +11,7 @@ from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.agents.taught import NOTHING
 from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, PLAYS, REASONINGS, SCHEDULES, TASKS, WORLDS
-from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Seed
+from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Seed, require_folder_name
 from ecsuite.parts.registry import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
 from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -181,8 +181,7 @@ class Experiment:
 
     def __post_init__(self) -> None:
         """Check the name, of which the folder of a run is made; `ConfigError` if it is none of a folder."""
-        if not self.name or set(self.name) & set("/\\\0") or self.name in (".", ".."):
-            raise ConfigError(f"name: expected the name of a folder, got {self.name!r:.100}")
+        require_folder_name(self.name, "name")
 
     def to_tree(self) -> Tree:
         """Every setting as in a YAML file."""
