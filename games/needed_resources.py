@@ -5,11 +5,13 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from ecsuite.files.disk_space import free_space, require_space
 from ecsuite.games.checkpoints import NUM_KEPT
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.players.players import Players, make_players
-from ecsuite.games.sections import Experiment
+from ecsuite.games.sections import ROLES, Experiment
 from ecsuite.games.worlds.world import World
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.memory import free_memory, size_text
@@ -18,6 +20,10 @@ NUMBER = 4
 """Bytes of a number in fp32."""
 LARGE = 2048
 """Agents whose options are all smaller are not looked at: their weights take some hundred megabytes at most."""
+HUGE = 2**31
+"""From such a size on a layer may have more numbers than torch can count."""
+FIGURE = 8
+"""Bytes of a measure of a round of evaluation, of which chance levels need all."""
 NUM_MOMENTS = {"adam": 2, "adamw": 2}
 """Numbers that an optimizer keeps for each weight; others are counted as keeping none."""
 
@@ -30,16 +36,30 @@ def require_weights(experiment: Experiment, world: World) -> None:
     Raises:
         ConfigError: If they do not fit; the message says what is needed, what is free, and what to change.
     """
-    parts = (experiment.sender, experiment.receiver, experiment.channel)
-    if experiment.code or max(map(_largest, parts)) < LARGE:
+    parts, society = (experiment.sender, experiment.receiver, experiment.channel), experiment.society
+    is_many = max(map(society.number, ROLES)) >= LARGE and society.shares == "nothing"
+    if experiment.code or (max(map(_largest, parts)) < LARGE and not is_many):
         return
-    with torch.device("meta"):
-        weights = num_weights(make_players(experiment, world))
+    try:
+        with torch.device("meta"):
+            if is_many:  # which would take long to make
+                pair = make_pair(experiment, world)
+                sides = zip(ROLES, (pair.speaker, pair.listener), strict=True)
+                weights = sum(society.number(role) * num_weights(side) for role, side in sides)
+            else:
+                weights = num_weights(make_players(experiment, world))
+    except (TypeError, RuntimeError, OverflowError):
+        if max(map(_largest, parts)) < HUGE:
+            raise
+        raise ConfigError(
+            f"{experiment.name}: no memory has room for agents of such sizes: choose smaller ones"
+        ) from None
     needed = NUMBER * (2 * weights + weights * _num_moments(experiment))
     if needed > (free := free_memory()):
         raise ConfigError(
             f"{experiment.name}: needs at least {size_text(needed)} of memory for {weights:,} weights, and "
-            f"{size_text(free)} are free: choose smaller agents, such as a smaller hidden_size"
+            f"{size_text(free)} are free: choose {'fewer' if is_many else 'smaller'} agents"
+            f"{'' if is_many else ', such as a smaller hidden_size'}"
         )
 
 
@@ -69,6 +89,12 @@ def require_resources(
             f"{experiment.name}: batches of {batch_size:,} need at least {size_text(needed)} of memory, and "
             f"{size_text(free)} are free: choose a smaller training.batch_size"
         )
+    num_valid = experiment.evaluation.num_valid
+    if FIGURE * num_valid > (free := free_memory()):
+        raise ConfigError(
+            f"evaluation.num_valid: measures of {num_valid:,} rounds need at least {size_text(FIGURE * num_valid)} of "
+            f"memory, and {size_text(free)} are free: choose fewer"
+        )
     checkpoint = NUMBER * num_weights(players) * (1 + _num_moments(experiment))
     corpus = 2 * experiment.evaluation.corpus_size  # an empty list and a line end for each message
     require_space(checkpoint + corpus, folder, "for a checkpoint and the corpus")
@@ -79,9 +105,9 @@ def require_resources(
         )
 
 
-def num_weights(players: Players) -> int:
-    """The number of weights of the agents."""
-    return sum(parameter.numel() for parameter in players.parameters())
+def num_weights(agents: nn.Module) -> int:
+    """The number of weights of agents."""
+    return sum(parameter.numel() for parameter in agents.parameters())
 
 
 def _num_moments(experiment: Experiment) -> int:

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, Literal
 
+from msgspec import Meta
+
 import ecsuite.parts.own_code as own_code
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.agents.taught import NOTHING
 from ecsuite.games.players.options import GenerationOptions, SocietyOptions
 from ecsuite.games.registry import CHANNELS, LOSSES, OPTIMIZERS, PLAYS, REASONINGS, SCHEDULES, TASKS, WORLDS
-from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Seed
+from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Seed, require_folder_name
 from ecsuite.parts.registry import KIND, Part, Registry, all_options, nested_registry, option_types, to_tree
 from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -28,7 +30,7 @@ class TrainingOptions:
 
     seed: Seed = 1
     """Seed of the initial weights, the examples and the channel's noise."""
-    num_examples: Count = 32768
+    num_examples: Annotated[int, Meta(ge=1, le=2**48)] = 32768
     """Training examples of an epoch; the same ones are used in each epoch, in a new order. In worlds thing, shape and
     shapeworld rounds are drawn without end, and none comes again."""
     num_epochs: Natural = 10
@@ -176,6 +178,10 @@ class Experiment:
     """SHA-256 of each file of foreign parts, by its path or module."""
     weights: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the weights that agents begin with, by agent; empty until a run has read them."""
+
+    def __post_init__(self) -> None:
+        """Check the name, of which the folder of a run is made; `ConfigError` if it is none of a folder."""
+        require_folder_name(self.name, "name")
 
     def to_tree(self) -> Tree:
         """Every setting as in a YAML file."""

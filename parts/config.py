@@ -122,7 +122,7 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
         shipped: The shipped configs by name.
 
     Raises:
-        ConfigError: If there is no such config or file, or its top level is not a mapping.
+        ConfigError: If there is no such config or file, its top level is no mapping, or its name is none of a folder.
         FormatError: If its optional key `format` has an unknown value.
     """
     if name_or_file.endswith((".yaml", ".yml")):
@@ -150,7 +150,15 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
     tree = parse_yaml(text, name_or_file)
     if not isinstance(tree, dict):
         raise ConfigError(f"{name_or_file}: expected keys and values, got {type(tree).__name__}")
+    if isinstance(given := tree.get("name"), str):
+        require_folder_name(given, f"{name_or_file}: name")
     return {"name": name, **without_format("config", tree, name_or_file)}
+
+
+def require_folder_name(name: str, place: str) -> None:
+    """Raise `ConfigError` if a name is none of a folder, such as one in `runs/`; messages begin with `place`."""
+    if not name or set(name) & set("/\\\0") or name in (".", ".."):
+        raise ConfigError(f"{place}: expected the name of a folder, got {shown(name)}")
 
 
 def line_of_key(file: str, path: Sequence[str]) -> int | None:

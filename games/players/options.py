@@ -74,6 +74,13 @@ class SocietyOptions:
                 raise ConfigError(
                     f"{role}_speeds: expected one for each of {self.number(role)} {role}s, got {len(speeds)}"
                 )
+        if self.self_play_every is not None and self.shares != "nothing":
+            # What both uses have in common has one gradient then, which can't be that of one of them.
+            if any(speed < 1 for speed in (*self.sender_speeds, *self.receiver_speeds)):
+                raise ConfigError(
+                    "self_play_every: agents that hear themselves by what they share learn in both roles or in none: "
+                    "expected no speeds below 1, or shares=nothing"
+                )
         if self.imitate_every is not None and self.number("sender") == 1:
             raise ConfigError("imitate_every: needs several senders, such as society.senders=4")
         if self.students is not None:

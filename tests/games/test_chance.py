@@ -65,6 +65,19 @@ def test_the_most_frequent_candidate_is_found_without_a_message():
     assert expected > 0.6 and game.task.chance()["accuracy"] == pytest.approx(expected, abs=0.03)
 
 
+def test_a_candidate_that_is_not_there_or_was_rare_is_not_chosen():
+    """Kind 2 was the target once of once, kind 0 nine times of ten; kind 3 was always the target and is away."""
+    kinds = np.array([[0, 1]] * 10 + [[1, 2]] + [[3, 1]] * 5)
+    labels = np.array([[True, False]] * 9 + [[False, True]] * 2 + [[True, False]] * 5)
+    answer = frequent_one([Candidates(kinds=kinds, labels=labels, present=np.ones_like(labels))])
+    asked = Candidates(
+        kinds=np.array([[0, 2], [3, 0]]),
+        labels=np.array([[True, False], [False, True]]),
+        present=np.array([[True, True], [False, True]]),
+    )
+    assert answer(asked)["accuracy"].tolist() == [1.0, 1.0]
+
+
 def test_luck_in_two_rounds_is_no_level():
     """An answer that is right in all of them is taken only if there are enough."""
 

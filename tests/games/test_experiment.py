@@ -246,3 +246,11 @@ def test_a_mistake_in_a_file_is_named_with_its_line(tmp_path, text, line):
     file.write_text(text)
     with pytest.raises(ConfigError, match=f"^{re.escape(str(file))}:{line}: "):
         load_experiment(str(file), ["training.seed=3"])
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "/tmp/elsewhere", "a/b", "a\\b", "..", "''"])
+def test_a_name_is_that_of_a_folder_in_runs(name, tmp_path):
+    """Of which a config of somebody else can't choose the place."""
+    (tmp_path / "game.yaml").write_text(f"name: {name}\nworld: attributes\n")
+    with pytest.raises(ConfigError, match="name: expected the name of a folder"):
+        load_experiment(str(tmp_path / "game.yaml"))

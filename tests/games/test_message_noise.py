@@ -213,6 +213,12 @@ def test_noise_of_several_kinds_is_one_after_the_other():
     assert both.changes_length and torch.equal(got.symbols, alone.symbols)
 
 
+def test_noise_of_several_kinds_at_one_position_leaves_the_others():
+    made = noise("several", of=["confusion,probability=1.0", "deletion,probability=1.0"])
+    made.position = 1
+    assert content(made(ids([1, 2, 3]), generator())) == [[1, 3]]
+
+
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_noise_at_one_position_leaves_the_others(kind):
     """So also where it is certain that a symbol meets it."""

@@ -25,6 +25,25 @@ def test_batches_that_do_not_fit_into_the_memory(ecsuite, monkeypatch):
     assert code == 2 and "and 9.5 MiB are free: choose a smaller training.batch_size" in err
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("society.senders", "disc_tiny: needs at least "),
+        ("channel.vocab_size", "disc_tiny: no memory has room for agents of such sizes: choose smaller ones"),
+        ("sender.hidden_size", "disc_tiny: no memory has room for agents of such sizes: choose smaller ones"),
+        (
+            "evaluation.num_valid",
+            "evaluation.num_valid: measures of 9,223,372,036,854,775,807 rounds need at least",
+        ),
+        ("training.num_examples", "--set: training.num_examples: expected int <= 281474976710656, got"),
+    ],
+)
+def test_the_largest_numbers_are_refused_in_a_line(ecsuite, setting, message):
+    code, out, err = ecsuite("train-game", "disc_tiny", "--quiet", "--set", f"{setting}={2**63 - 1}")
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(message)
+    assert not Path("runs/disc_tiny/config.yaml").exists()
+
+
 def test_a_full_disk(ecsuite, monkeypatch):
     monkeypatch.setattr(disk_space, "free_space", lambda folder: 1000)
     code, _, err = ecsuite("train-game", "disc_tiny", *QUICK)

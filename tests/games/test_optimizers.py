@@ -209,3 +209,7 @@ def test_a_perception_of_both_agents_is_updated_once():
     players = make_players(experiment, make_world(experiment))
     groups = Optimise(experiment.optimizer, players, players.modules_of).optimizer.param_groups
     assert sum(len(group["params"]) for group in groups) == len(list(players.parameters()))
+    rates = {id(each): group["lr"] for group in groups for each in group["params"]}
+    assert {
+        rates[id(each)] for agent in players.agents for each in agent.speaker.perception.parameters()
+    } == {0.5}

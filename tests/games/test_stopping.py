@@ -9,6 +9,7 @@ from stopped_runs import trained
 from ecsuite.formats import read_corpus
 from ecsuite.games.run_identity import with_horizon
 from ecsuite.games.runs import load_run
+from ecsuite.games.train_state import Progress
 from ecsuite.games.training import train
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
@@ -103,6 +104,12 @@ def test_more_epochs_go_on_and_training_means_stay_right(tmp_path, small, run, l
     assert [line for line in log if line["step"] != 8] == whole
     ends = [read_corpus(each).metadata["training"] for each in (folder, tmp_path / "whole")]
     assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize(("seconds", "stopped"), [(90, "epochs"), (121, "minutes")])
+def test_minutes_are_of_sixty_seconds(tmp_path, small, run, monkeypatch, seconds, stopped):
+    monkeypatch.setattr(Progress, "seconds", seconds)
+    assert run(small("training.max_minutes=2", "training.num_epochs=1"), tmp_path).stopped == stopped
 
 
 @pytest.mark.parametrize("more", [(), ("training.keep_best=accuracy",)])

@@ -191,3 +191,12 @@ def test_options_that_a_choice_does_not_read_are_refused():
 def test_options_that_no_choice_names_are_read_by_all():
     assert unread(["colour", "oil", "battery"], ["moon"], READS) == ["oil", "battery"]
     assert unread(["colour", "oil"], ["lamp"], {}) == []
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "/elsewhere", "a/b", ".."])
+@pytest.mark.parametrize("kind", ["game", "study"])
+def test_a_config_can_not_choose_where_runs_are_written(name, kind, tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text(f"name: {name}\n")
+    with pytest.raises(ConfigError, match="name: expected the name of a folder"):
+        read_yaml(str(file), kind, {})

@@ -86,3 +86,40 @@ def test_without_a_baseline_what_was_done_becomes_more_likely_by_what_came_of_it
     # Where all went wrong, what was done becomes less likely: a baseline would take that for what was to be expected.
     wrong, _ = play.learner.objective(replace(episodes, rewards=-came), 0, play.agents)
     assert wrong.item() == pytest.approx(-objective.item(), rel=1e-5)
+
+
+GRID = "play.environment=guided_grid,size=2,num_steps=6"
+
+
+def test_after_its_end_an_episode_brings_nothing():
+    """What the world says of steps beyond does not matter."""
+    _, episodes = play_of(GRID)
+    alive = episodes.alive.numpy()
+    assert not alive.all() and alive[0].all()
+    assert (episodes.rewards.numpy()[~alive] == 0).all() and (episodes.rewards.numpy()[alive] != 0).all()
+
+
+def test_only_what_is_said_costs():
+    """Who answers without speaking says nothing, whatever its network makes."""
+    dialogue = "play.environment={kind: task_and_talk, turns: 1, world: {num_attributes: 2, num_values: 3}}"
+    _, episodes = play_of(dialogue, "channel=reinforce,vocab_size=4,max_len=1,length=fixed")
+    speaking = episodes.speaking.numpy()
+    assert (episodes.counts.numpy() & ~speaking).any()
+    assert np.array_equal(episodes.num_symbols.numpy(), speaking.astype(int))
+
+
+def test_what_an_action_is_worth_ends_with_the_episode():
+    """Q-learning by hand: the reward, and the highest score of the next step, if there is one."""
+    play, episodes = play_of(
+        GRID, "play.learner=q_learning,discount=0.5", "channel=gumbel,length=fixed,vocab_size=5,max_len=1"
+    )
+    objective, _ = play.learner.objective(episodes, 0, play.agents)
+    alive, errors = episodes.alive.numpy(), []
+    scores = [each.detach().numpy() for each in episodes.scores]
+    for step, row in zip(*np.nonzero(alive), strict=True):
+        for agent, own in enumerate(scores):
+            wanted = episodes.rewards[step, row, agent].item()
+            if step + 1 < len(alive) and alive[step + 1, row]:
+                wanted += 0.5 * own[step + 1, row].max()
+            errors.append((own[step, row, int(episodes.actions[step, row, agent])] - wanted) ** 2)
+    assert not alive.all() and objective.item() == pytest.approx(np.mean(errors), rel=1e-4)

@@ -96,7 +96,7 @@ def test_all_play_before_any_plays_again():
 
 def test_a_receiver_that_learns_hears_its_senders_in_turn():
     """Those of the phase, or of any phase where it meets nobody in this one."""
-    found = schedule(load_experiment("disc_tiny", ["society.senders=3", "society.receivers=2"]).society)
+    found = schedule("society.senders=3", "society.receivers=2")
     assert [found.with_receivers([1], step)[0].sender for step in range(4)] == [0, 1, 2, 0]
     assert [meeting.receiver for meeting in found.with_receivers([1, 0], 0)] == [1, 0]
 

@@ -309,6 +309,15 @@ def test_what_is_written_down_is_of_whole_rounds_in_every_generation(small, run,
         (("society.agents=2", "generations.every=5", "generations.roles=senders"), "replaced whole"),
         ((*TWO, "society.imitate_every=5", "society.students=2"), "fewer than the 2 senders, got 2"),
         ((*TWO, "society.students=1"), "not read without imitate_every"),
+        (
+            (
+                "society.agents=2",
+                "society.shares=symbols",
+                "society.self_play_every=3",
+                "society.sender_speeds=[0.5]",
+            ),
+            "learn in both roles or in none",
+        ),
         ((*TWO, "generations.every=5", "generations.number=2"), "number: not read with which=all"),
     ],
 )
