@@ -9,7 +9,7 @@ from ecsuite.commands.completion import names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import As, Json, Out, Plot, Results
 from ecsuite.eval.figures.canvas import check_picture, prepare_picture
-from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.files.atomic_files import check_output_file, prepare_output_file
 from ecsuite.tables.forms import Form
 
 
@@ -49,6 +49,8 @@ def compare(
         return _between(results, read_with, out, as_json, form)
     if plot is not None:
         check_picture(plot)
+    if out is not None:
+        check_output_file(out)
     sources, scored = [], Scored(options=read_with)
     prepare_scores(results)
     is_scored = [has_scores(path) for path in results]

@@ -64,7 +64,7 @@ def evaluate(
     import sys
 
     import ecsuite.parts.own_code as own_code
-    from ecsuite.files.atomic_files import write_atomically
+    from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
     from ecsuite.games.interactions import as_parquet
     from ecsuite.games.runs import load_run
     from ecsuite.runtime.devices import choose_device
@@ -81,6 +81,8 @@ def evaluate(
         prepare_outputs(out, plot)
     elif intervene is not None and keep is not None:
         raise ConfigError("--intervene, --keep: expected one of these")
+    elif out is not None:
+        check_output_file(out)
     opened = load_run(run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
     files = {"world.objects": objects, "world.features": features}
     if reason is not None:
@@ -106,6 +108,7 @@ def evaluate(
             publish([rows.table()], form)
         return
     if out is not None:
+        prepare_output_file(out)
         table = opened.interactions(
             changes,
             assign or [],

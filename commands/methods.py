@@ -31,10 +31,15 @@ def methods(
 ) -> None:
     """Write how runs were made, from their files alone: game, agents, training, seeds, metrics, versions."""
     from ecsuite.eval.methods.methods import methods as methods_of
-    from ecsuite.files.atomic_files import write_atomically
+    from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 
+    files = [file for file in (bib, out) if file is not None]
+    for file in files:
+        check_output_file(file)
     found = methods_of(sources, metrics=None if metrics is None else split_names(metrics), hardware=hardware)
     text = found.text(form)  # before anything is written
+    for file in files:
+        prepare_output_file(file)
     if bib is not None:
         write_atomically(bib, found.bibtex().encode())
     if as_json:

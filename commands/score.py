@@ -12,6 +12,7 @@ from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import OUTPUT, Seed, TrustCode, require_read
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.eval.figures.canvas import prepare_picture, require_matplotlib
+from ecsuite.files.atomic_files import check_output_file
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 
@@ -134,8 +135,9 @@ def score(
     if draws and len(corpora) > 1:
         raise ConfigError(f"--plot {plot}: a folder is of one corpus; got several")
     options.prepare_output()
-    if draws:
+    if plot is not None and draws:
         require_matplotlib()
+        check_output_file(plot / "accuracy.svg")
     elif plot is not None:
         prepare_picture(plot)
     prepare_scores(corpora)
@@ -152,7 +154,7 @@ def score(
     if len(scorecards) > 1:
         _publish_several(corpora, scorecards, options, plot=plot)
         return
-    scorecards[0].publish(out=options.out, as_json=options.as_json, form=options.form, is_full=every)
+    line = None
     if plot is not None and not draws:
         from ecsuite.eval.reports.languages import corpus_name
         from ecsuite.eval.reports.score_chart import draw_scores
@@ -165,6 +167,8 @@ def score(
         drawn = draw_score(messages[0], plot)
         nothing = "nothing to draw: the corpus has no concepts and is not in a run folder"
         line = f"Pictures: {', '.join(map(str, drawn))}" if drawn else nothing
+    scorecards[0].publish(out=options.out, as_json=options.as_json, form=options.form, is_full=every)
+    if line is not None:
         print(line, file=sys.stderr if options.as_json else sys.stdout)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ecsuite.commands.options import As, Device, Json, Out, Quiet, TrustCode, advanced
+from ecsuite.commands.options import As, Device, Json, Out, Quiet, TrustCode, advanced, prepare_outputs
 from ecsuite.tables.forms import Form
 
 
@@ -52,6 +52,7 @@ def verify(
     from ecsuite.parts.own_code import trust
     from ecsuite.parts.registry import split_names
 
+    prepare_outputs(out, None)
     if only_plan:
         from ecsuite.eval.verification.plan import plan
 

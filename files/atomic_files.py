@@ -34,8 +34,7 @@ def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
         with open(path, "wb") as file:
             file.writelines([data] if isinstance(data, bytes) else data)
         return
-    # Random, because threads have the same process number.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{_machine()}.{secrets.randbelow(10**12)}.tmp")
+    temporary = _temporary(path)
     try:
         with open(temporary, "xb") as file:
             for piece in (data,) if isinstance(data, bytes) else data:
@@ -77,17 +76,44 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
                 leftover.unlink()
 
 
+def _temporary(path: Path) -> Path:
+    """A new name for what is written of a file."""
+    # Random, because threads have the same process number.
+    return path.with_name(f".{path.name}.{os.getpid()}.{_machine()}.{secrets.randbelow(10**12)}.tmp")
+
+
+def check_output_file(file: Path) -> None:
+    """Check before the work starts that a file can be written; a folder that is missing stays so.
+
+    It is tried: on file systems such as /proc nothing can be written, whatever their permissions say.
+
+    Raises:
+        ConfigError: If the file is a folder, its name is too long, or nothing can be written into its folder.
+    """
+    if file.is_dir():
+        raise ConfigError(f"{file}: expected a file name, got a folder")
+    if file.is_char_device() or file.is_fifo():
+        return
+    folder = next(each for each in file.absolute().parents if each.exists())
+    trial = _temporary(folder / file.name)
+    try:
+        with open(trial, "xb"):
+            pass
+        trial.unlink()
+    except OSError as error:
+        raise ConfigError(
+            f"{file}: can't be written ({error.strerror}); choose another file (--out, --plot)"
+        ) from None
+
+
 def prepare_output_file(file: Path) -> None:
     """Create the folder of an output file before the work starts, and remove what killed processes left of the file.
 
     Raises:
-        ConfigError: If the file is a folder, or its folder may not be changed.
+        ConfigError: See `check_output_file`.
     """
-    if file.is_dir():
-        raise ConfigError(f"{file}: expected a file name, got a folder")
+    check_output_file(file)
     file.parent.mkdir(parents=True, exist_ok=True)
-    if not os.access(file.parent, os.W_OK):
-        raise ConfigError(f"{file}: nothing can be written into its folder; choose another (--out, --plot)")
     remove_abandoned(file.parent, file.name)
 
 

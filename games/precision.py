@@ -6,8 +6,10 @@ import torch
 
 from ecsuite.agents.perception import ConvolutionalPerception
 from ecsuite.agents.registry import PERCEPTIONS
+from ecsuite.games.registry import PLAYS
 from ecsuite.games.sections import Experiment
 from ecsuite.runtime.devices import choose_precision
+from ecsuite.runtime.errors import ConfigError
 
 ROLES = ("sender", "receiver")
 SMALLEST_BF16 = 2_000_000
@@ -18,14 +20,22 @@ Fitted to all shipped games on an AMD EPYC: `benchmarks/precisions.py`, docs/evi
 
 
 def choose_game_precision(experiment: Experiment, device: torch.device) -> str:
-    """Resolve `auto`: as `choose_precision`, but fp32 on the CPU for small games.
+    """Resolve `auto`: as `choose_precision`, but fp32 on the CPU for small games, and in plays that do not read bf16.
 
     Casts to and from bf16, and gates in it, take longer than the time that small products save.
 
     Raises:
-        ConfigError: If it is tf32, and the device is not CUDA.
+        ConfigError: If the play does not read it, or if it is tf32, and the device is not CUDA.
     """
-    asked = experiment.training.precision
+    asked, kind = experiment.training.precision, experiment.play.kind
+    read = PLAYS.load(kind).precisions
+    if asked not in ("auto", *read):
+        expected = ", ".join(("auto", *read))
+        raise ConfigError(
+            f"training.precision: play {kind} does not read {asked}: expected one of {expected}"
+        )
+    if asked == "auto" and "bf16" not in read:
+        return "fp32"
     precision = choose_precision(asked, device)
     if asked != "auto" or device.type != "cpu" or has_convolutions(experiment):
         return precision

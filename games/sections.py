@@ -41,7 +41,8 @@ class TrainingOptions:
     """Batches of a step: the weights change by the mean of their gradients."""
     precision: Literal["auto", "bf16", "tf32", "fp32"] = "auto"
     """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware supports it, but
-    fp32 for small games on the CPU; tf32: products of fp32 whose factors CUDA rounds to 10 bits after the point."""
+    fp32 for small games on the CPU and in plays that do not compute in bf16; tf32: products of fp32 whose factors CUDA
+    rounds to 10 bits after the point."""
     deterministic: bool = False
     """On CUDA, only kernels that repeat to the byte, which may be slower; the CPU always repeats."""
     evaluate_every: Count = 32

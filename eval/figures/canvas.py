@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecsuite.files.atomic_files import prepare_output_file, write_atomically
+from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
 if TYPE_CHECKING:
@@ -93,17 +93,23 @@ def prepare_picture(file: Path) -> None:
     """Check before the work starts that a figure can be drawn into a file, and create its folder.
 
     Raises:
-        ConfigError: If the name does not end in .svg or .png, matplotlib is not installed, or the file is a folder.
+        ConfigError: If the name does not end in .svg or .png, matplotlib is not installed, or the file can't be
+            written.
     """
     check_picture(file)
     prepare_output_file(file)
 
 
 def check_picture(file: Path) -> None:
-    """Check the same, but write nothing: `ConfigError` if the suffix is wrong or matplotlib is not installed."""
+    """Check the same, but create no folder."""
+    _require_suffix(file)
+    require_matplotlib()
+    check_output_file(file)
+
+
+def _require_suffix(file: Path) -> None:
     if file.suffix not in (".svg", ".png"):
         raise ConfigError(f"{file}: expected the name of a picture, ending in .svg or .png")
-    require_matplotlib()
 
 
 def require_matplotlib() -> None:
@@ -118,7 +124,7 @@ def save(figure: "Figure", *paths: Path) -> None:
         ConfigError: If a file has another suffix; nothing is written then.
     """
     for path in paths:
-        check_picture(path)
+        _require_suffix(path)
     for path in paths:
         write_atomically(path, _rendered(figure, path.suffix[1:]))
 

@@ -20,7 +20,7 @@ from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.citations import bibliography, names_in_run
 from ecsuite.eval.sweeps.means import means_of
-from ecsuite.files.atomic_files import prepare_output_file, write_atomically
+from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 from ecsuite.formats.corpora import Reading
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.version import __version__
@@ -57,13 +57,15 @@ def check_out(out: Path) -> None:
     """Check before the work starts that a page can be written.
 
     Raises:
-        ConfigError: If the name does not end in .html, the file is a folder, or Jinja is not installed.
+        ConfigError: If the name does not end in .html, the file is a folder or can't be written, or Jinja is
+            not installed.
     """
     if out.is_dir():
         raise ConfigError(f"--out {out}: expected a file such as {out / 'report.html'}, got a folder")
     if out.suffix not in (".html", ".htm"):
         raise ConfigError(f"--out {out}: expected the name of a page, ending in .html")
     _environment()
+    check_output_file(out)
 
 
 def write_report(

@@ -21,6 +21,7 @@ GENERALISATION = Traits(
     high="1 if agents always understand each other about new combinations; compare with `seen` in its details",
     question="agents",
     direction="higher",
+    version=2,
     bounds=(0.0, 1.0),
     chance="guesses",
     needs=("agents",),

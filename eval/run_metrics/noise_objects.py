@@ -16,6 +16,7 @@ NOISE_OBJECTS = Traits(
     about="accuracy about objects of noise (a control)",
     high="above chance: agents speak of single pixels or features; as by chance: of what objects have in common",
     question="agents",
+    version=2,
     bounds=(0.0, 1.0),
     chance="guesses",
     needs=("agents",),

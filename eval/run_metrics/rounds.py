@@ -70,13 +70,10 @@ def understood(
     """The share of pairs that meet that understood each other in each round of a batch, (batch,)."""
     mode, rounds = experiment.evaluation.mode, spoken.rounds
     noise = noise_generator(experiment.training.seed, split, spoken.first, players.device)
-    state, found = noise.get_state(), []
-    for meeting, pair in players.pairs():
-        noise.set_state(state)
-        if spoken.messages is None:
-            outputs = pair.play_views(rounds, mode=mode, generator=noise)
-        else:
-            said = spoken.messages[meeting.sender]
-            outputs = pair.understand(said, rounds.candidates, rounds.truth, mode=mode, generator=noise)
-        found.append(outputs.measures["accuracy"].double().cpu().numpy())
+    # In the order in which an evaluation draws.
+    accuracy = {
+        numbers: outputs.measures["accuracy"].double().cpu().numpy()
+        for numbers, _, outputs in players.understood(rounds, mode, noise, messages=spoken.messages)
+    }
+    found = [accuracy[meeting.sender, meeting.receiver] for meeting, _ in players.pairs()]
     return np.asarray(np.mean(found, axis=0))

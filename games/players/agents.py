@@ -113,9 +113,14 @@ class Agents(nn.Module):
 
     def batch_number(self, number: int, place: int) -> int:
         """The number of the batch of the pair at a place of a step: in an epoch, each place has every batch once."""
-        size = -(-self.world.num_train // self.world.sizes.batch_size)
+        size = self.batches_per_epoch
         epoch, within = divmod(number, size)
         return epoch * size + (within + place) % size
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """Batches in which the rounds of an epoch are played once."""
+        return -(-self.world.num_train // self.world.sizes.batch_size)
 
     def noise(self, number: int, place: int) -> torch.Generator:
         """The noise of the pair at a place of a step; the generator is that of this place at every step."""

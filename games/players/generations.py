@@ -34,7 +34,8 @@ class LearningStep:
     """The agents that learn."""
     generation: int
     number: int
-    """Of the step within its generation, from 0."""
+    """Of the step among those in which its role learns in this generation, from 0; of a step of several batches, of the
+    batch."""
 
 
 class Generations:
@@ -61,12 +62,29 @@ class Generations:
             shape = (len(players.senders), self.options.size, num_symbols)
             players.register_buffer("written", torch.full(shape, PAD))
 
+    def _begins(self, step: int) -> int | None:
+        """The generation that begins with a step, counted from 1; None: none does."""
+        every = self.options.every
+        return None if every is None or step == 0 or step % every else step // every
+
+    def has_begun(self, step: int) -> bool:
+        """Whether a step was begun before: the run goes on from the state in which its first update diverged.
+
+        Nothing is left to do then: the messages were written down by agents that are there no more.
+        """
+        if (generation := self._begins(step)) is None or self.options.which == "none":
+            return False
+        players = self.players
+        begun = [
+            players.first_steps[self.replaced(role, generation) + first]
+            for role, first in zip(ROLES, (0, len(players.senders)), strict=True)
+        ]
+        return bool((torch.cat(begun) == step).any())
+
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer) -> None:
         """Where a generation ends with this step: write messages down, and replace agents."""
-        every = self.options.every
-        if every is None or step == 0 or step % every:
+        if (generation := self._begins(step)) is None:
             return
-        generation = step // every
         if self.options.transmit:
             self._write_down(generation)
         for role in ROLES:

@@ -134,7 +134,10 @@ class Players(Agents):
             if learning.role == "receiver" and self.generations.options.receivers_learn == "sender":
                 return self._listen(learning.index.tolist(), number, step, epoch)
             noises = [self.noise(number, place) for place in range(len(learning.index))]
-            return is_learning(self.generations.learn(learning, noises))
+            accumulate = self.experiment.training.accumulate
+            place = number % self.batches_per_epoch % accumulate  # of the batch among those of its step
+            batch = learning.number * accumulate + place
+            return is_learning(self.generations.learn(replace(learning, number=batch), noises))
         if self.imitation.is_due(step):
             return is_learning(self.imitation.learn(number, step))
         return None
@@ -285,6 +288,8 @@ class Players(Agents):
 
     def begin_step(self, step: int, optimizer: torch.optim.Optimizer, epoch: int | None = None) -> None:
         """Replace agents where a generation ends with this step; `epoch`: the one that begins with it, if one does."""
+        if self.generations.has_begun(step):
+            return
         if epoch is not None:
             self.contact.begin_epoch(epoch)
         self.generations.begin_step(step, optimizer)

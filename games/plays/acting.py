@@ -182,11 +182,18 @@ class Acting(TrainedPlay):
         return costs
 
     def _of_channel(self, episodes: TensorEpisodes) -> Tensor | float:
-        """What the channel itself adds to the objective, such as a divergence, of a message."""
-        messages = [message for step in episodes.messages for message in step if message is not None]
-        zeros = torch.zeros_like(messages[0].length)
-        costs = [self.channel.objective(zeros, zeros, message) for message in messages]
-        return torch.stack(costs).mean()
+        """What the channel itself adds to the objective, such as a divergence: the mean over messages that count."""
+        costs, counted = list[Tensor](), list[Tensor]()
+        for of_step, speaking in zip(episodes.messages, episodes.speaking, strict=True):
+            for agent, message in enumerate(of_step):
+                if message is not None:
+                    zeros, counts = torch.zeros_like(message.length), speaking[:, agent].to(message.length)
+                    own = {name: getattr(message, name) for name in ("divergence", "distortion")}
+                    masked = {name: value * counts for name, value in own.items() if value is not None}
+                    costs.append(self.channel.objective(zeros, zeros, replace(message, **masked)))
+                    counted.append(counts.mean())
+        share = torch.stack(counted).mean().clamp(min=torch.finfo(counted[0].dtype).tiny)
+        return torch.stack(costs).mean() / share
 
     def play(
         self,

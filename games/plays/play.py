@@ -55,6 +55,8 @@ class Play(ABC):
 
     accumulates: ClassVar[bool] = False
     """Whether a step plays `training.accumulate` batches; if not, more than one are refused."""
+    precisions: ClassVar[tuple[str, ...]] = ("tf32", "fp32")
+    """What it reads of `training.precision`; others are refused, and auto is fp32 where bf16 is none of them."""
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         self.options, self.experiment, self.device = options, experiment, device

@@ -52,6 +52,7 @@ class Rounds(Play):
     what may be said (`words`).
     """
 
+    precisions = ("fp32",)
     attribute_names: tuple[str, ...] = ()
     """Names of the attributes of meanings."""
 

@@ -46,6 +46,7 @@ class Signalling(TrainedPlay):
     )  # fmt: skip
     options_read = tuple(f"{section}.{name}" for section, name in OF_AGENTS)
     accumulates = True
+    precisions = ("bf16", "tf32", "fp32")
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         super().__init__(options, experiment=experiment, device=device)

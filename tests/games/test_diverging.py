@@ -183,3 +183,26 @@ def test_an_evaluation_that_is_not_finite_is_not_used(tmp_path, small, run, monk
     good, ending = log_of(tmp_path)
     assert error.outcome["measures"] == good["valid"] == ending["valid"]
     assert [file.name for file in tmp_path.glob("checkpoint*")] == ["checkpoint-000000004.safetensors"]
+
+
+CONTACT = ("society.meets=[groups until 1, all]",)
+
+
+@pytest.mark.parametrize(("every", "more"), [(12, ()), (8, CONTACT)], ids=["generations", "contact"])
+def test_a_run_that_diverges_as_a_generation_begins_writes_messages_down_once(
+    tmp_path, small, run, poison, every, more
+):
+    """In the state that is kept, the agents whose messages are written down are there no more."""
+    experiment = small(
+        "society.senders=4", "society.receivers=4", f"generations.every={every}", "generations.transmit=true",
+        "generations.size=16", "generations.sender_steps=2", *more,
+    )  # fmt: skip
+    run(experiment, tmp_path / "whole")
+    patch = poison(every + 1)
+    diverge(run, experiment, tmp_path / "run")
+    patch.undo()
+    run(experiment, tmp_path / "run", resume=True)
+    names = [file.name for file in (tmp_path / "whole").glob("*.jsonl") if file.name != "log.jsonl"]
+    assert ("before.jsonl" in names) == bool(more)
+    for name in ("checkpoint-000000024.safetensors", *names):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name

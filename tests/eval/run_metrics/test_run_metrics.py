@@ -101,6 +101,22 @@ def test_trained_agents_understand_new_combinations_better_than_untrained_ones(r
     assert nothing.reason == "nothing was held out of training: set world.held_out"
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [("evaluation.mode=sample",), ("evaluation.noise=true", "channel.noise=confusion,probability=0.5")],
+)
+def test_rounds_of_a_society_have_what_was_drawn_in_the_evaluation(settings, tmp_path):
+    """Each pair meets noise of its own, and each sender draws messages of its own for all that it meets."""
+    experiment = load_experiment(
+        "disc_tiny",
+        [*WORLD, "society.senders=2", "society.receivers=2", "optimizer.lr=0.01", *settings],
+    )
+    result = train(experiment, tmp_path / "run", device="cpu", progress=ignore, note=ignore)
+    run = load_run(tmp_path / "run")
+    rounds = evaluations.played(run, [(run.pair.world, "valid")])
+    assert rounds.accuracy.mean() == pytest.approx(result.measures["accuracy"], abs=1e-6)
+
+
 def test_the_score_is_a_mean_over_meanings(monkeypatch):
     """Two held-out meanings, one understood in one round of one, one in one round of three; the others are seen."""
     meanings = np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1]])

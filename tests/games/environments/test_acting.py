@@ -1,6 +1,7 @@
 """Agents that act: runs that resume, corpora of what they say, and settings that do not fit."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -269,3 +270,20 @@ def test_what_does_not_fit_is_refused(settings, message, tmp_path):
     with pytest.raises(ConfigError, match=message):
         trained(experiment(*settings), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("channel", ["variational,kl_coefficient=1", "vqvib,complexity=1"])
+def test_channels_take_nothing_for_messages_that_do_not_count(channel):
+    """In the riddle episodes end at different steps, and one of the prisoners may speak at each."""
+    found = experiment("play.environment=riddle", f"channel={channel}", "play.learner.signalling=0")
+    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    episodes = play.practised(torch.arange(8), 0)
+    costs, zeros = [], torch.zeros(1)
+    for step, speaking in zip(episodes.messages, episodes.speaking, strict=True):
+        for message, counts in zip(step, speaking.T, strict=True):
+            for place in counts.nonzero()[:, 0].tolist():
+                own = {name: getattr(message, name) for name in ("divergence", "distortion")}
+                one = {name: value[[place]] for name, value in own.items() if value is not None}
+                costs.append(play.channel.objective(zeros, zeros, replace(message, **one)))
+    assert 0 < len(costs) < episodes.speaking.numel()
+    torch.testing.assert_close(play._of_channel(episodes), torch.stack(costs).mean())

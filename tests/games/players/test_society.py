@@ -220,6 +220,27 @@ def test_a_step_of_learning_has_as_many_messages_as_asked(small):
     assert len(set(seen[:6])) == 6  # another part of them in each step of a role
 
 
+def test_batches_of_a_step_of_learning_have_other_messages_each(small, monkeypatch):
+    found = society(
+        small(*GENERATIONS, "generations.batch_size=16", "training.num_examples=96", "training.accumulate=3")
+    )
+    seen, examples = [], found.generations._examples
+
+    def noted(learning):
+        batch, rows = examples(learning)
+        seen.append(rows.tolist())
+        return batch, rows
+
+    monkeypatch.setattr(found.generations, "_examples", noted)
+    per_epoch = found.batches_per_epoch
+    assert per_epoch % 3 == 0
+    for step in (8, 9):  # of senders
+        for place in range(3):
+            found.train_on(3 * step + place, step, 3 * step // per_epoch)
+    assert sorted(row for rows in seen[:4] for row in rows) == list(range(64))
+    assert len({tuple(sorted(rows)) for rows in seen}) == 6
+
+
 @pytest.mark.slow
 def test_imitation_makes_senders_alike(small):
     found = society(small("society.senders=3", "society.imitate_every=1", "channel.max_len=2"))
