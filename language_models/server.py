@@ -182,20 +182,21 @@ class Server(Backend):
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         address = f"{self.options.url.rstrip('/')}/chat/completions"
-        with self._opener.open(HttpRequest(address, body, headers), timeout=self.options.timeout) as response:
-            return json.loads(response.read(MOST_BYTES))
+        seconds = self.options.timeout
+        end, content = time.monotonic() + seconds, b""
+        with self._opener.open(HttpRequest(address, body, headers), timeout=seconds) as response:
+            while (piece := response.read1(1 << 16)) and len(content) < MOST_BYTES:
+                content += piece
+                if time.monotonic() > end:  # also where a little comes now and then
+                    raise TimeoutError("timed out")
+        return json.loads(content[:MOST_BYTES])
 
     def _read(self, answer: Any) -> Reply:
         """The reply in what the server sent; ValueError and so on if there is none."""
         said = answer["choices"][0]["message"]["content"]
         if not isinstance(said, str):
             raise ValueError("an answer without text")
-        text = said
-        if self.options.structured:
-            try:
-                text = str(json.loads(said)["answer"])
-            except (ValueError, KeyError, TypeError):
-                text = said  # checked as any other text
+        text = _answer_in(said) if self.options.structured else said
         usage = answer.get("usage")
         counts = usage if isinstance(usage, dict) else {}
         parts = (answer.get("model") or self.options.model, answer.get("system_fingerprint"))
@@ -226,6 +227,19 @@ class Server(Backend):
             turn = max(now, self._next)
             self._next = turn + 60 / self.options.per_minute
         self.is_over.wait(turn - now)
+
+
+def _answer_in(said: str) -> str:
+    """The answer in a JSON object; text that is none is checked as any other, and an answer of another type is none."""
+    try:
+        found = json.loads(said)
+    except ValueError:
+        return said
+    if not isinstance(found, dict):
+        return said
+    answer = found.get("answer")
+    is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
+    return str(answer) if isinstance(answer, str) or is_number else ""
 
 
 def _count(value: Any) -> int:

@@ -241,7 +241,7 @@ class Database:
 
     def next_pair(self) -> int:
         """The number of the next pair."""
-        return int(self._run("SELECT COALESCE(MAX(pair), 0) + 1 FROM participants").fetchone()[0])
+        return self._last("pair") + 1
 
     def judge(self, participant: int, step: int, is_right: bool, points: int) -> None:
         """Store what came of an answer that others judge."""
@@ -255,7 +255,12 @@ class Database:
 
     def next_id(self) -> int:
         """The number of the next participant."""
-        return int(self._run("SELECT COALESCE(MAX(id), 0) + 1 FROM participants").fetchone()[0])
+        return self._last("id") + 1
+
+    def _last(self, column: str) -> int:
+        """The highest number that was given, also to somebody who has withdrawn: exports name people by it."""
+        highest = self._run(f"SELECT COALESCE(MAX({column}), 0) FROM participants").fetchone()[0]
+        return max(int(highest), int(self.setting(f"last {column}", "0")))
 
     def insert(self, table: str, values: Mapping[str, Any]) -> None:
         """Add a row; names of tables and columns are those of this package, never what was sent."""
@@ -275,6 +280,8 @@ class Database:
         """Delete all that a participant gave, also from the log of changes, and their play of rounds."""
         shutil.rmtree(play_folder(self.file, participant), ignore_errors=True)
         with self.transaction():
+            for column in ("id", "pair"):
+                self.store_setting(f"last {column}", str(self._last(column)))
             self._run("DELETE FROM participants WHERE id = ?", participant)
         self._run("PRAGMA wal_checkpoint(TRUNCATE)")
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
     Args:
         study: The study.
         database: Its answers.
-        folder: Made, or must be empty or an earlier export.
+        folder: Made, or must be empty or an earlier export, whose corpora of others are removed.
         has_workers: Whether the IDs of the platform are among the columns.
 
     Returns:
@@ -137,6 +138,9 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
         write_atomically(folder / f"{name}.csv", as_csv(rows, list(words)))
     write_atomically(folder / "data_dictionary.md", _dictionary(study, tables).encode())
     corpora = _corpora(study, database, records, chains, make_game)
+    for file in (folder / "corpora").glob("*/corpus.jsonl"):
+        if file.parent.name not in corpora:  # of an earlier export, of somebody who has withdrawn since
+            shutil.rmtree(file.parent)
     for name, corpus in corpora.items():
         write_corpus(corpus, folder / "corpora" / name)
     scored = f" (ecsuite score {folder / 'corpora' / min(corpora)})" if corpora else ""

@@ -281,7 +281,8 @@ def _number(sent: dict[str, Any], key: str) -> int:
 def _milliseconds(sent: dict[str, Any]) -> float | None:
     """How long the answer took, None if the page sent nothing that can be."""
     value = sent.get("response_ms")
-    return float(value) if isinstance(value, int | float) and 0 <= value < 1e9 else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e9 else None
 
 
 def _settings(sent: dict[str, Any]) -> dict[str, bool]:

@@ -268,8 +268,13 @@ def require_same(stored: Study, study: Study, folder: Path) -> None:
     """Refuse to go on with a study whose settings differ from those that its answers were given under.
 
     Raises:
-        ConfigError: If a setting differs that may not change.
+        ConfigError: If it is of another kind, or a setting differs that may not change.
     """
+    if stored.kind != study.kind:
+        raise ConfigError(
+            f"{folder}: holds answers to another study: it is {stored.kind} there, and {study.kind} now; choose another "
+            "name in the study file"
+        )
     for key, value in asdict(stored).items():
         if key not in CAN_CHANGE and (other := getattr(study, key)) != value:
             raise ConfigError(

@@ -11,7 +11,7 @@ from ecsuite.games.participants.participant import Ask, Round
 from ecsuite.games.participants.scripted import Collapsing, Committed
 from ecsuite.games.players.options import EVERYONE
 from ecsuite.games.plays.rounds import Planned, Rounds
-from ecsuite.games.plays.words import words_of
+from ecsuite.games.plays.words import require_words_read, words_of
 from ecsuite.games.registry import MEETINGS, PARTICIPANTS
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.parts.config import Count, Levels, Natural
@@ -55,6 +55,10 @@ class NamingGame(Rounds):
         """Whether both agents of a round say a name at the same time; otherwise one speaks, and the other one hears."""
         window: Count = 100
         """The last rounds, over which success is averaged."""
+
+        def __post_init__(self) -> None:
+            """Check that what is set of words is read; `ConfigError` if not."""
+            require_words_read(self)
 
     attribute_names = ("object",)
 

@@ -16,7 +16,7 @@ from ecsuite.games.participants.exemplars import Exemplars
 from ecsuite.games.participants.participant import Ask, Round, label
 from ecsuite.games.players.options import EVERYONE
 from ecsuite.games.plays.rounds import Planned, Rounds
-from ecsuite.games.plays.words import words_of
+from ecsuite.games.plays.words import require_words_read, words_of
 from ecsuite.games.registry import MEETINGS, PARTICIPANTS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.tasks import Reconstruction
@@ -77,9 +77,10 @@ class Talk(Rounds):
         """The last rounds of talk, over which success is averaged."""
 
         def __post_init__(self) -> None:
-            """Check that there is something to do; `ConfigError` if not."""
+            """Check that there is something to do, and that what is set of words is read; `ConfigError` if not."""
             if not self.blocks and not self.test:
                 raise ConfigError("blocks: expected blocks of talk, or test: true")
+            require_words_read(self)
 
     sections = ("world",)
 

@@ -1,10 +1,27 @@
 """What may be said in plays of rounds, by their options."""
 
+from dataclasses import fields
 from string import ascii_lowercase
 from typing import Any
 
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.runtime.errors import ConfigError
+
+
+def require_words_read(options: Any) -> None:
+    """Raise `ConfigError` if one of `names`, `pool` and `max_symbols` is set that nothing reads.
+
+    With other `symbols`, a `pool` is kept for those runs of a sweep whose names are of one.
+    """
+    default, symbols = {each.name: each.default for each in fields(options)}, f"symbols={options.symbols}"
+    unread = {
+        "names": symbols if options.symbols == "text" else "",
+        "pool": "names" if options.names else "",
+        "max_symbols": symbols if options.symbols == "pool" else "",
+    }
+    for name, reason in unread.items():
+        if reason and getattr(options, name) != default[name]:
+            raise ConfigError(f"{name}: not read with {reason}: expected {default[name] or 'none'}")
 
 
 def words_of(options: Any) -> Allowed:

@@ -148,7 +148,7 @@ def test_who_withdraws_leaves_the_place_unless_somebody_has_learned_there(chains
     play(study, "two", Memorizer())
     study.withdraw("other")
     play(study, "three", Memorizer())
-    assert places(study) == [(1, 2, 1), (1, 3, 2)]
+    assert places(study) == [(1, 2, 2), (1, 3, 3)]
 
 
 def test_who_waits_longest_gets_the_place_and_nobody_who_has_gone(chains):

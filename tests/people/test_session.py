@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from ecsuite.people.errors import RefusedError
+from ecsuite.people.export import export
 from ecsuite.people.opening import make_database
 from ecsuite.people.questions import QUIZ
 from ecsuite.people.records import read_records
 from ecsuite.people.report import status_rows
 from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play
+from ecsuite.people.study import Study, with_texts
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -249,3 +251,36 @@ def test_withdrawing_deletes_everything(sessions):
     assert study.withdraw("goes") and not study.withdraw("goes")
     assert len(study.database.participants()) == 1 and len(study.database.answers()) == 51
     assert {row["participant"] for row in study.database.table("changes")} == {1}
+
+
+def test_a_further_export_has_nothing_of_who_has_withdrawn(sessions, tmp_path):
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    for token in ("stays", "goes"):
+        play(study, token, Memorizer())
+    for withdrawn in (None, "goes"):
+        if withdrawn is not None:
+            study.withdraw(withdrawn)
+        export(study.study, study.database, tmp_path / "export", has_workers=False)
+        written = {file.name for file in (tmp_path / "export" / "corpora").iterdir()}
+        assert written == {"P001"} | ({"P002"} if withdrawn is None else set())
+    assert not any("P002" in file.read_text() for file in (tmp_path / "export").glob("*.*"))
+
+
+def test_the_number_of_who_has_withdrawn_is_given_to_nobody(sessions):
+    """An earlier export has it."""
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    assert [study.begin(token)["id"] for token in ("one", "other")] == [1, 2]
+    study.withdraw("other")
+    assert study.begin("next")["id"] == 3
+    for token in ("one", "next"):
+        study.withdraw(token)
+    assert study.begin("last")["id"] == 4
+
+
+@pytest.mark.parametrize("other", [{"participants": 5}, {"pairs": 2}])
+def test_a_study_stays_of_its_kind(sessions, other):
+    study, changed = sessions(chains=2, generations=3), with_texts(Study(name="study", **other))
+    with pytest.raises(
+        ConfigError, match="is a study with chains there, and a study (of codes|with pairs) now"
+    ):
+        make_database(changed, study.database.file.parent)

@@ -2,6 +2,10 @@
 
 import json
 import resource
+import socket
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +22,7 @@ from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.backend import Reply, Request
 from ecsuite.language_models.kept import KeptAnswers
 from ecsuite.language_models.prompts import read_prompt
+from ecsuite.language_models.server import Server
 from ecsuite.runtime.errors import ConfigError
 
 MODEL = (
@@ -74,11 +79,14 @@ def test_there_are_as_many_rounds_as_asked_and_agreement_may_end_again(tmp_path)
             "training.accumulate: a step of play naming has one batch: expected 1, got 2",
         ),
         ("evaluation.mode=sample", "evaluation.mode: nothing is said in evaluations of play naming"),
+        ("play.max_symbols=3", "max_symbols: not read with symbols=pool: expected 12"),
+        ("play.names=[a,b] play.pool=3", "pool: not read with names: expected 10"),
+        ("play.symbols=text play.names=[a,b]", "names: not read with symbols=text: expected none"),
     ],
 )
 def test_settings_that_rounds_do_not_read_are_refused(setting, message, tmp_path):
     with pytest.raises(ConfigError, match=message):
-        played(("play.agents=4", setting), tmp_path / "run")
+        played(("play.agents=4", *setting.split()), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -174,6 +182,37 @@ def test_a_body_of_another_kind_is_told_in_a_line(body, tmp_path):
         with pytest.raises(ConfigError, match=r"can't be asked \([^\n]*\), 1 times") as raised:
             played(settings, tmp_path / "run")
         assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("answer", ["null", "true", '["la"]', '{"a": 1}'])
+def test_an_answer_of_another_type_is_no_word(answer, tmp_path):
+    """Free text allows any words, also those of Python's `None`."""
+    content = json.dumps({"choices": [{"message": {"content": f'{{"answer": {answer}}}'}}]})
+    with ModelServer(body=content.encode()) as server:
+        settings = of_server(server, "play.symbols=text", "play.participant.tries=2")
+        with pytest.raises(ConfigError, match=r"'' is not at most 12 words; asked 2 times"):
+            played(settings, tmp_path / "run")
+
+
+def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_longer():
+    """As hosted servers send spaces so that a connection stays open."""
+    listening, is_over = socket.create_server(("127.0.0.1", 0)), threading.Event()
+
+    def drip():
+        client, _ = listening.accept()
+        with client, suppress(OSError):
+            client.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+            while not is_over.wait(0.05):
+                client.sendall(b" ")
+
+    threading.Thread(target=drip, daemon=True).start()
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server = Server(Server.Options(url=url, model="m", timeout=0.4, retries=0))
+    began = time.monotonic()
+    with listening, pytest.raises(ConfigError, match="can't be asked .*timed out.*, 1 times"):
+        server.reply(Request(system="", user="", allowed=Allowed(choices=("a", "b")), draw=0))
+    is_over.set()
+    assert time.monotonic() - began < 5
 
 
 def test_answers_that_were_edited_are_asked_for_again(tmp_path):
