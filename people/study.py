@@ -272,8 +272,8 @@ def require_same(stored: Study, study: Study, folder: Path) -> None:
     """
     if stored.kind != study.kind:
         raise ConfigError(
-            f"{folder}: holds answers to another study: it is {stored.kind} there, and {study.kind} now; choose another "
-            "name in the study file"
+            f"{folder}: holds answers to another study: it is {stored.kind} there, and {study.kind} now; choose "
+            "another name in the study file"
         )
     for key, value in asdict(stored).items():
         if key not in CAN_CHANGE and (other := getattr(study, key)) != value:

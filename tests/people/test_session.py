@@ -281,6 +281,6 @@ def test_the_number_of_who_has_withdrawn_is_given_to_nobody(sessions):
 def test_a_study_stays_of_its_kind(sessions, other):
     study, changed = sessions(chains=2, generations=3), with_texts(Study(name="study", **other))
     with pytest.raises(
-        ConfigError, match="is a study with chains there, and a study (of codes|with pairs) now"
+        ConfigError, match=r"is a study with chains there, and a study (of codes|with pairs) now"
     ):
         make_database(changed, study.database.file.parent)

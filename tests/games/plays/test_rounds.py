@@ -209,7 +209,7 @@ def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_longer():
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     server = Server(Server.Options(url=url, model="m", timeout=0.4, retries=0))
     began = time.monotonic()
-    with listening, pytest.raises(ConfigError, match="can't be asked .*timed out.*, 1 times"):
+    with listening, pytest.raises(ConfigError, match=r"can't be asked .*timed out.*, 1 times"):
         server.reply(Request(system="", user="", allowed=Allowed(choices=("a", "b")), draw=0))
     is_over.set()
     assert time.monotonic() - began < 5
