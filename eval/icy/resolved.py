@@ -13,6 +13,7 @@ from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published import GRAMMAR_METRICS
 from ecsuite.eval.icy.study import FIRST_SEED, ProtocolName, StudyConfig
+from ecsuite.files.atomic_files import check_output_file
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import canonical, parse
 from ecsuite.grammars.words import draw_words
@@ -110,6 +111,8 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
         raise ConfigError("--save-corpora: expected senders, and none of them a hashtable")
     if corpora is not None and corpora.is_file():
         raise ConfigError(f"--save-corpora {corpora}: expected a folder, got a file")
+    if corpora is not None:
+        check_output_file(corpora / "metadata.json")
     is_pair = protocol == "end-to-end"
     models = tuple(str(parse_model(config.role, model)) for model in config.models)
     receivers = tuple(str(parse_model("receiver", receiver)) for receiver in config.receivers)

@@ -105,8 +105,12 @@ class StudyConfig:
                 raise ConfigError(f"hidden_size: expected 1 to {MAX_WIDTH:,}, got {width:,}")
         if self.protocol == "end-to-end" and len(self.receivers) not in (1, len(self.models)):
             raise ConfigError("end-to-end: expected one receiver, or one for each model (--receiver)")
-        for channel in self.channels:
-            parse_channel(channel)
+        _refuse_repeats("channels", self.channels, [parse_channel(channel) for channel in self.channels])
+        if self.protocol == "end-to-end":
+            receivers = self.receivers * (len(self.models) if len(self.receivers) == 1 else 1)
+            pairs = [f"{sender} with {receiver}" for sender, receiver in zip(self.models, receivers, strict=True)]
+            listening = [parse_model("receiver", receiver) for receiver in receivers]
+            _refuse_repeats("models, receivers", pairs, list(zip(models, listening, strict=True)))
         _refuse_repeats("grammars", self.grammars, [parse_grammar(grammar) for grammar in self.grammars])
         if self.target is not None and not 0 < self.target <= 1:
             raise ConfigError(f"target: expected an accuracy, more than 0 and at most 1, got {self.target:g}")

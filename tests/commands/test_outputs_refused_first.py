@@ -29,6 +29,7 @@ def folder(tmp_path, small_files):
         "score one.txt --out " + "x" * 250 + ".json",
         "compare one.txt other.txt --plot /proc/x.png",
         "compare one.txt other.txt --out /proc/x.csv",
+        "icy --model fc1l --save-corpora /proc/corpora",
         "verify one.txt --out /proc/x.json",
         "report one.txt --out /proc/x.html",
         "methods finished --out /proc/x.md",

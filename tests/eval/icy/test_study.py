@@ -37,6 +37,14 @@ MISTAKES = {
         {"models": ("gru", "RNNAutoReg:GRU")},
         "models: expected different names, got gru twice",
     ),
+    "a channel twice": (
+        {"protocol": "budget", "channels": ("gumbel", "Gumbel,form=sound")},
+        "channels: expected different names, got gumbel twice",
+    ),
+    "a pair twice": (
+        {"protocol": "end-to-end", "models": ("gru", "rnn", "gru"), "receivers": ("gru",)},
+        "models, receivers: expected different names, got gru with gru twice",
+    ),
     "unknown receiver": ({"protocol": "end-to-end", "receivers": ("x",)}, "unknown receiver 'x'"),
     "no receiver": ({"protocol": "end-to-end"}, "end-to-end: expected one receiver, or one for each model"),
     "no steps": ({"protocol": "budget", "max_steps": 0}, "max_steps: expected 1 or more, got 0"),
