@@ -164,6 +164,7 @@ def _result(row: Settings, name: str, sources: Sequence[Source]) -> Result | Non
         if (
             value is None
             or not source.is_whole
+            or source.status == "diverged"
             or any(source.settings.get(key) != wanted for key, wanted in row.items())
         ):
             continue

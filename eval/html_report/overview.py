@@ -69,9 +69,7 @@ def overview(sources: Sequence[Source]) -> Overview:
         num_failed=sum(run.failure is not None for run in runs),
         num_seeds=len({run.seed for run in runs}),
         failures=tuple(Fact(name=run.title, value=run.failure) for run in runs if run.failure is not None),
-        stopped=tuple(
-            Fact(name=run.title, value=f"ended by {run.stopped}") for run in runs if not run.is_whole
-        ),
+        stopped=tuple(Fact(name=run.title, value=run.ending) for run in runs if not run.is_whole),
         num_others=len(sources) - len(runs),
     )
 

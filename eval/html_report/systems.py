@@ -87,7 +87,7 @@ def systems(sources: Sequence[Source], places: Mapping[str, int], names: Sequenc
             System(
                 name=source.title,
                 kind=_kind(source),
-                problem=source.failure or ("" if source.is_whole else f"ended by {source.stopped}"),
+                problem=source.failure or ("" if source.is_whole else source.ending),
                 num_messages=_num_messages(source),
                 corpus=places.get(source.title),
                 cells=tuple(_cell(source.records_of(name)) for name in chosen),

@@ -108,7 +108,9 @@ class StudyConfig:
         _refuse_repeats("channels", self.channels, [parse_channel(channel) for channel in self.channels])
         if self.protocol == "end-to-end":
             receivers = self.receivers * (len(self.models) if len(self.receivers) == 1 else 1)
-            pairs = [f"{sender} with {receiver}" for sender, receiver in zip(self.models, receivers, strict=True)]
+            pairs = [
+                f"{sender} with {receiver}" for sender, receiver in zip(self.models, receivers, strict=True)
+            ]
             listening = [parse_model("receiver", receiver) for receiver in receivers]
             _refuse_repeats("models, receivers", pairs, list(zip(models, listening, strict=True)))
         _refuse_repeats("grammars", self.grammars, [parse_grammar(grammar) for grammar in self.grammars])

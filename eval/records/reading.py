@@ -10,7 +10,7 @@ import msgspec
 
 from ecsuite.eval.records.documents import FILES, measure_records, records_of, run_seed_and_group, sources_of
 from ecsuite.eval.records.kept_scores import read_scores
-from ecsuite.eval.records.source import CAPPED, CONFIG, Record, Source, Status
+from ecsuite.eval.records.source import CAPPED, CONFIG, METADATA, UNENDED, Record, Source, Status
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
 from ecsuite.runtime.errors import ConfigError
@@ -42,7 +42,7 @@ class _Sweep(msgspec.Struct):
 
 
 def read_sources(paths: Iterable[str | Path]) -> list[Source]:
-    """The sources at paths, each once.
+    """The sources at paths, each once: of run folders with the same settings, seed and corpus one, with most scores.
 
     The settings of the runs of one sweep are those that it varies; of other runs, those that all have and that differ
     between them, and the runs are in the order of these.
@@ -56,7 +56,7 @@ def read_sources(paths: Iterable[str | Path]) -> list[Source]:
         FormatError: If a newer version wrote a file.
     """
     places = list(dict.fromkeys(map(Path, paths)))
-    sources = [source for place in places for source in sources_at(place)]
+    sources = _without_copies([source for place in places for source in sources_at(place)])
     return sources if len(places) == 1 and _sweep_file(places[0]) is not None else in_order(varied(sources))
 
 
@@ -79,6 +79,17 @@ def read_runs(paths: Iterable[str | Path]) -> list[Source]:
         where = ", ".join(map(str, paths))
         raise ConfigError(f"{where}: expected a run folder, a folder of runs, or the scores of a collection")
     return runs
+
+
+def _without_copies(sources: Sequence[Source]) -> list[Source]:
+    """The sources without copies of run folders, which would count as further seeds."""
+    kept: dict[Any, Source] = {}
+    for number, source in enumerate(sources):
+        corpus = source.metadata.get("sha256") if source.is_run and source.file.name == CONFIG else None
+        key = (source.group, source.seed, repr(corpus)) if source.group and corpus else number
+        if key not in kept or len(kept[key].records) < len(source.records):
+            kept[key] = source
+    return list(kept.values())
 
 
 def sources_at(place: Path) -> list[Source]:
@@ -162,7 +173,10 @@ def run_source(folder: Path) -> Source:
     game, seed, group = (
         known if known is not None else (source.config.get("name"), source.config.get(SEED), "")
     )
-    stopped = training.get("stopped")
+    stopped, step = (
+        training.get("stopped", None if (folder / METADATA).is_file() else UNENDED),
+        training.get("step"),
+    )
     return replace(
         source,
         records=(*_measures(folder, measures), *source.records),
@@ -171,8 +185,9 @@ def run_source(folder: Path) -> Source:
         game=game,
         seed=seed,
         group=group,
-        status="diverged" if stopped == "diverged" else "capped" if stopped in CAPPED else "done",
+        status="diverged" if stopped == "diverged" else "capped" if stopped in (*CAPPED, UNENDED) else "done",
         stopped=stopped,
+        failure=f"step {step}: the training diverged" if stopped == "diverged" else None,
     )
 
 

@@ -23,6 +23,8 @@ PROVENANCE = ("about", "data", "code", "format")
 MOST_SETTINGS = 4
 """Most varying settings in a title."""
 CAPPED = ("minutes", "limit", "interrupt", "preempted", "pruned")
+UNENDED = "unended"
+"""Why a training is not whole that goes on, or was killed."""
 """Why the training of a run ended that is not taken for a whole one."""
 
 
@@ -148,8 +150,13 @@ class Source:
 
     @property
     def is_whole(self) -> bool:
-        """Whether its training ended as its settings say: not by the clock, a stop, or pruning."""
-        return self.stopped not in CAPPED
+        """Whether its training ended as its settings say: not by the clock, a stop, or pruning; and it did end."""
+        return self.stopped not in (*CAPPED, UNENDED)
+
+    @property
+    def ending(self) -> str:
+        """How its training ended, in words."""
+        return "has not ended" if self.stopped == UNENDED else f"ended by {self.stopped}"
 
     @property
     def measures(self) -> dict[str, float]:

@@ -34,7 +34,7 @@ def table_of(sources: Sequence[Source]) -> Table:
             text(source.seed),
             text(source.status, role=ROLES[source.status]),
             number(source.measures.get("accuracy")),
-            text(source.failure or f"ended by {source.stopped}"),
+            text(source.failure or source.ending),
         )
         for source in failed_runs(sources)
     ]

@@ -45,7 +45,7 @@ class Combination:
     num_failed: int
     """Runs that failed."""
     num_incomplete: int
-    """Runs that were ended by the clock, by a stop, or by pruning, and are not in the means."""
+    """Runs that were ended by the clock, by a stop, or by pruning, or have not ended, and are not in the means."""
     cells: tuple[Mean, ...]
     """One per figure of the table."""
 
@@ -123,7 +123,8 @@ def means_of(
     for record in records:
         groups.setdefault(repr([record.settings.get(key) for key in keys]), []).append(record)
     counted = [
-        [record for record in group if record.is_whole or with_incomplete] for group in groups.values()
+        [record for record in group if record.status != "diverged" and (record.is_whole or with_incomplete)]
+        for group in groups.values()
     ]
     columns = [_column(counted, name) for name in names]
     rows = []
@@ -134,7 +135,9 @@ def means_of(
                 settings=tuple(group[0].settings.get(key) for key in keys),
                 num_runs=sum(record.failure is None for record in counted[place]),
                 num_failed=len(failed),
-                num_incomplete=len(group) - len(counted[place]),
+                num_incomplete=0
+                if with_incomplete
+                else sum(not record.is_whole for record in group if record.failure is None),
                 cells=tuple(column[place] for column in columns),
             )
         )

@@ -233,6 +233,7 @@ def groups_of(table: Means, records: Sequence[Source]) -> list[list[Source]]:
             each
             for each in records
             if each.failure is None
+            and each.is_whole
             and all(
                 each.settings.get(key) == value for key, value in zip(table.keys, row.settings, strict=True)
             )

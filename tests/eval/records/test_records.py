@@ -1,6 +1,7 @@
 """The record table: what is known of a source stands in it, whatever file it is from."""
 
 import json
+import shutil
 
 import pytest
 from compared_sources import run as made_run
@@ -8,11 +9,19 @@ from compared_sources import run as made_run
 from ecsuite.eval.records.documents import sources_of
 from ecsuite.eval.records.reading import read_runs, read_sources
 from ecsuite.eval.records.source import Record, unit_text
+from ecsuite.eval.reports.failed_runs import to_json as failed_runs_json
+from ecsuite.eval.sweeps.means import means_of
+from ecsuite.eval.sweeps.pictures import groups_of
+from ecsuite.files.checksums import CHECKSUM, sealed
 from ecsuite.runtime.errors import ConfigError
 
 
 def score(name="topsim", value=0.5, **more):
     return {"name": name, "value": value, "ci95": None, "details": {}, "signature": f"{name}|v:2"} | more
+
+
+def resealed(metadata):
+    return sealed({key: value for key, value in metadata.items() if key != CHECKSUM})
 
 
 def sweep(folder, *runs):
@@ -125,3 +134,45 @@ def test_a_folder_of_both_gives_runs_first(tmp_path):
         ("b", False),
     ]
     assert [source.settings for source in read_runs([folder])] == [{"channel.vocab_size": 5}]
+
+
+def test_a_copy_of_a_run_is_no_further_seed(tmp_path, small_files):
+    """By whatever path; that with more scores is taken. A run of another corpus stays, whatever its settings say."""
+    original = tmp_path / "finished"
+    copy = shutil.copytree(original, tmp_path / "copy")
+    (copy / "scores.json").unlink()
+    (tmp_path / "link").symlink_to(original)
+    other = shutil.copytree(original, tmp_path / "other")
+    metadata = json.loads((other / "metadata.json").read_text())
+    metadata["sha256"]["corpus.jsonl"] = "0" * 64
+    (other / "metadata.json").write_text(json.dumps(resealed(metadata)))
+    for paths in ([copy, original], [tmp_path / "link", copy]):
+        [source] = read_runs(paths)
+        assert source.scores and means_of([source]).rows[0].num_runs == 1
+    assert [source.name for source in read_runs([original, other, copy])] == ["finished", "other"]
+
+
+def test_runs_that_diverged_or_have_not_ended_are_in_no_mean(tmp_path, small_files):
+    for name, training in {
+        "diverged": {"stopped": "diverged", "step": 7, "accuracy": 0.125},
+        "going_on": {},
+    }.items():
+        folder = shutil.copytree(tmp_path / "finished", tmp_path / "runs" / name)
+        (folder / "corpus.jsonl").unlink(), (folder / "scores.json").unlink()
+        metadata = json.loads((folder / "metadata.json").read_text())
+        (folder / "metadata.json").unlink()
+        del metadata["sha256"]  # of the corpus
+        if training:
+            (folder / "metadata.json").write_text(json.dumps(resealed({**metadata, "training": training})))
+    shutil.copytree(tmp_path / "finished", tmp_path / "runs" / "whole")
+    runs = read_runs([tmp_path / "runs"])
+    [row] = means_of(runs, figures=["accuracy"]).rows
+    assert (row.num_runs, row.num_failed, row.num_incomplete, row.cells[0].num_values) == (1, 1, 1, 1)
+    found = {source.name: (source.status, source.failure, source.is_whole) for source in runs}
+    assert found == {
+        "diverged": ("diverged", "step 7: the training diverged", True), "going_on": ("capped", None, False),
+        "whole": ("done", None, True),
+    }  # fmt: skip
+    assert failed_runs_json(runs)["failed_runs"][1]["why"] == "unended"
+    [group] = groups_of(means_of(runs, figures=["accuracy"]), runs)
+    assert [source.name for source in group] == ["whole"]
