@@ -73,7 +73,8 @@ def summary_of(place: Path, contents: Contents) -> Summary:
         )
         return Summary(origin="other", sources=(), what=what, methods=None, num_messages=len(corpus.messages))
     for source in sources:
-        if source.is_run and source.corpus is None and source.status == "done" and len(sources) == 1:
+        is_waited_for = source.status == "done" or not source.is_whole
+        if source.is_run and source.corpus is None and is_waited_for and len(sources) == 1:
             raise CorpusError(f"{place}: the run has no corpus yet: wait until its training ends")
     metadata = [
         data

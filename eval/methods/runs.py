@@ -6,7 +6,7 @@ from typing import Any
 from ecsuite.eval.methods.prose import Paragraph, Sentence, counted, listed
 from ecsuite.eval.methods.settings import value_text
 from ecsuite.eval.methods.training import seeds_text
-from ecsuite.eval.records.source import Source
+from ecsuite.eval.records.source import UNENDED, Source
 
 ENDS = {
     "epochs": "after all epochs",
@@ -60,7 +60,7 @@ def _values(runs: Sequence[Source], key: str) -> list[Any]:
 
 def _ends(runs: Sequence[Source], words: tuple[str, str]) -> Iterator[Sentence]:
     """How it ended, of runs that did not fail."""
-    ended = [run for run in runs if run.failure is None and run.status != "diverged" and run.stopped]
+    ended = [run for run in runs if run.failure is None and run.stopped not in (None, UNENDED)]
     counts: dict[str, int] = {}
     for run in ended:
         counts[str(run.stopped)] = counts.get(str(run.stopped), 0) + 1
@@ -101,9 +101,11 @@ def _failed(runs: Sequence[Source]) -> Iterator[Sentence]:
     for run in others:
         settings = "".join(f", {key} {value_text([value])}" for key, value in run.settings.items())
         why = run.failure or (f"ended {ENDS.get(str(run.stopped), run.stopped)}" if run.stopped else "")
-        yield [f"The run with seed {run.seed}{settings} {_word(run)}{f': {why}' if why else ''}."]
+        why = f": {why}" if why and run.stopped != UNENDED else ""
+        yield [f"The run with seed {run.seed}{settings} {_word(run)}{why}."]
     yield ["They are in none of the means over seeds that ecsuite prints, and are told beside these."]
 
 
 def _word(run: Source) -> str:
-    return {"failed": "failed", "diverged": "diverged", "capped": "was stopped early"}[run.status]
+    words = {"failed": "failed", "diverged": "diverged", "capped": "was stopped early"}
+    return "has not ended" if run.stopped == UNENDED else words[run.status]

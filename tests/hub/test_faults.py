@@ -247,6 +247,13 @@ def test_links_out_of_the_folder_and_what_is_no_result_stay_here(ecsuite, hub, r
     assert (code, out, err.count("\n")) == (2, "", 1) and "other.csv: a link out of the folder" in err
 
 
+def test_a_run_that_has_not_ended_is_not_pushed(ecsuite, hub, run):
+    for name in ("corpus.jsonl", "meanings.jsonl", "metadata.json", "scores.json"):
+        (run / name).unlink()
+    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
+    assert (code, out, err.count("\n")) == (2, "", 1) and "no corpus yet: wait until its training ends" in err
+
+
 def test_what_is_no_result_is_refused(ecsuite, hub, tmp_path):
     (tmp_path / "empty").mkdir()
     for source in ("empty", "nowhere"):

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -197,3 +198,11 @@ def test_what_is_not_there_is_refused(ecsuite, small_files, line, message):
 def test_a_source_is_a_run_or_a_path():
     with pytest.raises(ConfigError, match="sources: expected runs or paths"):
         ec.methods(3)
+
+
+def test_a_run_that_has_not_ended_is_told(small_files):
+    for name in ("corpus.jsonl", "metadata.json", "scores.json"):
+        Path("finished", name).unlink()
+    text = str(ec.methods("finished"))
+    assert "Of 1 run, 0 ended as set. The run with seed 1 has not ended. They are" in text
+    assert "ended unended" not in text
