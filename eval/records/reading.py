@@ -1,6 +1,7 @@
 """The sources at paths: run folders, sweeps, collections, corpora and files of scores; imports no code."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +24,8 @@ CORPUS = "corpus.jsonl"
 """The file of a folder with its messages."""
 SEED = "training.seed"
 """The setting that does not tell settings apart: rows are means over it."""
-NOT_FINITE = "is not finite"
-"""How the reason of a training that diverged ends or goes on."""
+NOT_FINITE = re.compile(r"(?:is|are|was) not finite|the loss is -?(?:nan|inf)")
+"""What the reason of a training that diverged has."""
 
 
 class _Run(msgspec.Struct):
@@ -85,8 +86,11 @@ def _without_copies(sources: Sequence[Source]) -> list[Source]:
     """The sources without copies of run folders, which would count as further seeds."""
     kept: dict[Any, Source] = {}
     for number, source in enumerate(sources):
-        corpus = source.metadata.get("sha256") if source.is_run and source.file.name == CONFIG else None
-        key = (source.group, source.seed, repr(corpus)) if source.group and corpus else number
+        key: Any = number
+        if source.is_run and source.file.name == SWEEP:  # whose names have a digest of all settings
+            key = source.name, source.seed, repr([source.settings, source.measures, source.failure])
+        elif source.is_run and source.group and (corpus := source.metadata.get("sha256")):
+            key = source.group, source.seed, repr(corpus)
         if key not in kept or len(kept[key].records) < len(source.records):
             kept[key] = source
     return list(kept.values())
@@ -247,7 +251,7 @@ def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
 
 def _status(failure: str | None, stopped: str | None) -> Status:
     if failure is not None:
-        return "diverged" if NOT_FINITE in failure else "failed"
+        return "diverged" if NOT_FINITE.search(failure) else "failed"
     return "capped" if stopped in CAPPED else "done"
 
 

@@ -51,6 +51,29 @@ def test_how_a_run_ended_is_its_status(tmp_path):
     assert sources[0].figures == {"accuracy": 0.5, "topsim": 0.5}
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "step 2: the loss is nan, so this update was skipped; try a smaller optimizer.lr",
+        "step 2: the loss is -inf, so this update was skipped; try a smaller optimizer.lr",
+        "step 2: the loss was not finite in a step since the last evaluation or checkpoint; try",
+        "step 2: the update made weights that are not finite, so they were not saved; try",
+        "step 2: the evaluation is not finite, so it was not used; try",
+    ],
+)
+def test_every_way_to_diverge_is_that_status(tmp_path, reason):
+    [source] = read_sources(
+        [sweep(tmp_path / "a", (5, 1, {"training": {}, "scores": [], "failure": reason}))]
+    )
+    assert source.status == "diverged"
+
+
+def test_a_copy_of_a_sweep_gives_no_further_seeds(tmp_path):
+    places = [sweep(tmp_path / name, (5, 1, {}), (5, 2, {})) for name in ("a", "b")]
+    other = sweep(tmp_path / "c", (5, 1, {"training": {"stopped": "epochs", "measures": {"accuracy": 0.25}}}))
+    assert [source.seed for source in read_runs([*places, other])] == [1, 2, 1]
+
+
 def test_scores_that_a_runs_folder_got_later_are_among_its_records(tmp_path):
     folder = sweep(tmp_path / "a", (5, 1, {}))
     later = folder / "runs" / "5-1"
