@@ -54,6 +54,8 @@ def compare(
     sources, scored = [], Scored(options=read_with)
     prepare_scores(results)
     is_scored = [has_scores(path) for path in results]
+    if all(is_scored):
+        read_with.require_unset("results with scores")
     for path, has in zip(results, is_scored, strict=True):
         if has:
             sources += sources_at(path)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,6 +53,20 @@ class CorpusOptions:
         Path | None,
         advanced(group=READING, metavar="FILE", help="A second file: what each message meant, row by row."),
     ] = None
+
+    def require_unset(self, reader: str, *, but: Sequence[str] = ()) -> None:
+        """Refuse an option that is given where no file of a corpus is read.
+
+        Args:
+            reader: What does not read it, for the message.
+            but: The names of those that are read.
+
+        Raises:
+            ConfigError: If one has another value than its default.
+        """
+        for option in fields(self):
+            if option.name not in but and getattr(self, option.name) != option.default:
+                raise ConfigError(f"--{option.name}: not read by {reader}; read where a corpus is read")
 
     def reading(self) -> "Reading":
         """How files are read.

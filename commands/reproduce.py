@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.completion import names_of
-from ecsuite.commands.options import Plot
+from ecsuite.commands.options import Plot, given_options
 from ecsuite.commands.study_options import StudyOptions, has_study_options
 from ecsuite.eval.reports.console import print_json
 from ecsuite.files.format_numbers import with_format
@@ -16,6 +16,7 @@ from ecsuite.tables.forms import publish
 
 @has_study_options(cache=Path("runs/claims"))
 def reproduce(
+    ctx: typer.Context,
     claim: Annotated[
         str | None,
         typer.Argument(help="A claim, or a YAML file (docs/claims.md); none: all claims are listed."),
@@ -32,14 +33,8 @@ def reproduce(
     if claim is None:
         from ecsuite.eval.claims.verdicts import shipped_verdicts, summary, verdicts_json, verdicts_table
 
-        given = {
-            "--small": small,
-            "--plan": options.plan,
-            "--plot": plot is not None,
-            "--out": options.out is not None,
-        }
-        for option, is_given in given.items():
-            if is_given:
+        for name, option in given_options(ctx).items():
+            if name not in ("as_json", "form"):
                 raise ConfigError(f"{option}: expected a claim: ecsuite reproduce NAME")
         rows = shipped_verdicts()
         if options.as_json:

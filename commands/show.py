@@ -1,7 +1,7 @@
 """`ecsuite show`: look at a language, or at rounds of a game."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -47,17 +47,30 @@ def show(
     read_with: CorpusOptions,
 ) -> None:
     """Show a language, learning curves of several runs, or rounds of a game."""
+    of_rounds = {"--rounds": rounds, "--from": rounds_from, "--set": assign}
+    of_text = {"--as": None if form is Form.TEXT else form}
     if len(what) > 1 or measure is not None:
+        _refuse_given(of_rounds | of_text, "learning curves")
+        read_with.require_unset("learning curves")
         _draw_curves(what, plot, measure or "accuracy")
         return
     [path] = what
-    asks_for_rounds = any(each is not None for each in (rounds, rounds_from, assign))
+    asks_for_rounds = any(each is not None for each in of_rounds.values())
     if asks_for_rounds or path.suffix in (".yaml", ".yml") or not path.exists():
+        _refuse_given(of_text, "rounds of a game")
+        read_with.require_unset("rounds of a game", but=["column"])
         _show_rounds(
             str(path), plot, ROUNDS if rounds is None else rounds, rounds_from or SPLIT, assign, read_with
         )
     else:
         _show_language(path, plot, form, read_with)
+
+
+def _refuse_given(values: Mapping[str, object], reader: str) -> None:
+    """Refuse options that are given and not read; None: it is not given."""
+    for option, value in values.items():
+        if value is not None:
+            raise ConfigError(f"{option}: not read by {reader}")
 
 
 def _draw_curves(runs: Sequence[Path], plot: Path | None, measure: str) -> None:

@@ -42,6 +42,8 @@ def translate(
     from ecsuite.eval.translation.study import make_study
 
     look_up("setting", setting, look_up("preset", preset, PRESETS).settings)  # before the corpus is read
+    if corpus is None:
+        read_with.require_unset("a run without a corpus")
     study = make_study(
         None if corpus is None else read_with.read(corpus),
         pairs,

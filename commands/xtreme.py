@@ -90,6 +90,8 @@ def xtreme(
         raise ConfigError("give a corpus, --model for a published encoder, or --baselines")
     source = "--baselines" if baselines else "CORPUS" if model is None else "--model"
     require_read(ctx, source, [source], READS)
+    if corpus is None:
+        read_with.require_unset(source)
     from ecsuite.eval.xtreme.scoring.tasks import TASKS
     from ecsuite.files.data_folder import data_folder
 
