@@ -64,6 +64,8 @@ def _played(study: Study, database: Database, record: Record) -> Played | None:
     if not (folder / ROUNDS).is_file():
         return None
     won = successes(rounds_game(study, record.row), folder)
+    if not won:  # a play that a limit ended before the participant's first round
+        return None
     blocks = [won[start : start + BLOCK] for start in range(0, len(won), BLOCK)]
     last = won[-BLOCK:]
     return Played(

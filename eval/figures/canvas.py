@@ -117,6 +117,12 @@ def require_matplotlib() -> None:
     new_figure()
 
 
+def require_values(values: Iterable[object]) -> None:
+    """Raise `ConfigError` if there is nothing to draw, such as the results of a study that has none yet."""
+    if next(iter(values), None) is None:
+        raise ConfigError("nothing to draw: there are no values yet")
+
+
 def save(figure: "Figure", *paths: Path) -> None:
     """Write a figure as SVG or PNG, by the suffix of each file; the same figure gives the same bytes.
 

@@ -22,6 +22,7 @@ from ecsuite.eval.figures.canvas import (
     look,
     new_figure,
     plain,
+    require_values,
     ticks,
     write_title,
 )
@@ -95,8 +96,9 @@ def curves(
         notes: Lines below the title.
 
     Raises:
-        ConfigError: If matplotlib is not installed.
+        ConfigError: If there are no values, or matplotlib is not installed.
     """
+    require_values(value for line in lines for value in line.x)
     panels, names, kinds = (
         list(dict.fromkeys(getattr(line, key) for line in lines)) or [""] for key in ("panel", "name", "kind")
     )

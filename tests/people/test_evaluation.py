@@ -118,3 +118,11 @@ def test_no_cell_of_a_table_is_a_formula(text):
 def test_the_permutation_test_counts_permutations():
     assert permutation_p(np.ones(4), np.zeros(4)) == pytest.approx(2 / 70)
     assert permutation_p(np.zeros(3), np.zeros(3)) == 1.0
+
+
+@pytest.mark.parametrize("settings", [{}, {"pairs": 2}, {"play": "naming"}])
+def test_a_picture_of_a_study_without_answers_is_refused_in_a_line(sessions, ecsuite, tmp_path, settings):
+    study = sessions(**settings)
+    code, out, err = ecsuite("people", "report", str(study.database.file.parent), "--plot", "a.svg")
+    assert (code, out) == (2, "") and err == "nothing to draw: there are no values yet\n"
+    assert ecsuite("people", "report", str(study.database.file.parent))[0] == 0
