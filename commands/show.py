@@ -47,8 +47,8 @@ def show(
     read_with: CorpusOptions,
 ) -> None:
     """Show a language, learning curves of several runs, or rounds of a game."""
-    of_rounds = {"--rounds": rounds, "--from": rounds_from, "--set": assign}
-    of_text = {"--as": None if form is Form.TEXT else form}
+    of_rounds: dict[str, object] = {"--rounds": rounds, "--from": rounds_from, "--set": assign}
+    of_text: dict[str, object] = {"--as": None if form is Form.TEXT else form}
     if len(what) > 1 or measure is not None:
         _refuse_given(of_rounds | of_text, "learning curves")
         read_with.require_unset("learning curves")

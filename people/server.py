@@ -281,8 +281,9 @@ def _number(sent: dict[str, Any], key: str) -> int:
 def _milliseconds(sent: dict[str, Any]) -> float | None:
     """How long the answer took, None if the page sent nothing that can be."""
     value = sent.get("response_ms")
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value < 1e9 else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < 1e9 else None
 
 
 def _settings(sent: dict[str, Any]) -> dict[str, bool]:

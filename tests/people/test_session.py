@@ -13,6 +13,7 @@ from ecsuite.people.records import read_records
 from ecsuite.people.report import status_rows
 from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play
 from ecsuite.people.study import Study, with_texts
+from ecsuite.people.views import view
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -284,3 +285,18 @@ def test_a_study_stays_of_its_kind(sessions, other):
         ConfigError, match=r"is a study with chains there, and a study (of codes|with pairs) now"
     ):
         make_database(changed, study.database.file.parent)
+
+
+@pytest.mark.parametrize(
+    ("url", "code", "expected"),
+    [
+        ("https://x.example/?cc={code}", "DONE", "https://x.example/?cc=DONE"),
+        ("https://x.example/?cc={code}", "", ""),
+        ("https://x.example/", "", "https://x.example/"),
+    ],
+)
+def test_the_last_page_leads_back_with_a_code(sessions, url, code, expected):
+    study = sessions(grammars=("concat",), datasets=("synth",), return_url=url, completion_code=code)
+    play(study, "token", Memorizer())
+    state = view(study, "token", False)
+    assert (state["completion_code"], state["return_url"]) == (code, expected)

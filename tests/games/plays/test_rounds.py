@@ -1,5 +1,6 @@
 """Plays of rounds: scripted agents with known ends, models behind a server that fails, stops, limits and replay."""
 
+import io
 import json
 import resource
 import socket
@@ -7,6 +8,8 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.error import HTTPError
 
 import pytest
 import torch
@@ -404,3 +407,34 @@ def test_a_report_has_the_transcript_and_escapes_what_was_said(tmp_path):
     assert "Nobody is trained" in said and "are of scripted-1 (backend server, prompt of SHA-256" in said
     assert "Transcripts" in page and "&lt;b&gt;hi&lt;/b&gt;" in page and "<b>hi" not in page
     assert "language_model scripted-1" in page
+
+
+def asked_of_one(server, number, **options):
+    """Ask a server so many questions; returns the seconds that were waited, whose clock stands but for them."""
+    made, waited = Server(Server.Options(url=server.url, model="m", wait=0.01, **options)), []
+    made.is_over.wait = waited.append
+    for draw in range(number):
+        made.reply(Request(system="", user="", allowed=Allowed(choices=("a", "b")), draw=draw))
+    return waited
+
+
+def test_no_more_requests_a_minute_are_sent_than_asked(monkeypatch):
+    monkeypatch.setattr("ecsuite.language_models.server.time", SimpleNamespace(monotonic=lambda: 100.0))
+    with ModelServer() as server:
+        assert asked_of_one(server, 3, per_minute=6.0) == [0.0, 10.0, 20.0]
+        assert asked_of_one(server, 3) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "waited"), [("7", 7.0), ("100000", 120.0), ("-3", 0.01), ("soon", 0.01), ("nan", 0.01)]
+)
+def test_a_server_is_asked_again_when_it_says(told, waited, monkeypatch):
+    answers = iter([HTTPError("", 429, "", {"Retry-After": told}, io.BytesIO())])
+
+    def sent(self, body):
+        if (error := next(answers, None)) is not None:
+            raise error
+        return {"choices": [{"message": {"content": '{"answer": "a"}'}}]}
+
+    monkeypatch.setattr(Server, "_sent", sent)
+    assert asked_of_one(SimpleNamespace(url="http://127.0.0.1:1"), 1) == [waited]
