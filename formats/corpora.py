@@ -15,6 +15,7 @@ from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
 from ecsuite.runtime.printable import printable
 
 Numeric = Literal["values", "features"]
@@ -77,6 +78,7 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
     message = next(name for name, role in roles.items() if role == "message")
     messages, names = messages_of(table, message, reading.split, notes)
     columns = _kept(table, roles)
+    _note_unknown(table, roles, notes)
     if table.is_header:
         metadata["roles"] = roles
     if notes:
@@ -110,7 +112,7 @@ def _meant(
         if attributes and bare is None:
             found["attribute_names"] = tuple(features)
     elif bare is not None:
-        found |= _vectors(table, bare, notes)
+        found |= _vectors(table, bare, notes, metadata)
     if concepts:
         found |= _concepts(table, concepts)
     return found
@@ -185,7 +187,7 @@ def _paths(value: Any, prefix: str) -> dict[str, Any]:
 
 
 def _flat(cell: Any) -> Any:
-    """A meaning without names as a list of values; words of a text, numbers where all are."""
+    """A meaning without names as a list of values; words of a text, numbers where all are; None if one is missing."""
     if cell is None:
         return None
     if isinstance(cell, str):
@@ -193,7 +195,10 @@ def _flat(cell: Any) -> Any:
         return [int(word) for word in words] if words and all(map(is_id, words)) else words
     if not isinstance(cell, list):
         return [cell]
-    return [each for inner in cell for each in (_flat(inner) if isinstance(inner, list) else [inner])]
+    items = [
+        each for inner in cell for each in (_flat(inner) or [None] if isinstance(inner, list) else [inner])
+    ]
+    return None if any(map(is_missing, items)) else items
 
 
 def _are_features(rows: Sequence[Any], reading: Reading) -> bool:
@@ -203,14 +208,21 @@ def _are_features(rows: Sequence[Any], reading: Reading) -> bool:
     return all_numbers and (reading.numeric == "features" or any(isinstance(item, float) for item in items))
 
 
-def _vectors(table: Table, rows: Sequence[Any], notes: list[str]) -> dict[str, Any]:
-    """Meanings without names as vectors; as sets of concepts, where lengths differ or all are like `color=red`."""
+def _vectors(table: Table, rows: Sequence[Any], notes: list[str], metadata: dict[str, Any]) -> dict[str, Any]:
+    """Meanings without names as vectors; as sets of concepts, where lengths differ or all are like `color=red`.
+
+    None where a value is missing; a set of concepts is then empty.
+    """
     _require_alike(table, rows, notes)
+    lacking = [place for place, row in enumerate(rows) if row is None]
     rows = [row or [] for row in rows]
     lengths = {len(row) for row in rows}
     are_texts = all(isinstance(item, str) for row in rows for item in row)
     if are_texts and (len(lengths) > 1 or all("=" in item for row in rows for item in row)):
         return _named(rows)
+    if lacking:
+        _note_missing(table, lacking, "a meaning", notes, metadata)
+        return {"meanings": None}
     if len(lengths) > 1:
         raise CorpusError(
             f"{table.source}: expected meanings of one length, got {', '.join(map(str, sorted(lengths)))}"
@@ -238,8 +250,8 @@ def _require_alike(table: Table, rows: Sequence[Any], notes: list[str]) -> None:
             raise CorpusError(
                 f"{table.place(place)}: expected a meaning like the first, {show(first)}, got {show(row)}"
             )
-        if any(isinstance(item, int) and abs(item) >= 1 << 63 for item in items):
-            raise CorpusError(f"{table.place(place)}: expected integers of at most 64 bits, got {show(row)}")
+        if any(isinstance(item, int) and abs(item) >= MAX_INTEGER for item in items):
+            raise CorpusError(f"{table.place(place)}: expected {BITS}, got {show(row)}")
 
 
 def _features(
@@ -342,6 +354,7 @@ def _lacking(table: Table, name: str) -> list[int]:
         place
         for place, cell in enumerate(cells)
         if is_missing(cell)
+        or (isinstance(cell, list) and _flat(cell) is None)
         or (isinstance(cell, dict) and any(is_missing(_paths(cell, "").get(key)) for key in keys))
     ]
 
@@ -381,6 +394,16 @@ def _is_measure(cells: Sequence[Any]) -> bool:
 
 
 # What is kept
+
+
+def _note_unknown(table: Table, roles: Mapping[str, str], notes: list[str]) -> None:
+    """Say of which messages it is not known who said them."""
+    for name, role in roles.items():
+        if role == "speaker" and (lacking := table.missing(name)):
+            more = f", and {len(lacking) - 1:,} more rows" if len(lacking) > 1 else ""
+            notes.append(
+                f"{table.place(lacking[0])} lacks a speaker{more}: scores of several speakers are without them"
+            )
 
 
 def _kept(table: Table, roles: Mapping[str, str]) -> dict[str, Any]:

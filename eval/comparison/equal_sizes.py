@@ -111,7 +111,7 @@ class EqualSizes:
         speakers = speakers_of(corpus)
         if len(speakers) < 2 or traits_of(metric).is_of_all_speakers:
             return [np.arange(len(corpus.messages))]
-        return [np.flatnonzero(corpus.columns[SPEAKER] == speaker) for speaker in speakers]
+        return [np.flatnonzero(corpus.has(SPEAKER, speaker)) for speaker in speakers]
 
     def _draw(
         self, corpus: Corpus, parts: Sequence[Ints], name: str, size: int, draw: int
