@@ -357,11 +357,11 @@ def results(*paths: str | Path, rows: str = "run") -> Any:
     Raises:
         ConfigError: If a path holds nothing, `rows` is neither, or pandas is not installed.
     """
-    from ecsuite.eval.records.reading import read_runs, read_sources
+    from ecsuite.eval.records.reading import names_apart, read_runs, read_sources
     from ecsuite.eval.records.source import record_frame, run_frame
 
     look_up("rows", rows, dict.fromkeys(("run", "value")))
-    return run_frame(read_runs(paths)) if rows == "run" else record_frame(read_sources(paths))
+    return run_frame(read_runs(paths)) if rows == "run" else record_frame(names_apart(read_sources(paths)))
 
 
 def report(

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, TypeGuard
 
@@ -186,6 +186,21 @@ def source_name(path: str) -> str:
     """The name in tables of what is at a path: that of its file, or of the folder of a `corpus.jsonl`."""
     parts = PurePath(path)
     return (parts.parent.name if parts.stem == "corpus" else parts.name.split(".")[0]) or parts.stem
+
+
+def name_by_folders(path: str, others: Sequence[str]) -> str | None:
+    """The name of what is at a path with as many of its folders as tell it from others; None if none do."""
+    own, *of_others = map(_folders, (path, *others))
+    for length in range(min(2, len(own)), len(own) + 1):
+        if all(own[-length:] != parts[-length:] for parts in of_others):
+            return "/".join(own[-length:])
+    return None
+
+
+def _folders(path: str) -> tuple[str, ...]:
+    """The parts of a path, without a generic file name."""
+    parts = PurePath(path)
+    return parts.parent.parts if parts.stem in ("corpus", "scores", "results") else parts.parts
 
 
 def name_of_file(file: Path) -> str:
