@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus
 from ecsuite.eval.reports.samples import who_speaks, with_file
 from ecsuite.eval.statistics.counting import Ints, narrow_content, num_distinct_rows
+from ecsuite.runtime.printable import printable
 
 MAX_GRID = 12
 """Most values of an attribute in a grid."""
@@ -253,7 +254,7 @@ def heading(language: Language, path: Path) -> tuple[str, list[str]]:
         f"{num_symbols:,} symbol{'s' * (num_symbols != 1)}; mean length {mean:.1f}"
     )
     some = f"; below: of {len(language):,} of them" if len(language) < len(content) else ""
-    return title, [*lines, sizes + some]
+    return printable(title), list(map(printable, [*lines, sizes + some]))
 
 
 def phrase(names: Sequence[str]) -> str:

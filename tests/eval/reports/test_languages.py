@@ -78,6 +78,10 @@ def test_titles_say_what_is_known(tmp_path):
     assert lines == ["accuracy 50.0% at step 9", "6 messages, 4 distinct; 4 symbols; mean length 2.0"]
     odd = Corpus([[1]], metadata={"config": "?", "training": [1], "chance": None})
     assert heading(Language(odd), tmp_path / "mine")[0] == "mine"
+    config = {"name": "a\x1b[31m", **{part: {"kind": "\x07"} for part in ("task", "world", "channel")}}
+    hostile = Corpus([[1]], metadata={"config": config, "training": {"accuracy": 0.5, "step": "\x1b]0;x"}})
+    title, lines = heading(Language(hostile), tmp_path / "mine\x1b")
+    assert "\\x1b" in title and all(text.isprintable() for text in (title, *lines))
 
 
 def test_phrases_and_lines_of_characters():
