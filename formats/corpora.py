@@ -9,7 +9,7 @@ import numpy as np
 from ecsuite.corpus import Corpus, Ragged, column_of, named_attributes, word_vectors
 from ecsuite.formats.cells import are_all, are_numbers, is_id, is_missing, is_number
 from ecsuite.formats.line_errors import show
-from ecsuite.formats.messages import Split, messages_of
+from ecsuite.formats.messages import Split, messages_of, note_spellings
 from ecsuite.formats.roles import described, roles_of
 from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import is_text
@@ -77,6 +77,7 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
     meant = _meant(table, roles, reading, notes, metadata)
     message = next(name for name, role in roles.items() if role == "message")
     messages, names = messages_of(table, message, reading.split, notes)
+    note_spellings(table, meant.get("concept_names", ()), "values", notes)
     columns = _kept(table, roles)
     _note_unknown(table, roles, notes)
     if table.is_header:
@@ -150,8 +151,18 @@ def parts_of(
                 raise CorpusError(
                     f"{table.place(bad, name)}: expected a number of a feature, got {show(inner[bad])}"
                 )
+            if not is_feature and key == name and _has_spellings(table, name, inner):
+                inner = [cell or None for cell in table.columns[name]]
             (features if is_feature else attributes)[key] = inner
     return attributes, features, bare
+
+
+def _has_spellings(table: Table, name: str, numbers: Sequence[Any]) -> bool:
+    """Whether a number is written in several ways, such as `1.1` and `1.10`, which are then values of their own."""
+    cells = table.columns[name]
+    if not table.are_texts or isinstance(cells, Ragged) or not are_numbers(numbers):
+        return False
+    return len(set(filter(None, cells))) > len({cell for cell in numbers if cell is not None})
 
 
 def _expanded(table: Table, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:
@@ -363,6 +374,16 @@ def _note_numbers(
     table: Table, attributes: Mapping[str, Sequence[Any]], reading: Reading, notes: list[str]
 ) -> None:
     """Say where numbers are taken as values of attributes that are hardly such."""
+    written = [
+        name
+        for name in attributes
+        if name in table.columns and _has_spellings(table, name, table.values(name))
+    ]
+    if written:
+        notes.append(
+            f"{table.source}: {', '.join(written)}: numbers are written in several ways, such as 1.1 and 1.10, and "
+            "each is a value of its own (--numeric features takes them as numbers)"
+        )
     commas = [name for name in attributes if _has_decimal_commas(table, name)]
     if commas:
         notes.append(f"{table.source}: {', '.join(commas)}: a comma is that of a decimal, so 2,5 is 2.5")

@@ -22,10 +22,10 @@ ROLES = {
     "image": "the file of an image that was meant",
     "speaker": "who said it",
     "listener": "to whom",
-    "group": "the unit of resampling: a participant, a chain",
+    "group": "what it belongs to: a participant, a chain",
     "time": "when: a round, a turn, a generation",
     "split": "train or held_out",
-    "weight": "how often, or how much it counts",
+    "weight": "how often it is said, where agents are taught it",
     "success": "whether it was understood",
     "kept": "none of these; kept beside the messages",
 }
