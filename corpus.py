@@ -245,7 +245,8 @@ class Corpus:
         if not len(rows):
             known = ", ".join(map(str, self.values_of(column)[:10])) or "no value"
             raise CorpusError(f"no message with {column} {value}; {column} is one of {known}")
-        return replace(self.take(rows), metadata={**self.metadata, column: value})
+        where = [*self.metadata.get("where", ()), f"{column}={value}"]
+        return replace(self.take(rows), metadata={**self.metadata, column: value, "where": where})
 
     def values_of(self, column: str) -> list[Any]:
         """The different values of a column in their order; None is none, and values of several types are texts.

@@ -1,7 +1,7 @@
 """A corpus of a table: its messages, what was meant, and all that is kept beside them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -52,6 +52,11 @@ class Reading:
     """keep: rows without a value of an attribute stay; leave: they are left out; value: `missing` is a value."""
     meanings: str | None = None
     """A second file with what each message meant, row by row."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What is not as usual, JSON-ready."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value != getattr(Reading(), name)}
 
 
 def corpus_of(table: Table, reading: Reading) -> Corpus:
@@ -151,8 +156,14 @@ def parts_of(
                 raise CorpusError(
                     f"{table.place(bad, name)}: expected a number of a feature, got {show(inner[bad])}"
                 )
-            if not is_feature and key == name and _has_spellings(table, name, inner):
-                inner = [cell or None for cell in table.columns[name]]
+            own = table.columns[name]
+            if (
+                not is_feature
+                and not isinstance(own, Ragged)
+                and key == name
+                and _has_spellings(table, name, inner)
+            ):
+                inner = [cell or None for cell in own]
             (features if is_feature else attributes)[key] = inner
     return attributes, features, bare
 

@@ -10,6 +10,7 @@ from typing import Any
 from ecsuite.eval.comparison.results import OF_A_SOURCE, UNSIGNED, Result
 from ecsuite.eval.metrics.preset_limits import passes_of
 from ecsuite.eval.records.documents import FILES, XFERBENCH, name_by_folders, name_of_file
+from ecsuite.eval.records.messages import Messages
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.records.source import MOST_SETTINGS, Record, Source
 from ecsuite.runtime.errors import ConfigError, shown
@@ -116,7 +117,7 @@ def _result(source: Source, record: Record, file: Path) -> Result:
         fingerprint=identity,
         ci95=interval,
         sizes=(next((part[2:] for part in parts if part.startswith("n:")), None),) * len(rows),
-        corpora=(source.corpus,) * len(rows),
+        corpora=(None if source.corpus is None else Messages(source.corpus, source.how),) * len(rows),
         passes=passes_of(str(record.signature)),
     )
 

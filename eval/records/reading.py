@@ -94,19 +94,21 @@ def each_corpus_once(sources: Iterable[Source]) -> list[Source]:
     Scores with other settings, such as other seeds, are those of another source.
     """
     kept: list[Source] = []
-    of_corpus: dict[object, int] = {}
+    places: dict[object, int] = {}
     for source in sources:
-        key = None if source.is_run else (source.corpus, source.name, source.system, source.digest)
-        place = None if source.corpus is None else of_corpus.setdefault(key or len(kept), len(kept))
-        same = kept[place] if place is not None and place < len(kept) else None
-        signatures = {} if same is None else {record.score: record.signature for record in same.records}
-        if same is None or any(
+        key = (source.corpus, source.how, source.name, source.system, source.digest)
+        place = None if source.is_run or source.corpus is None else places.setdefault(key, len(kept))
+        if place is None or place == len(kept):
+            kept.append(source)
+            continue
+        signatures = {record.score: record.signature for record in kept[place].records}
+        if any(
             signatures.get(record.score, record.signature) != record.signature for record in source.records
         ):
             kept.append(source)
             continue
         more = [record for record in source.records if record.score not in signatures]
-        kept[place] = replace(same, records=(*same.records, *more))
+        kept[place] = replace(kept[place], records=(*kept[place].records, *more))
     return kept
 
 

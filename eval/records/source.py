@@ -90,6 +90,8 @@ class Source:
     """Its folder; None of a file alone."""
     corpus: Path | None = None
     """Where its messages are, as its file says; they may have moved."""
+    how: str = ""
+    """How their file was read, see `Messages`."""
     system: str | None = None
     """The system that made it, in the layout of ELCC, `SYSTEM/data/VARIANT`."""
     game: str | None = None

@@ -43,7 +43,7 @@ from ecsuite.tables.text import as_text
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run
 
-_PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
+_PROVENANCE = ("source_path", "source_format", "reading", "where", "sha256", "vocab_size", "eos_source")
 """Keys of the metadata that identify a corpus."""
 
 _PROGRESS = ("step", "num_steps", "accuracy")
