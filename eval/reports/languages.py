@@ -90,9 +90,11 @@ class Language:
 
     @cached_property
     def speakers(self) -> list[str] | None:
-        """Who says each message; None where one speaks, or it is not known."""
+        """Who says each message, or `unknown`; None where one speaks, or the corpus does not say it."""
         speakers = who_speaks(self.corpus)
-        return None if speakers is None else [str(speaker) for speaker in speakers.tolist()]
+        if speakers is None:
+            return None
+        return ["unknown" if speaker is None else str(speaker) for speaker in speakers.tolist()]
 
     @cached_property
     def symbols(self) -> list[int]:
@@ -119,7 +121,7 @@ class Language:
         if corpus.concepts is not None:
             ids = corpus.concepts[index].tolist()
             return [corpus.concept_names[each] if corpus.concept_names else str(each) for each in ids]
-        if corpus.meanings is None or corpus.meanings.ndim != 2 or corpus.meanings.dtype.kind not in "iu":
+        if corpus.meanings is None or corpus.meanings.ndim != 2 or corpus.meanings.dtype.kind not in "iuU":
             return []
         values = corpus.meanings[index].tolist()
         names = corpus.attribute_names or [f"attribute{place}" for place in range(len(values))]
