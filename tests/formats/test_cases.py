@@ -656,3 +656,14 @@ def test_a_row_without_a_message_is_named(tmp_path, name, text, place):
 def test_values_in_two_spellings_are_named():
     corpus = ec.read_corpus({"message": ["a", "b"], "colour": ["caf\u00e9", "cafe\u0301"]})
     assert "which are two values" in corpus.metadata["notes"][-1]
+
+
+def test_many_columns_are_read_in_time_that_grows_as_they_do(monkeypatch):
+    from ecsuite.formats import roles
+
+    calls = []
+    plain = roles.plain_name
+    monkeypatch.setattr(roles, "plain_name", lambda name: calls.append(name) or plain(name))
+    table = {"message": ["a", "b", "b"], **{f"a{place}": ["x", "y", "x"] for place in range(300)}}
+    assert len(ec.read_corpus(table).attribute_names) == 300
+    assert len(calls) < 3000, "each name was looked at for each column"
