@@ -7,7 +7,7 @@ import pytest
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.reports import languages
-from ecsuite.eval.reports.language_text import within_their_range
+from ecsuite.eval.reports.language_text import tiles, within_their_range
 from ecsuite.eval.reports.languages import Language, heading, phrase, sparkline, thinned
 
 NAMES = ("color=red", "color=blue", "shape=star", "shape=box", "shape=disc")
@@ -107,3 +107,10 @@ def test_of_a_large_corpus_messages_are_spread_evenly(monkeypatch, tmp_path):
     assert language.meaning(1) == "attribute0=2"
     _, lines = heading(language, tmp_path)
     assert lines[-1] == "100 messages, 100 distinct; 100 symbols; mean length 2.0; below: of 10 of them"
+
+
+def test_of_a_long_message_the_beginning_is_shown():
+    """Of 200,000 symbols `show` took a minute."""
+    language = Language(Corpus([[1, 2] * 100, [2]]))
+    assert tiles(language, language.messages[0]).lines[0] == " ".join(["1 2"] * 50) + " …"
+    assert tiles(language, language.messages[1]).lines[0] == "2"
