@@ -118,7 +118,7 @@ def _before(corpus: Corpus, whole: Any, rows: Any) -> Said:
     texts = corpus.columns[BEFORE]
     numbers = {name: number for number, name in enumerate(corpus.symbol_names or ())}
     names = corpus.symbol_names
-    end = None if corpus.eos is None else str(corpus.eos) if names is None else names[corpus.eos]
+    end = str(corpus.eos or 0) if names is None or corpus.eos is None else names[corpus.eos]  # of games, 0
 
     def number_of(symbol: str) -> int:
         if names is not None:
