@@ -191,7 +191,7 @@ def _language(corpus: Corpus, vectors: Any, space: Space, options: Options) -> _
         words = row_labels(corpus.content())
         number = int(words.max(initial=-1)) + 1
         codes = space.find(vectors) * number + words
-        speakers = corpus.columns.get(SPEAKER)
+        speakers = _numbers_of_speakers(corpus) if SPEAKER in corpus.columns else None
         return _Language(codes=codes, num_meanings=len(space), num_words=number, speakers=speakers)
     from ecsuite.eval.metrics.message_probabilities import said_by
 
@@ -209,6 +209,14 @@ def _language(corpus: Corpus, vectors: Any, space: Space, options: Options) -> _
         if drawn is None
         else f"of {drawn:,} messages a meaning that the sender says at random",
     )
+
+
+def _numbers_of_speakers(corpus: Corpus) -> Ints:
+    """The number of the speaker of each message, (num_messages,); -1 where it is not known."""
+    numbers = np.full(len(corpus.messages), -1)
+    for number, speaker in enumerate(corpus.values_of(SPEAKER)):
+        numbers[corpus.has(SPEAKER, speaker)] = number
+    return numbers
 
 
 def _unique_as_one(table: Floats) -> Floats:
