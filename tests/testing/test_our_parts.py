@@ -50,6 +50,7 @@ IMAGES = ("world=shape", "task=discrimination", "world.images_per_batch=16")
 NAMES_AND_SETTINGS = {
     "play:talk": ("talk,blocks=1", ()),
     "play:acting": ("acting", ("channel.length=fixed",)),
+    "reasoning:rsa": ("rsa,cost=length", ()),
     "participant:committed": ("committed,name=a", ()),
     "participant:trained": (
         f"trained,run={FINISHED}",
