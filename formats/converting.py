@@ -198,7 +198,14 @@ def _write_csv(corpus: Corpus, out: Path) -> list[str]:
     writer.writerow([_message_header(corpus), *columns])
     writer.writerows(zip(_cells(corpus), *map(written, columns.values()), strict=True))
     write_atomically(out, text.getvalue().encode())
-    return ["metadata"]
+    return [*_read_as_concepts(columns, corpus), "metadata"]
+
+
+def _read_as_concepts(columns: dict[str, list[Any]], corpus: Corpus) -> list[str]:
+    """What is lost of meanings without names whose values are all like `color=red`."""
+    values = [value for row in columns.get(_free("meaning", corpus), ()) for value in row]
+    are_concepts = bool(values) and all(isinstance(value, str) and "=" in value for value in values)
+    return ["that meanings are texts (now concepts)"] if are_concepts else []
 
 
 def _cells(corpus: Corpus) -> list[str]:
@@ -264,7 +271,8 @@ def _write_hf(corpus: Corpus, out: Path) -> list[str]:
     columns = _columns(Corpus(**{**_fields(corpus), "columns": kept}))
     messages = {_message_header(corpus): _named(corpus, corpus.messages)}
     Dataset.from_dict(messages | columns).save_to_disk(str(out))
-    return [*(f"the column {name}, of several types" for name in mixed), "metadata"]
+    told = [f"the column {name}, of several types" for name in mixed]
+    return [*told, *_read_as_concepts(columns, corpus), "metadata"]
 
 
 def _fields(corpus: Corpus) -> dict[str, Any]:

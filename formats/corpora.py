@@ -220,7 +220,7 @@ def _flat(cell: Any) -> Any:
     items = [
         each for inner in cell for each in (_flat(inner) or [None] if isinstance(inner, list) else [inner])
     ]
-    return None if any(map(is_missing, items)) else items
+    return None if any(item != "" and is_missing(item) for item in items) else items  # "" in a list is a text
 
 
 def _are_features(rows: Sequence[Any], reading: Reading) -> bool:
