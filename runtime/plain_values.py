@@ -22,6 +22,8 @@ def plain(value: Any) -> Any:
     Raises:
         OverflowError: If an integer has more than 64 bits.
     """
+    if type(value) is str:  # as most are
+        return value
     if isinstance(value, np.ndarray | np.generic):
         if value.dtype.kind == "i" or (value.dtype.kind == "f" and not np.isnan(value).any()):
             return value.tolist()
