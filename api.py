@@ -7,6 +7,7 @@ ec.score(run.corpus, ["topsim", "cbm"])
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -209,7 +210,10 @@ def compare(
     """
     from ecsuite.eval.comparison import differences
     from ecsuite.eval.comparison.all_scores import compare_scores
+    from ecsuite.eval.comparison.equal_sizes import EqualSizes
     from ecsuite.eval.comparison.gathering import results_of
+    from ecsuite.eval.metrics.score import Options
+    from ecsuite.eval.records.messages import Messages
     from ecsuite.eval.reports import compared_scores, difference_tables
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
@@ -221,14 +225,22 @@ def compare(
             named += source.items()
         else:
             named.append((None, source))
-    scored = [
-        each
-        for number, (name, source) in enumerate(named, 1)
-        for each in _scored(source, metric, f"source {number}", name, options)
-    ]
+    for name in options:
+        look_up(
+            "option of compare", name, dict.fromkeys(("metric", "baseline", *Options.__dataclass_fields__))
+        )
+    scored: list[Source] = []
+    corpora: dict[Messages, Corpus] = {}
+    for number, (own_name, source) in enumerate(named, 1):
+        found = _scored(source, metric, f"source {number}", own_name, options)
+        if isinstance(source, Corpus):  # which may be part of a file, or in none
+            found = [replace(each, corpus=Path(f"source {number}")) for each in found]
+            corpora |= {Messages(Path(f"source {number}"), each.how): source for each in found}
+        scored += found
+    sizes = EqualSizes(corpora=corpora)
     if metric is None:
-        return Findings(report=compared_scores.report(compare_scores(scored, None, baseline)))
-    compared = differences.compare(results_of(scored, metric), metric, baseline)
+        return Findings(report=compared_scores.report(compare_scores(scored, None, baseline, sizes=sizes)))
+    compared = differences.compare(results_of(scored, metric), metric, baseline, sizes)
     return Findings(report=difference_tables.report(compared))
 
 
@@ -357,11 +369,11 @@ def results(*paths: str | Path, rows: str = "run") -> Any:
     Raises:
         ConfigError: If a path holds nothing, `rows` is neither, or pandas is not installed.
     """
-    from ecsuite.eval.records.reading import read_runs, read_sources
+    from ecsuite.eval.records.reading import names_apart, read_runs, read_sources
     from ecsuite.eval.records.source import record_frame, run_frame
 
     look_up("rows", rows, dict.fromkeys(("run", "value")))
-    return run_frame(read_runs(paths)) if rows == "run" else record_frame(read_sources(paths))
+    return run_frame(read_runs(paths)) if rows == "run" else record_frame(names_apart(read_sources(paths)))
 
 
 def report(

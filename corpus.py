@@ -1,5 +1,6 @@
 """The corpus: messages, meanings, concepts and provenance. `ecsuite.formats` reads and writes it."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, TYPES, plain
 from ecsuite.runtime.printable import preformatted, printable
 
 SPEAKER = "speaker"
@@ -175,8 +177,11 @@ class Corpus:
 
     def __post_init__(self) -> None:
         """Convert lists, and check them."""
-        if self.meanings is not None and not isinstance(self.meanings, np.ndarray):
-            for name, value in {"meanings": None, **_meant(self.meanings)}.items():
+        if self.meanings is not None and not _is_of_values(self.meanings):
+            found = {"meanings": None, **_meant(self.meanings)}
+            for name in ("concepts", "concept_names") if self.concepts is not None else ():
+                found.pop(name, None)
+            for name, value in found.items():
                 object.__setattr__(self, name, value)
         if not isinstance(self.messages, Ragged):
             object.__setattr__(self, "messages", _rows(self.messages))
@@ -236,14 +241,36 @@ class Corpus:
         Raises:
             CorpusError: If the corpus has no such column, or no message has the value.
         """
-        values = self.column(column)
-        if isinstance(value, str) and values.dtype.kind != "U":
-            values = np.array(list(map(str, values.tolist())))
-        rows = np.flatnonzero(values == value)
+        rows = np.flatnonzero(self.has(column, value))
         if not len(rows):
-            known = ", ".join(sorted(set(map(str, values.tolist())))[:10])
+            known = ", ".join(map(str, self.values_of(column)[:10])) or "no value"
             raise CorpusError(f"no message with {column} {value}; {column} is one of {known}")
-        return replace(self.take(rows), metadata={**self.metadata, column: value})
+        where = [*self.metadata.get("where", ()), f"{column}={value}"]
+        return replace(self.take(rows), metadata={**self.metadata, column: value, "where": where})
+
+    def values_of(self, column: str) -> list[Any]:
+        """The different values of a column in their order; None is none, and values of several types are texts.
+
+        Raises:
+            CorpusError: If the corpus has no such column.
+        """
+        values = self.column(column)
+        if values.dtype.kind != "O":
+            return list(np.unique(values).tolist())
+        known = [value for value in values.tolist() if value is not None]
+        is_of_one_type = len({type(value) for value in known}) == 1 and not isinstance(known[0], list | dict)
+        return sorted(set(known if is_of_one_type else map(str, known)))
+
+    def has(self, column: str, value: Any) -> NDArray[np.bool_]:
+        """Whether each message has a value in a column, as `values_of` has it, or as a text, (num_messages,).
+
+        Raises:
+            CorpusError: If the corpus has no such column.
+        """
+        values = self.column(column)
+        if values.dtype.kind != "O" and not (isinstance(value, str) and values.dtype.kind != "U"):
+            return np.asarray(values == value)
+        return np.array([each is not None and str(each) == str(value) for each in values.tolist()], bool)
 
     def column(self, name: str) -> NDArray[Any]:
         """The values of a column, (num_messages,); `CorpusError` if there is none of this name."""
@@ -299,16 +326,37 @@ class Corpus:
 
 
 def column_of(values: Any) -> NDArray[Any]:
-    """Values as an array of one dimension: of printable texts, whole numbers, numbers, truth values, or objects."""
-    if isinstance(values, np.ndarray):
+    """Values as an array of one dimension: of printable texts, whole numbers, numbers, truth values, or objects.
+
+    Objects are what JSON has, with None for no value, which NaN is, too.
+
+    Raises:
+        CorpusError: If an integer has more than 64 bits.
+    """
+    if isinstance(values, np.ndarray) and _is_plain(values):
         return values
-    values = [printable(value) if isinstance(value, str) else value for value in values]
+    try:
+        values = [printable(value) if isinstance(value, str) else plain(value) for value in values]
+    except OverflowError as error:
+        raise CorpusError(f"expected {BITS}, got {error}") from None
     kinds = {type(value) for value in values}
     if kinds in ({str}, {int}, {float}, {bool}) or kinds == {int, float}:
         return np.array(values)
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
+
+
+def _is_plain(values: NDArray[Any]) -> bool:
+    """Whether the values of an array are such as JSON has, or as we have made them."""
+    if values.dtype.kind == "O":
+        kinds = set(map(type, values.tolist()))
+        return kinds <= TYPES and len(kinds) > 1
+    if values.dtype.kind == "f":
+        return not np.isnan(values).any()
+    return values.dtype.kind in "biU" or (
+        values.dtype.kind == "u" and int(values.max(initial=0)) < MAX_INTEGER
+    )
 
 
 def named_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
@@ -322,6 +370,7 @@ def named_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         Concepts of each message, and, where no value is missing, `meanings`: whole numbers if all values are, else
         texts.
     """
+    columns = {name: _plain_cells(name, cells) for name, cells in columns.items()}
     ids: dict[str, int] = {}
     rows: list[list[int]] = []
     for values_of_row in zip(*columns.values(), strict=True):
@@ -340,12 +389,29 @@ def named_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     return found
 
 
+def _plain_cells(name: str, cells: Sequence[Any]) -> list[Any]:
+    """The values of an attribute, as JSON has them."""
+    try:
+        return [plain(cell) for cell in cells]
+    except OverflowError as error:
+        raise CorpusError(f"{name}: expected {BITS}, got {error}") from None
+
+
+def _is_of_values(meanings: Any) -> bool:
+    """Whether meanings are an array as a corpus has it: rows of numbers, or of texts."""
+    return isinstance(meanings, np.ndarray) and meanings.ndim == 2 and meanings.dtype.kind in "ifU"
+
+
 def _meant(meanings: Any) -> dict[str, Any]:
-    """Meanings that are no array, as fields of a corpus.
+    """Meanings that are no array of numbers or texts, or not of two dimensions, as fields of a corpus.
 
     Raises:
-        CorpusError: If rows are of several kinds or lengths.
+        CorpusError: If rows are of several kinds or lengths, or a value is no number of 64 bits and no text.
     """
+    if isinstance(meanings, np.ndarray):
+        if meanings.dtype.kind != "O":
+            return {"meanings": _values(meanings)}
+        meanings = meanings.reshape(len(meanings), math.prod(meanings.shape[1:])).tolist()
     if hasattr(meanings, "to_dict") and hasattr(meanings, "columns"):
         meanings = {str(name): list(meanings[name].to_list()) for name in meanings.columns}
     if isinstance(meanings, Mapping):
@@ -362,7 +428,35 @@ def _meant(meanings: Any) -> dict[str, Any]:
         isinstance(row, list | tuple) and all(isinstance(item, str) for item in row) for row in rows
     ):
         return word_vectors(rows)
-    return {"meanings": np.asarray(rows)}
+    found = np.asarray(rows)
+    if found.dtype.kind in "OU":  # texts beside numbers, as frames have them
+        cells = [list(row) if isinstance(row, list | tuple | np.ndarray) else [row] for row in rows]
+        found = np.array([[_text(cell, place) for cell in row] for place, row in enumerate(cells)])
+    return {"meanings": _values(found)}
+
+
+def _text(value: Any, place: int) -> str:
+    """A value of a meaning as a text."""
+    value = plain(value)
+    if value is None or isinstance(value, list | dict):
+        raise CorpusError(f"meaning {place}: expected numbers or texts, got {value!r:.60}")
+    return printable(value)
+
+
+def _values(meanings: NDArray[Any]) -> NDArray[Any]:
+    """Numbers and texts of an array of any shape as rows, (num_messages, num_attributes)."""
+    kind = meanings.dtype.kind
+    if kind not in "biufmMSU" or (kind == "u" and int(meanings.max(initial=0)) >= MAX_INTEGER):
+        raise CorpusError(
+            f"expected meanings that are texts, or numbers of at most 64 bits, got {meanings.dtype}"
+        )
+    if kind == "b":
+        meanings = meanings.astype(np.int32)
+    if kind in "mM":
+        meanings = meanings.astype(str)
+    if kind == "S":
+        meanings = np.char.decode(meanings, errors="backslashreplace")
+    return meanings.reshape(len(meanings), math.prod(meanings.shape[1:]))
 
 
 def word_vectors(rows: Sequence[Sequence[str]]) -> dict[str, Any]:

@@ -86,13 +86,14 @@ def call_receiver(receiver: Receiver, message: Message, dtype: torch.dtype) -> t
     places: Places = None
     if receiver.reads_distinct:
         message, places = distinct_messages(message, width=receiver.state_size)
-    symbols = message.symbols
+    symbols, wanted = message.symbols, dtype if casts_weights else torch.float32
+    if symbols.is_floating_point() and symbols.dtype != wanted:  # a sender may say them in another precision
+        message = replace(message, symbols=symbols.to(wanted))
     with autocast_to(symbols.device, torch.float32 if casts_weights else dtype):
         if casts_weights:
             states, ends = receiver(message, dtype)
         else:
-            weights_in_fp32 = symbols.float() if symbols.is_floating_point() else symbols
-            states, ends = _checked(receiver, receiver(replace(message, symbols=weights_in_fp32)))
+            states, ends = _checked(receiver, receiver(message))
     if places is not None:  # of ids, which have one end
         states, ends = select(states[0], places)[None], ends[:, places]
     return states.to(dtype), ends

@@ -17,8 +17,13 @@ from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ecsuite.commands.scoring import Scored
+    from ecsuite.corpus import Corpus
     from ecsuite.eval.metrics.score import Options
+    from ecsuite.eval.records.messages import Messages
+    from ecsuite.eval.records.source import Source
     from ecsuite.eval.reports.scorecard import Scorecard
 
 XFERBENCH = ("seed", "cache", "workers", "on", "slurm", "plan", "device")
@@ -152,7 +157,7 @@ def score(
         ]
     )
     if len(scorecards) > 1:
-        _publish_several(corpora, scorecards, options, plot=plot)
+        _publish_several(corpora, messages, scorecards, options, plot=plot)
         return
     line = None
     if plot is not None and not draws:
@@ -261,7 +266,7 @@ def _score_parts(
         for label, file, card in zip(parts, files, cards, strict=True)
         for source in sources_of(file, card.to_json())
     ]
-    sizes = EqualSizes(corpora=dict(zip(files, parts.values(), strict=True)))
+    sizes = EqualSizes(corpora=_read(sources, parts.values()))
     found = compared_scores.report(compare_scores(sources, sizes=sizes))
     data = {
         "corpora": [{"name": label, **card.to_json()} for label, card in zip(parts, cards, strict=True)],
@@ -273,12 +278,26 @@ def _score_parts(
     )
 
 
+def _read(sources: "Iterable[Source]", corpora: "Iterable[Corpus]") -> "dict[Messages, Corpus]":
+    """The corpora of sources that were read already."""
+    from ecsuite.eval.records.messages import Messages
+
+    pairs = zip(sources, corpora, strict=True)
+    return {Messages(source.corpus, source.how): each for source, each in pairs if source.corpus is not None}
+
+
 def _publish_several(
-    corpora: list[Path], scorecards: "list[Scorecard]", options: StudyOptions, *, plot: Path | None
+    corpora: list[Path],
+    messages: "list[Corpus]",
+    scorecards: "list[Scorecard]",
+    options: StudyOptions,
+    *,
+    plot: Path | None,
 ) -> None:
     """One table of several corpora; of runs that differ only in their seeds, means over these."""
     from ecsuite.commands.scoring import scored_sources
     from ecsuite.eval.comparison.all_scores import compare_scores
+    from ecsuite.eval.comparison.equal_sizes import EqualSizes
     from ecsuite.eval.comparison.over_seeds import is_one_game
     from ecsuite.eval.reports import compared_scores, seed_means
 
@@ -288,7 +307,8 @@ def _publish_several(
         found = seed_means.report(sources)
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": None, **found.data}
     else:
-        found = compared_scores.report(compare_scores(sources, distinct=True))
+        sizes = EqualSizes(corpora=_read(sources, messages))
+        found = compared_scores.report(compare_scores(sources, sizes=sizes, distinct=True))
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": found.data}
     picture = plot if found.draw is not None else None
     replace(found, data=data).publish(

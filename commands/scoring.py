@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ecsuite.commands.corpus_options import CorpusOptions
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.selection import Selection
@@ -111,7 +109,7 @@ def parts_by(corpus: Corpus, columns: str) -> dict[str, Corpus]:
         parts = {
             f"{label},{column}={value}".lstrip(","): part.where(column, value)
             for label, part in parts.items()
-            for value in np.unique(part.column(column)).tolist()[: MOST_PARTS + 1]
+            for value in part.values_of(column)[: MOST_PARTS + 1]
         }
         if len(parts) > MOST_PARTS:
             raise ConfigError(

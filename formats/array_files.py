@@ -69,12 +69,12 @@ def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> Table:
             raise CorpusError(
                 f"{name}: array {each}: expected {number} rows, as array {key}; got {len(array)}"
             )
-        columns[each] = array.tolist()
+        columns[each] = list(array)
     roles = {key: "message"} | ({"labels": "meaning"} if is_repeated else {})
     return Table(
         source=name, about=f"{what}, array {key}", columns=columns, rows=range(1, number + 1),
         is_header=len(columns) > 1, roles=roles, eos=eos,
-    )  # fmt: skip
+    ).plain()  # fmt: skip
 
 
 def _arrays(file: Path, name: str) -> tuple[str, dict[str, Array], str | None]:

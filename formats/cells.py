@@ -9,11 +9,10 @@ from typing import Any
 
 from ecsuite.formats.line_errors import LineError, show
 from ecsuite.formats.strict_json import decode
+from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, plain
 
 MAX_CELL = 1 << 20
 """Most characters of a cell that is read as a list; a longer one is refused."""
-MAX_INTEGER = 1 << 63
-"""Integers from here on, and below its negative, are refused: NumPy would make floats of them."""
 SHARE_OF_LISTS = 0.5
 """Where more cells of a column than this share are lists, the others are refused."""
 _WRAPPED = re.compile(r"(?:np\.|numpy\.|torch\.|jnp\.)?(?:array|tensor|asarray|ndarray|Tensor|Array)\(")
@@ -94,7 +93,9 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, set):
         return sorted(map(_plain, value), key=str)
-    if value is None or isinstance(value, str | int | float | bool):
+    if isinstance(value, int) and abs(value) >= MAX_INTEGER:
+        raise LineError(show(value), BITS)
+    if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     raise ValueError
 
@@ -143,6 +144,23 @@ def unfolded(cells: Sequence[Any]) -> list[Any]:
     return _each(_value, values) if are_lists else values
 
 
+def plain_cells(cells: Sequence[Any]) -> list[Any]:
+    """The cells of a column as JSON has them.
+
+    Raises:
+        LineError: If an integer has more than 64 bits.
+    """
+    values = []
+    for place, cell in enumerate(cells):
+        try:
+            values.append(plain(cell))
+        except OverflowError as too_large:
+            error = LineError(show(too_large.args[0]), BITS)
+            error.place = place
+            raise error from None
+    return values
+
+
 def _are_values(filled: Sequence[str]) -> bool:
     """Whether the cells are JSON values of several kinds, with at least one text in quotes, list or mapping."""
     if not any(map(looks_literal, filled)):
@@ -189,7 +207,7 @@ def _value(text: str) -> Any:
 def _integer(text: str) -> int:
     value = int(text) if len(text) < 21 else MAX_INTEGER
     if abs(value) >= MAX_INTEGER:
-        raise LineError(show(text), "integers of at most 64 bits")
+        raise LineError(show(text), BITS)
     return value
 
 

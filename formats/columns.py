@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import column_of
 from ecsuite.formats.blocks import chunks
-from ecsuite.formats.cells import MAX_INTEGER
 from ecsuite.formats.line_errors import ErrorList, LineError, show_line
 from ecsuite.formats.strict_json import decode, encode
 from ecsuite.runtime.errors import CorpusError
@@ -71,6 +70,6 @@ def read_column(path: Path, num_messages: int) -> NDArray[Any]:
 def _value(line: bytes) -> Any:
     """The value of a line."""
     values = decode(line)
-    if len(values) == 1 and (type(values[0]) is not int or abs(values[0]) < MAX_INTEGER):
+    if len(values) == 1:
         return values[0]
     raise LineError(show_line(values))

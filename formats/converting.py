@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from ecsuite.corpus import Corpus, Ragged, named_attributes, word_vectors
+from ecsuite.corpus import SPEAKER, Corpus, Ragged, named_attributes, word_vectors
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.cells import written
 from ecsuite.formats.corpora import CANONICAL, Reading, corpus_of
@@ -23,6 +23,8 @@ from ecsuite.runtime.errors import ConfigError, look_up, missing_extra
 
 EGG_EOS = 0
 """The symbol that ends a message in all of EGG."""
+_TRUTH = {0: False, 1: True, "False": False, "True": True}
+"""Truth values as meanings have them, alone and beside texts."""
 
 
 def convert(corpus: Corpus, form: str, out: Path) -> list[str]:
@@ -81,7 +83,7 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
     if corpus.meanings is not None:
         flat = corpus.meanings.reshape(len(corpus.messages), -1)
         names = corpus.attribute_names or _names_in_concepts(corpus, flat.shape[1])
-        by_name = {name: flat[:, place].tolist() for place, name in enumerate(names)}
+        by_name = {name: _truth(name, flat[:, place].tolist(), corpus) for place, name in enumerate(names)}
         if names and flat.dtype.kind == "f":
             columns = {_header(name, "feature", {}): cells for name, cells in by_name.items()}
         elif names and _is_same(found := named_attributes(by_name), corpus):
@@ -97,6 +99,13 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
     elif derived:
         columns[_free("concept", corpus)] = [None] * len(corpus.messages)
     return columns
+
+
+def _truth(name: str, cells: list[Any], corpus: Corpus) -> list[Any]:
+    """The values of an attribute; truth values where these are that a concept called so is there, or not."""
+    if name not in corpus.concept_names or not set(cells) <= _TRUTH.keys():
+        return cells
+    return [_TRUTH[cell] for cell in cells]
 
 
 def _names_in_concepts(corpus: Corpus, number: int) -> tuple[str, ...]:
@@ -169,15 +178,17 @@ def _write_elcc(corpus: Corpus, out: Path) -> list[str]:
     if corpus.symbol_names is not None and not is_tokens(rows):
         rows = _rows(corpus.messages)
         lost = ["names of symbols", *lost]
-    speakers = corpus.columns.get("speaker", np.zeros(0))
-    if len(names := np.unique(speakers).tolist()) < 2:
+    names = corpus.values_of(SPEAKER) if SPEAKER in corpus.columns else []
+    if len(names) < 2:
         write_atomically(out, (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows))
         return lost
     out.mkdir()
     for place, name in enumerate(names):
-        spoken = np.flatnonzero(speakers == name).tolist()
+        spoken = np.flatnonzero(corpus.has(SPEAKER, name)).tolist()
         file = out / f"speaker-{name if isinstance(name, int) else place}.jsonl"  # a text may be no file name
         write_atomically(file, (json.dumps(rows[row], ensure_ascii=False).encode() + b"\n" for row in spoken))
+    unknown = sum(speaker is None for speaker in corpus.column(SPEAKER).tolist())
+    lost = [f"{unknown:,} messages without a speaker", *lost] if unknown else lost
     return [each for each in lost if each != "the column speaker"]
 
 
@@ -187,7 +198,14 @@ def _write_csv(corpus: Corpus, out: Path) -> list[str]:
     writer.writerow([_message_header(corpus), *columns])
     writer.writerows(zip(_cells(corpus), *map(written, columns.values()), strict=True))
     write_atomically(out, text.getvalue().encode())
-    return ["metadata"]
+    return [*_read_as_concepts(columns, corpus), "metadata"]
+
+
+def _read_as_concepts(columns: dict[str, list[Any]], corpus: Corpus) -> list[str]:
+    """What is lost of meanings without names whose values are all like `color=red`."""
+    values = [value for row in columns.get(_free("meaning", corpus), ()) for value in row]
+    are_concepts = bool(values) and all(isinstance(value, str) and "=" in value for value in values)
+    return ["that meanings are texts (now concepts)"] if are_concepts else []
 
 
 def _cells(corpus: Corpus) -> list[str]:
@@ -253,7 +271,8 @@ def _write_hf(corpus: Corpus, out: Path) -> list[str]:
     columns = _columns(Corpus(**{**_fields(corpus), "columns": kept}))
     messages = {_message_header(corpus): _named(corpus, corpus.messages)}
     Dataset.from_dict(messages | columns).save_to_disk(str(out))
-    return [*(f"the column {name}, of several types" for name in mixed), "metadata"]
+    told = [f"the column {name}, of several types" for name in mixed]
+    return [*told, *_read_as_concepts(columns, corpus), "metadata"]
 
 
 def _fields(corpus: Corpus) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A corpus of a table: its messages, what was meant, and all that is kept beside them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -9,12 +9,13 @@ import numpy as np
 from ecsuite.corpus import Corpus, Ragged, column_of, named_attributes, word_vectors
 from ecsuite.formats.cells import are_all, are_numbers, is_id, is_missing, is_number
 from ecsuite.formats.line_errors import show
-from ecsuite.formats.messages import Split, messages_of
+from ecsuite.formats.messages import Split, messages_of, note_spellings
 from ecsuite.formats.roles import described, roles_of
 from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
 from ecsuite.runtime.printable import printable
 
 Numeric = Literal["values", "features"]
@@ -52,6 +53,11 @@ class Reading:
     meanings: str | None = None
     """A second file with what each message meant, row by row."""
 
+    def to_json(self) -> dict[str, Any]:
+        """What is not as usual, JSON-ready."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value != getattr(Reading(), name)}
+
 
 def corpus_of(table: Table, reading: Reading) -> Corpus:
     """The corpus of a table.
@@ -76,7 +82,9 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
     meant = _meant(table, roles, reading, notes, metadata)
     message = next(name for name, role in roles.items() if role == "message")
     messages, names = messages_of(table, message, reading.split, notes)
+    note_spellings(table, meant.get("concept_names", ()), "values", notes)
     columns = _kept(table, roles)
+    _note_unknown(table, roles, notes)
     if table.is_header:
         metadata["roles"] = roles
     if notes:
@@ -110,7 +118,7 @@ def _meant(
         if attributes and bare is None:
             found["attribute_names"] = tuple(features)
     elif bare is not None:
-        found |= _vectors(table, bare, notes)
+        found |= _vectors(table, bare, notes, metadata)
     if concepts:
         found |= _concepts(table, concepts)
     return found
@@ -148,8 +156,24 @@ def parts_of(
                 raise CorpusError(
                     f"{table.place(bad, name)}: expected a number of a feature, got {show(inner[bad])}"
                 )
+            own = table.columns[name]
+            if (
+                not is_feature
+                and not isinstance(own, Ragged)
+                and key == name
+                and _has_spellings(table, name, inner)
+            ):
+                inner = [cell or None for cell in own]
             (features if is_feature else attributes)[key] = inner
     return attributes, features, bare
+
+
+def _has_spellings(table: Table, name: str, numbers: Sequence[Any]) -> bool:
+    """Whether a number is written in several ways, such as `1.1` and `1.10`, which are then values of their own."""
+    cells = table.columns[name]
+    if not table.are_texts or isinstance(cells, Ragged) or not are_numbers(numbers):
+        return False
+    return len(set(filter(None, cells))) > len({cell for cell in numbers if cell is not None})
 
 
 def _expanded(table: Table, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:
@@ -185,7 +209,7 @@ def _paths(value: Any, prefix: str) -> dict[str, Any]:
 
 
 def _flat(cell: Any) -> Any:
-    """A meaning without names as a list of values; words of a text, numbers where all are."""
+    """A meaning without names as a list of values; words of a text, numbers where all are; None if one is missing."""
     if cell is None:
         return None
     if isinstance(cell, str):
@@ -193,7 +217,10 @@ def _flat(cell: Any) -> Any:
         return [int(word) for word in words] if words and all(map(is_id, words)) else words
     if not isinstance(cell, list):
         return [cell]
-    return [each for inner in cell for each in (_flat(inner) if isinstance(inner, list) else [inner])]
+    items = [
+        each for inner in cell for each in (_flat(inner) or [None] if isinstance(inner, list) else [inner])
+    ]
+    return None if any(item != "" and is_missing(item) for item in items) else items  # "" in a list is a text
 
 
 def _are_features(rows: Sequence[Any], reading: Reading) -> bool:
@@ -203,14 +230,21 @@ def _are_features(rows: Sequence[Any], reading: Reading) -> bool:
     return all_numbers and (reading.numeric == "features" or any(isinstance(item, float) for item in items))
 
 
-def _vectors(table: Table, rows: Sequence[Any], notes: list[str]) -> dict[str, Any]:
-    """Meanings without names as vectors; as sets of concepts, where lengths differ or all are like `color=red`."""
+def _vectors(table: Table, rows: Sequence[Any], notes: list[str], metadata: dict[str, Any]) -> dict[str, Any]:
+    """Meanings without names as vectors; as sets of concepts, where lengths differ or all are like `color=red`.
+
+    None where a value is missing; a set of concepts is then empty.
+    """
     _require_alike(table, rows, notes)
+    lacking = [place for place, row in enumerate(rows) if row is None]
     rows = [row or [] for row in rows]
     lengths = {len(row) for row in rows}
     are_texts = all(isinstance(item, str) for row in rows for item in row)
     if are_texts and (len(lengths) > 1 or all("=" in item for row in rows for item in row)):
         return _named(rows)
+    if lacking:
+        _note_missing(table, lacking, "a meaning", notes, metadata)
+        return {"meanings": None}
     if len(lengths) > 1:
         raise CorpusError(
             f"{table.source}: expected meanings of one length, got {', '.join(map(str, sorted(lengths)))}"
@@ -238,8 +272,8 @@ def _require_alike(table: Table, rows: Sequence[Any], notes: list[str]) -> None:
             raise CorpusError(
                 f"{table.place(place)}: expected a meaning like the first, {show(first)}, got {show(row)}"
             )
-        if any(isinstance(item, int) and abs(item) >= 1 << 63 for item in items):
-            raise CorpusError(f"{table.place(place)}: expected integers of at most 64 bits, got {show(row)}")
+        if any(isinstance(item, int) and abs(item) >= MAX_INTEGER for item in items):
+            raise CorpusError(f"{table.place(place)}: expected {BITS}, got {show(row)}")
 
 
 def _features(
@@ -342,6 +376,7 @@ def _lacking(table: Table, name: str) -> list[int]:
         place
         for place, cell in enumerate(cells)
         if is_missing(cell)
+        or (isinstance(cell, list) and _flat(cell) is None)
         or (isinstance(cell, dict) and any(is_missing(_paths(cell, "").get(key)) for key in keys))
     ]
 
@@ -350,6 +385,16 @@ def _note_numbers(
     table: Table, attributes: Mapping[str, Sequence[Any]], reading: Reading, notes: list[str]
 ) -> None:
     """Say where numbers are taken as values of attributes that are hardly such."""
+    written = [
+        name
+        for name in attributes
+        if name in table.columns and _has_spellings(table, name, table.values(name))
+    ]
+    if written:
+        notes.append(
+            f"{table.source}: {', '.join(written)}: numbers are written in several ways, such as 1.1 and 1.10, and "
+            "each is a value of its own (--numeric features takes them as numbers)"
+        )
     commas = [name for name in attributes if _has_decimal_commas(table, name)]
     if commas:
         notes.append(f"{table.source}: {', '.join(commas)}: a comma is that of a decimal, so 2,5 is 2.5")
@@ -381,6 +426,16 @@ def _is_measure(cells: Sequence[Any]) -> bool:
 
 
 # What is kept
+
+
+def _note_unknown(table: Table, roles: Mapping[str, str], notes: list[str]) -> None:
+    """Say of which messages it is not known who said them."""
+    for name, role in roles.items():
+        if role == "speaker" and (lacking := table.missing(name)):
+            more = f", and {len(lacking) - 1:,} more rows" if len(lacking) > 1 else ""
+            notes.append(
+                f"{table.place(lacking[0])} lacks a speaker{more}: scores of several speakers are without them"
+            )
 
 
 def _kept(table: Table, roles: Mapping[str, str]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ _OWN_KEYS = (
     "notes",
     "source_format",
     "source_path",
+    "reading",
+    "where",
 )  # of metadata, not copied
 
 
@@ -141,7 +143,8 @@ def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None 
         highest = int(corpus.messages.values.max(initial=0))
         if names is not None and len(names) <= highest:
             raise CorpusError(f"metadata.json: expected symbol_names up to id {highest}, got {len(names)}")
-        metadata = manifest | {"source_format": "ecsuite corpus"}
+        kept = {key: value for key, value in manifest.items() if key not in ("reading", "where")}
+        metadata = kept | {"source_format": "ecsuite corpus"}
         corpus = replace(corpus, eos=manifest["eos"], symbol_names=names and tuple(names), metadata=metadata)
     if "meanings.jsonl" in hashes or (not manifest and (folder / "meanings.jsonl").is_file()):
         corpus = with_meanings(corpus, folder / "meanings.jsonl", manifest.get("concept_names", []))

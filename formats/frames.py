@@ -1,6 +1,6 @@
 """Reads frames as tables: of pandas, polars, Arrow and Hugging Face, Parquet and Arrow files, and columns in Python."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ def _named(columns: Mapping[str, Cells], **about: Any) -> Table:
     return Table(
         columns={headers[name][0]: cells for name, cells in columns.items()}, eos=eos,
         roles={name: "message" if role.startswith("eos=") else role for name, role in roles.items()}, **about,
-    )  # fmt: skip
+    ).plain()  # fmt: skip
 
 
 def is_table_folder(path: Path) -> bool:
@@ -157,24 +157,4 @@ def read_frame(frame: Any) -> Table:
     if len(lengths) != 1 or not lengths - {0}:
         raise CorpusError(f"the frame: expected columns with a cell a row, got {sorted(lengths)} cells")
     number = lengths.pop()
-    cells = {name: _plain(values) for name, values in columns.items()}
-    return _named(cells, source="the frame", about=kind, rows=range(number))
-
-
-def _plain(values: Sequence[Any]) -> list[Any]:
-    """Cells as Python's values; what is no value in a frame (NaN, NaT, NA) is None."""
-    return [_cell(value) for value in values]
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_cell(each) for each in value]
-    if isinstance(value, Mapping):
-        return {str(key): _cell(each) for key, each in value.items()}
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, float):
-        return None if value != value else value
-    return None if str(value) in ("NaT", "<NA>", "nan") else str(value)
+    return _named(columns, source="the frame", about=kind, rows=range(number))

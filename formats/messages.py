@@ -32,6 +32,10 @@ def messages_of(
     cells = table.columns[column]
     if isinstance(cells, Ragged):
         return cells, None
+    lacking = table.missing(column) if table.is_header else []
+    if lacking:
+        more = f", and {len(lacking) - 1:,} more rows" if len(lacking) > 1 else ""
+        notes.append(f"{table.place(lacking[0])} has no message{more}: taken as empty messages")
     cells = _as_lists(table, column)
     how = _separator(table, column, cells, notes) if split == "auto" else split
     errors = ErrorList(
@@ -46,7 +50,7 @@ def messages_of(
             return Ragged.from_rows(numbers), None
     named = Rows()
     named.extend([[str(symbol) for symbol in row] for row in rows])
-    _note_spellings(table, list(named.names), notes)
+    note_spellings(table, list(named.names), "symbols", notes)
     return named.ragged(), tuple(named.names)
 
 
@@ -119,14 +123,14 @@ def _separator(table: Table, column: str, cells: Sequence[Any], notes: list[str]
     return "spaces"
 
 
-def _note_spellings(table: Table, names: Sequence[str], notes: list[str]) -> None:
-    """Say where two symbols look the same and are written with other characters."""
+def note_spellings(table: Table, names: Sequence[str], what: str, notes: list[str]) -> None:
+    """Say where two symbols, or two values, look the same and are written with other characters."""
     forms: dict[str, str] = {}
     for name in names:
         other = forms.setdefault(unicodedata.normalize("NFC", name), name)
         if other != name:
             notes.append(
                 f"{table.source}: {name} is there in two spellings (composed and decomposed letters), which are two "
-                "symbols"
+                f"{what}"
             )
             return

@@ -297,7 +297,8 @@ def _with_meanings(table: Table, reading: Reading) -> Table:
 def _with_eos(corpus: Corpus, reading: Reading, path: Path | None, of_file: str | None = None) -> Corpus:
     """The corpus with its EOS, and where it is from."""
     origin = {} if path is None else {"source_path": path_text(path)}
-    metadata = {"eos_source": "declared", **corpus.metadata, **origin}
+    how = {"reading": given} if (given := reading.to_json()) else {}
+    metadata = {"eos_source": "declared", **corpus.metadata, **origin, **how}
     asked = {"auto": of_file, "none": NO_EOS}.get(reading.eos, reading.eos)
     if asked is None:
         if "eos" in corpus.metadata:

@@ -22,10 +22,10 @@ ROLES = {
     "image": "the file of an image that was meant",
     "speaker": "who said it",
     "listener": "to whom",
-    "group": "the unit of resampling: a participant, a chain",
+    "group": "what it belongs to: a participant, a chain",
     "time": "when: a round, a turn, a generation",
     "split": "train or held_out",
-    "weight": "how often, or how much it counts",
+    "weight": "how often it is said, where agents are taught it",
     "success": "whether it was understood",
     "kept": "none of these; kept beside the messages",
 }
@@ -99,9 +99,11 @@ def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = Tr
     known = {**table.roles, **_checked(table, given)}
     if not table.is_header and len(table.columns) == 2 and not set(known) >= set(table.columns):
         known = _of_pair(table, known)
+    plain = set(map(plain_name, table.columns))
+    message = None if "message" in known.values() else next(filter(plain.__contains__, MESSAGE_NAMES), None)
     roles: dict[str, str] = {}
     for name in table.columns:
-        roles[name] = known.get(name) or _by_name(table, name, known, needs_message=needs_message)
+        roles[name] = known.get(name) or _by_name(name, message, needs_message=needs_message)
     _keep_seconds(roles, known)
     messages = [name for name, role in roles.items() if role == "message"]
     if len(messages) > 1:
@@ -174,11 +176,10 @@ def _repeats(cells: Any) -> bool:
     return all(len(set(column)) <= len(rows) / 2 for column in zip(*rows, strict=True))
 
 
-def _by_name(table: Table, name: str, known: Mapping[str, str], *, needs_message: bool) -> str:
-    """The role that the name of a column says."""
+def _by_name(name: str, message: str | None, *, needs_message: bool) -> str:
+    """The role that the name of a column says, `message` being the plain name of that of the messages."""
     plain = plain_name(name)
-    names = [each for each in MESSAGE_NAMES if any(plain_name(column) == each for column in table.columns)]
-    if names and plain == names[0] and "message" not in known.values():
+    if plain == message:
         return "message"
     if plain in MESSAGE_NAMES and needs_message:
         return "kept"

@@ -1,6 +1,10 @@
-"""Strict JSON: rejects NaN, duplicate keys, lone surrogates and very long integers (quadratic parsing time)."""
+"""Strict JSON: rejects NaN, infinities, duplicate keys, lone surrogates and integers of more than 64 bits.
+
+Very long integers would take quadratic time; others, and `1e999`, would become numbers that the file does not have.
+"""
 
 import json
+import math
 import re
 from collections import Counter
 from pathlib import Path
@@ -11,6 +15,7 @@ from ecsuite.formats.line_errors import LineError, shorten, show
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.stored_text import read_text
 from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
 
 VALUES = 8.0
 """Bytes of memory for each byte of JSON that is read into Python's values; those of short numbers take more."""
@@ -20,7 +25,17 @@ _MAX_LINE_BYTES = 1 << 26  # bytes; a longer one is refused
 def _parse_int(text: str) -> int:
     if len(text) > 19:  # int() is quadratic
         raise LineError(shorten(text), None if text[0] == "-" else f"integers below {ID_LIMIT}")
-    return int(text)
+    value = int(text)
+    if value >= MAX_INTEGER:
+        raise LineError(text, BITS)
+    return value
+
+
+def _parse_float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise LineError(shorten(text))
+    return value
 
 
 def _refuse_constant(text: str) -> None:
@@ -35,9 +50,14 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return keys
 
 
-_DECODER = json.JSONDecoder(
-    parse_int=_parse_int, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
-)
+_CHECKS: dict[str, Any] = {
+    "parse_int": _parse_int,
+    "parse_constant": _refuse_constant,
+    "object_pairs_hook": _unique_keys,
+}
+_DECODER = json.JSONDecoder(**_CHECKS, parse_float=_parse_float)
+_OF_FILES = json.JSONDecoder(**_CHECKS)
+"""Of files whose readers say themselves which of their numbers is infinite."""
 _GAP = re.compile(r"(?:[ \t\r]+,?|,)[ \t\r]*(?=.)", re.DOTALL)  # between two JSON values of a line
 
 
@@ -91,7 +111,7 @@ def parse_json(text: str, file: Path, line: int | None = None) -> Any:
     """
     place = str(file) if line is None else f"{file}:{line}"
     try:
-        value = _DECODER.decode(text)
+        value = _OF_FILES.decode(text)
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()  # raises on a lone surrogate
         return value

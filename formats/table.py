@@ -1,13 +1,13 @@
 """A table: named columns of cells, however they were written, with the place of each row for messages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ecsuite.corpus import Ragged
-from ecsuite.formats.cells import is_missing, typed, unfolded
+from ecsuite.formats.cells import is_missing, plain_cells, typed, unfolded
 from ecsuite.formats.line_errors import LineError, place_of
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.printable import printable
@@ -63,10 +63,28 @@ class Table:
         cells = self.columns[name]
         if isinstance(cells, Ragged):
             return [cells[row].tolist() for row in range(len(cells))]
+        if self.are_texts:
+            return self._read(name, lambda texts: typed(texts, has_decimal_comma=self.has_decimal_comma))
+        return self._read(name, unfolded)
+
+    def plain(self) -> "Table":
+        """The same of cells of NumPy, pandas or Arrow, as JSON has them.
+
+        Raises:
+            CorpusError: If an integer has more than 64 bits; the message names its place.
+        """
+        columns = {
+            name: cells if isinstance(cells, Ragged) else self._read(name, plain_cells)
+            for name, cells in self.columns.items()
+        }
+        return replace(self, columns=columns)
+
+    def _read(self, name: str, read: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
+        """The cells of a column by a function, whose error has a place."""
+        cells = self.columns[name]
+        assert not isinstance(cells, Ragged)
         try:
-            return (
-                typed(cells, has_decimal_comma=self.has_decimal_comma) if self.are_texts else unfolded(cells)
-            )
+            return read(cells)
         except LineError as error:
             raise CorpusError(
                 f"{self.place(error.place, name)}: expected {error.expected}, got {error.got}"

@@ -21,6 +21,8 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """What stands between the cells of a table."""
 PAIRS = (" ||| ", "|||", " -> ", "->", "\t")
 """What stands between the two columns of a text, apart from the separators of tables."""
+_OF_EXCEL = re.compile(r'"?sep=([,;|\t])"?\n', re.IGNORECASE)
+"""A first line that tells a spreadsheet what stands between cells."""
 SAMPLE = 200
 """Lines by which the separator is chosen."""
 
@@ -47,8 +49,11 @@ def read_text_table(
         text = read_text(file, factor=CELLS if is_table else LINES)
     except ConfigError as error:
         raise CorpusError(str(error)) from None
+    told = _OF_EXCEL.match(text)
+    if told:
+        text = "\n" + text[told.end() :]  # rows keep their numbers
     lines = [line for line in text.split("\n") if line.strip()][:SAMPLE]
-    separator = _separator(lines, given, is_table=is_table)
+    separator = told[1] if told else _separator(lines, given, is_table=is_table)
     if separator is None:
         if not is_table:
             return _of_lines(text, name)
@@ -160,8 +165,10 @@ def _of_rows(
     unit = "row" if is_table else "line"
     if has_header:
         _require_names([each for each, _ in named], place_of(name, unit, rows[0][0]))
-    header = _filled([each for each, _ in named]) if has_header else sorted(numbers, key=int)
     body = rows[1:] if has_header else rows
+    if has_header and all(len(row) == len(named) + 1 for _, row in body) and _are_row_names(body):
+        named = [("", None), *named]
+    header = _filled([each for each, _ in named]) if has_header else sorted(numbers, key=int)
     if not body:
         raise CorpusError(f"{name}: a header and no rows, expected a message a row")
     wrong = [(number, len(row)) for number, row in body if len(row) != len(header)]
@@ -186,6 +193,13 @@ def _of_rows(
         roles={each: "message" if role.startswith("eos=") else role for each, role in roles.items()},
         are_texts=True, has_decimal_comma=separator != ",",
     )  # fmt: skip
+
+
+def _are_row_names(rows: Sequence[tuple[int, list[str]]]) -> bool:
+    """Whether first cells that the header leaves out are names of rows, as R writes them: 1, 2, 3, or texts."""
+    cells = [row[0].strip() for _, row in rows]
+    is_numbered = cells == [str(place) for place in range(1, len(cells) + 1)]
+    return is_numbered or (len(set(cells)) == len(cells) and not any(map(is_decimal, cells)))
 
 
 def _require_names(names: Sequence[str], place: str) -> None:

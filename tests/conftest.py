@@ -137,9 +137,11 @@ def no_layout(monkeypatch):
 
 @pytest.fixture(scope="module", autouse=True)
 def layout_where_it_is_looked_at(request):
-    """In modules with `assert_readable`, whose tests ask for `no_layout` where they do not look at places."""
+    """In modules with `assert_readable`, whose tests ask for `no_layout` where they do not look at places, and in those
+    that look for `OVERLAPS` in a browser.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        if not hasattr(request.module, "assert_readable"):
+        if not {"assert_readable", "OVERLAPS"} & set(vars(request.module)):
             leave_layout_out(patch)
         yield
 

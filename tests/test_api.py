@@ -195,6 +195,24 @@ def test_what_a_notebook_shows(run):
     assert ">Corpus: 16 messages" in run.corpus._repr_html_()
 
 
+def test_corpora_in_python_are_compared_at_one_size():
+    """The larger one was said not to be there."""
+    meanings = np.random.default_rng(0).integers(0, 3, (90, 2))
+    corpus = ec.Corpus(
+        np.add(meanings, [1, 4]).tolist(), meanings=meanings, columns={"half": np.arange(90) % 3 // 2}
+    )
+    parts = [corpus.where("half", half) for half in (0, 1)]  # of 60 and of 30 messages
+    for sources in (
+        parts,
+        [{"first": parts[0], "second": parts[1]}],
+        [ec.score(parts[1], ["posdis", "ami"]), parts[0]],
+    ):
+        assert "at 30 messages, 50 draws from larger corpora" in str(ec.compare(*sources, metric="posdis"))
+    assert "not comparable" not in str(ec.compare(*parts))
+    with pytest.raises(ConfigError, match="unknown option of compare 'metrics'; did you mean 'metric'"):
+        ec.compare(*parts, metrics=["posdis"])
+
+
 def test_the_page_of_the_interface_is_current():
     assert FILE.read_text() == page(), "run python tests/api_page.py"
 

@@ -44,7 +44,8 @@ class Content:
     def of(cls, corpus: Corpus) -> "Content":
         """The content of a corpus that was read."""
         digest = hashlib.sha256()
-        known = [corpus.eos, corpus.symbol_names, corpus.concept_names, sorted(corpus.columns)]
+        known: list[Any] = [corpus.eos, corpus.symbol_names, corpus.concept_names, sorted(corpus.columns)]
+        known += [corpus.attribute_names, corpus.why_no_meanings]
         digest.update(json.dumps(known).encode())
         rows = [corpus.messages, *([] if corpus.concepts is None else [corpus.concepts])]
         arrays = [array for row in rows for array in (row.offsets, row.values)]

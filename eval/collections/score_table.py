@@ -16,7 +16,7 @@ import numpy as np
 from ecsuite.eval.comparison.results import OF_A_SOURCE
 from ecsuite.eval.metrics import place_of
 from ecsuite.eval.records.documents import is_number
-from ecsuite.eval.records.reading import read_sources
+from ecsuite.eval.records.reading import each_corpus_once, read_sources
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.runtime.errors import ConfigError, look_up
@@ -94,7 +94,7 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     """
     groups: dict[str, list[Source]] = {}
     known: set[tuple[str, str]] = set()  # names with scores: a corpus that was read twice counts once
-    for place, source in enumerate(read_sources(paths)):
+    for place, source in enumerate(each_corpus_once(read_sources(paths))):
         if (source.is_run or not source.group) and all(record.is_measure for record in source.records):
             raise ConfigError(
                 f"{source.file}: expected the JSON of `ecsuite score CORPORA --out FILE.json`, with `scores`"

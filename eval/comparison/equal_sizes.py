@@ -9,7 +9,6 @@ widened by the error of so many draws.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -18,11 +17,11 @@ from ecsuite.eval.comparison.results import Result
 from ecsuite.eval.metrics import METRIC_OF, load_metric, traits_of
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.records.messages import Messages
 from ecsuite.eval.statistics.counting import Ints, flat, has_attributes
 from ecsuite.eval.statistics.differences import ALPHA, Interval
 from ecsuite.eval.statistics.distributions import normal_quantile
 from ecsuite.eval.statistics.resampling import few_draws
-from ecsuite.formats import read_corpus
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 NUM_DRAWS = 50
@@ -37,9 +36,9 @@ class EqualSizes:
 
     progress: Callable[[str, float, float], None] = lambda *_: None
     """Called as `progress(label, done, total)` for the draws from one corpus."""
-    corpora: dict[Path, Corpus] = field(default_factory=dict)
+    corpora: dict[Messages, Corpus] = field(default_factory=dict)
     """Those that were read."""
-    means: dict[tuple[Path, str, int], Mapping[str, "Mean"]] = field(default_factory=dict)
+    means: dict[tuple[Messages, str, int], Mapping[str, "Mean"]] = field(default_factory=dict)
     """By corpus, metric and size, the means by score."""
 
     def of_pair(self, first: Result, second: Result, metric: str) -> tuple[Result, Result, str]:
@@ -74,30 +73,32 @@ class EqualSizes:
         if traits_of(metric).trains:
             raise ConfigError(f"{metric} trains models on all messages: score corpora of one size")
         rows, interval = [], result.ci95
-        for place, path in enumerate(result.corpora):
+        for place, messages in enumerate(result.corpora):
             value = float(result.by_target[place][metric])
             if self._size(result.sizes[place]) > size:
-                mean = self._mean(result, path, metric, size, value)
+                mean = self._mean(result, messages, metric, size, value)
                 interval = None if interval is None else mean.moved(interval, value)
                 value = mean.value
             rows.append({metric: value})
         return replace(result, by_target=tuple(rows), ci95=interval, sizes=(str(size),) * len(rows))
 
-    def _mean(self, result: Result, path: Path | None, metric: str, size: int, value: float) -> "Mean":
+    def _mean(
+        self, result: Result, messages: Messages | None, metric: str, size: int, value: float
+    ) -> "Mean":
         """The mean of a score over draws from a corpus."""
-        corpus = self._corpus(result.name, path)
-        assert path is not None
+        corpus = self._corpus(result.name, messages)
+        assert messages is not None
         parts = self._parts(corpus, metric)
         if any(map(is_exhaustive, map(corpus.take, parts))):
             raise ConfigError(
                 f"{result.name} says each meaning of its world once, so its size is that of the world"
             )
         name = METRIC_OF[metric.partition(",")[0]] + "".join(metric.partition(",")[1:])
-        key = path, name, size
+        key = messages, name, size
         if key not in self.means:
             whole = self._scores(corpus, name)
             if not math.isclose(whole.get(metric, math.nan), value, rel_tol=1e-9, abs_tol=1e-12):
-                raise ConfigError(f"{result.name}: {path} no longer is what was scored")
+                raise ConfigError(f"{result.name}: {messages.path} no longer is what was scored")
             draws = [self._draw(corpus, parts, name, size, draw) for draw in range(NUM_DRAWS)]
             self.means[key] = {score: Mean.of([draw.get(score) for draw in draws]) for score in whole}
         mean = self.means[key][metric]
@@ -111,7 +112,7 @@ class EqualSizes:
         speakers = speakers_of(corpus)
         if len(speakers) < 2 or traits_of(metric).is_of_all_speakers:
             return [np.arange(len(corpus.messages))]
-        return [np.flatnonzero(corpus.columns[SPEAKER] == speaker) for speaker in speakers]
+        return [np.flatnonzero(corpus.has(SPEAKER, speaker)) for speaker in speakers]
 
     def _draw(
         self, corpus: Corpus, parts: Sequence[Ints], name: str, size: int, draw: int
@@ -128,16 +129,16 @@ class EqualSizes:
             scores = by_speaker(load_metric(name))(corpus, Options())
         return {score.name: float(score.value) for score in scores if score.value is not None}
 
-    def _corpus(self, name: str, path: Path | None) -> Corpus:
+    def _corpus(self, name: str, messages: Messages | None) -> Corpus:
         """The corpus of a source."""
-        if path is None or not (path in self.corpora or path.exists()):
+        if messages is None or not (messages in self.corpora or messages.path.exists()):
             raise ConfigError(f"the corpus of {name} is not there, so it can't be drawn from")
-        if path not in self.corpora:
+        if messages not in self.corpora:
             try:
-                self.corpora[path] = read_corpus(path)
-            except CorpusError as error:
+                self.corpora[messages] = messages.read()
+            except (ConfigError, CorpusError) as error:
                 raise ConfigError(f"the corpus of {name} can't be drawn from: {error}") from None
-        return self.corpora[path]
+        return self.corpora[messages]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
 from ecsuite.eval.comparison.results import OF_A_SOURCE, UNSIGNED, Result
 from ecsuite.eval.metrics.preset_limits import passes_of
-from ecsuite.eval.records.documents import FILES, XFERBENCH, name_of_file
+from ecsuite.eval.records.documents import FILES, XFERBENCH, name_by_folders, name_of_file
+from ecsuite.eval.records.messages import Messages
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.records.source import MOST_SETTINGS, Record, Source
 from ecsuite.runtime.errors import ConfigError, shown
@@ -116,7 +117,7 @@ def _result(source: Source, record: Record, file: Path) -> Result:
         fingerprint=identity,
         ci95=interval,
         sizes=(next((part[2:] for part in parts if part.startswith("n:")), None),) * len(rows),
-        corpora=(source.corpus,) * len(rows),
+        corpora=(None if source.corpus is None else Messages(source.corpus, source.how),) * len(rows),
         passes=passes_of(str(record.signature)),
     )
 
@@ -213,19 +214,10 @@ def _with_different_names(results: Sequence[Result]) -> list[Result]:
         same = [other for other in namesakes if other.signature == result.signature]
         if not same:
             continue  # results with different signatures are refused later, with a message that names the part
-        own, *others = map(_folders, (result, *same))
-        for length in range(min(2, len(own)), len(own) + 1):
-            if all(own[-length:] != parts[-length:] for parts in others):
-                named[index] = replace(result, name="/".join(own[-length:]))
-                break
-        else:
+        name = name_by_folders(result.source, [other.source for other in same])
+        if name is None:
             raise ConfigError(
                 f"{result.name}: {result.source} has scores of different contents; remove the older scores"
             )
+        named[index] = replace(result, name=name)
     return named
-
-
-def _folders(result: Result) -> tuple[str, ...]:
-    """The parts of the path of a source, without a generic file name."""
-    path = PurePath(result.source)
-    return path.parent.parts if path.stem in ("corpus", "scores", "results") else path.parts

@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ecsuite.eval.metrics.preset_limits import are_read_alike
 from ecsuite.eval.records.documents import plain
+from ecsuite.eval.records.messages import Messages
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.differences import Interval
 from ecsuite.runtime.errors import ConfigError
@@ -54,8 +54,8 @@ class Result:
     """The interval of the score, if there is one seed and the metric has an interval."""
     sizes: tuple[str | None, ...] = ()
     """For each seed: the number of messages that is in the signature; None where it does not depend on it."""
-    corpora: tuple[Path | None, ...] = ()
-    """For each seed: where its messages are, if that is known."""
+    corpora: tuple[Messages | None, ...] = ()
+    """For each seed: its messages, if it is known where they are."""
     passes: float | None = None
     """XferBench: passes over the corpus per epoch of pretraining, at least 1; None if not known."""
 

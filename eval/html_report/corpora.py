@@ -12,12 +12,12 @@ from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.html_report.thumbnails import BUDGET as PICTURES
 from ecsuite.eval.html_report.thumbnails import add_thumbnails, has_pictures
 from ecsuite.eval.metrics.translation_graph import translate
+from ecsuite.eval.records.messages import Messages
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.languages import Language, heading
 from ecsuite.eval.reports.samples import MOST_SYMBOLS, meaning_text
 from ecsuite.eval.reports.tiles import MARKERS, NAMED_COLOURS, PALE, symbol_colours
 from ecsuite.formats.corpora import Reading
-from ecsuite.formats.reading import read_as
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 BUDGET = 3_000_000
@@ -60,7 +60,8 @@ def corpora_data(sources: Sequence[Source], reading: Reading) -> tuple[list[dict
         source = with_corpus[place]
         try:
             assert source.corpus is not None
-            language = Language(read_as(source.corpus, Reading() if source.is_run else reading))
+            messages = Messages(source.corpus, source.how)
+            language = Language(messages.read(Reading() if source.is_run else reading))
         except (CorpusError, ConfigError, OSError) as error:
             notes.append(f"{source.title}: {error}")
             continue

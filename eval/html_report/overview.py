@@ -7,6 +7,7 @@ from typing import Any
 
 from ecsuite.eval.records.reading import SEED
 from ecsuite.eval.records.source import Source
+from ecsuite.runtime.printable import printable
 
 FACTS = ("ecsuite", "commit", "python", "torch", "numpy", "device", "hardware", "num_threads")
 """What a run's metadata may say of the program and the machine, by their keys in `versions`."""
@@ -103,7 +104,7 @@ def _version(source: Source, name: str) -> str:
     versions = source.metadata.get("versions")
     if not isinstance(versions, dict) or versions.get(name) is None:
         return UNKNOWN
-    text = shown(versions[name])
+    text = printable(shown(versions[name]))
     return text[:SHORT_COMMIT] if name == "commit" else text
 
 

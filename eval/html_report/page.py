@@ -16,7 +16,7 @@ from ecsuite.eval.html_report.inventories import inventories
 from ecsuite.eval.html_report.overview import overview
 from ecsuite.eval.html_report.systems import systems
 from ecsuite.eval.html_report.transcripts import transcripts
-from ecsuite.eval.records.reading import read_sources
+from ecsuite.eval.records.reading import names_apart, read_sources
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.citations import bibliography, names_in_run
 from ecsuite.eval.sweeps.means import means_of
@@ -94,7 +94,7 @@ def write_report(
     """
     check_out(out)
     places = [Path(path) for path in paths]
-    sources = read_sources(places)
+    sources = names_apart(read_sources(places))
     runs = [source for source in sources if source.is_run]
     others = [source for source in sources if not source.is_run]
     table = means_of(runs, by=by, figures=metrics) if runs else None

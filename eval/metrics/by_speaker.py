@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.traits import traits_in
@@ -19,8 +17,11 @@ BY_SPEAKER = "by_speaker"
 
 
 def speakers_of(corpus: Corpus) -> list[Any]:
-    """The speakers of a corpus in the order of their names; empty where it does not say who spoke."""
-    return np.unique(corpus.columns[SPEAKER]).tolist() if SPEAKER in corpus.columns else []
+    """The speakers of a corpus in the order of their names; empty where it does not say who spoke.
+
+    Messages of which it is not known who said them are of none.
+    """
+    return corpus.values_of(SPEAKER) if SPEAKER in corpus.columns else []
 
 
 def by_speaker(metric: Metric) -> Metric:

@@ -12,6 +12,7 @@ from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.preset_limits import are_read_alike, passes_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import Direction, Question
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
 
@@ -53,9 +54,9 @@ class Conclusion:
 def conclusions(scores: Sequence[Score], num_messages: int | None) -> list[Conclusion]:
     """The conclusion on each score of a table.
 
-    A score differs from chance if its p-value (`Chance.p_value`) is below 5 % after the correction, and its interval,
-    where it has one, does not contain the chance level: a wide one says that other corpora of the language, or other
-    speakers or agents, may be as by chance.
+    A score differs from chance if its p-value (`Chance.p_value`) is below 5 % after the correction, what is compared is
+    outside the range of shuffles, and its interval, where it has one, does not contain the chance level: a wide one
+    says that other corpora of the language, or other speakers or agents, may be as by chance.
 
     Args:
         scores: All scores of the table, for which Holm's correction is made.
@@ -129,7 +130,7 @@ def _obstacle(score: Score, num_messages: int | None) -> str:
     if traits.question != "agents" and num_messages is not None:
         if num_messages < traits.least_messages:
             return f"{num_messages:,} messages"
-    return "wide interval"
+    return "in the range of shuffles" if _is_as_shuffles(chance, score.value) else "wide interval"
 
 
 def _relation(score: Score, p_holm: float | None, num_messages: int | None) -> Relation | None:
@@ -144,13 +145,21 @@ def _relation(score: Score, p_holm: float | None, num_messages: int | None) -> R
             chance.level + value - (chance.level + distance)
         )  # as far from the score as from what is compared
         is_inside = score.ci95 is not None and score.ci95[0] <= level <= score.ci95[1]
-        return "unknown" if is_inside else "above" if distance > 0 else "below"
+        return (
+            "unknown" if is_inside or _is_as_shuffles(chance, value) else "above" if distance > 0 else "below"
+        )
     is_exact = bool(chance.draws) and abs(distance) < NO_SPREAD  # whatever the number of messages
     if traits_of(score).question == "agents":
         is_enough = score.ci95 is not None and max(value - score.ci95[0], score.ci95[1] - value) <= NARROW
     else:
         is_enough = num_messages is None or num_messages >= traits_of(score).least_messages
     return "equal" if is_exact or is_enough else "unknown"
+
+
+def _is_as_shuffles(chance: Chance, value: float) -> bool:
+    """Whether what is compared is in the range of shuffles, which two tails of one side may leave to a p below 5 %."""
+    compared = chance.level + chance.distance(value)
+    return bool(chance.draws) and chance.low - NO_SPREAD <= compared <= chance.high + NO_SPREAD
 
 
 def place_of(score: Score) -> str:

@@ -19,6 +19,7 @@ from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import of_guesses
 from ecsuite.eval.statistics.counting import Floats
 from ecsuite.eval.statistics.t_intervals import clipped, mean_and_half_width
+from ecsuite.runtime.errors import CorpusError
 
 COMMUNITY, BEFORE = "community", "before"
 """The columns."""
@@ -84,15 +85,15 @@ def contact(corpus: Corpus, options: Options) -> list[Score]:
     ]
     whole, speakers = whole_meanings(corpus), speakers_of(corpus)
     reason = None
-    if COMMUNITY not in corpus.columns or len(np.unique(corpus.columns[COMMUNITY])) < 2:
+    if COMMUNITY not in corpus.columns or len(corpus.values_of(COMMUNITY)) < 2:
         reason = "fewer than two communities (the column `community` of the corpus)"
     elif whole is None:
         reason = "the corpus has neither meanings nor concepts"
     if reason is not None or whole is None:
         return [score(value=None, reason=reason) for score in scores]
-    rows = {speaker: np.flatnonzero(corpus.columns[SPEAKER] == speaker) for speaker in speakers}
-    home = [int(corpus.columns[COMMUNITY][rows[speaker][0]]) for speaker in speakers]
-    now: list[Said] = [most_used(corpus, whole, corpus.columns[SPEAKER] == speaker) for speaker in speakers]
+    rows = {speaker: np.flatnonzero(corpus.has(SPEAKER, speaker)) for speaker in speakers}
+    home = [corpus.columns[COMMUNITY][rows[speaker][0]] for speaker in speakers]
+    now: list[Said] = [most_used(corpus, whole, corpus.has(SPEAKER, speaker)) for speaker in speakers]
     before = [_before(corpus, whole, rows[speaker]) for speaker in speakers]
     shared = sorted(set.intersection(*(set(said) for said in now)))[:MAX_MEANINGS]
     if not shared:
@@ -115,8 +116,19 @@ def _before(corpus: Corpus, whole: Any, rows: Any) -> Said:
     if BEFORE not in corpus.columns:
         return {}
     texts = corpus.columns[BEFORE]
+    numbers = {name: number for number, name in enumerate(corpus.symbol_names or ())}
+    names = corpus.symbol_names
+    end = str(corpus.eos or 0) if names is None or corpus.eos is None else names[corpus.eos]  # of games, 0
+
+    def number_of(symbol: str) -> int:
+        if names is not None:
+            return numbers.setdefault(symbol, len(numbers))
+        if not symbol.isdecimal():
+            raise CorpusError(f"column {BEFORE}: expected symbols, as messages have them, got {symbol:.40}")
+        return int(symbol)
+
     return {
-        int(whole[row]): tuple(int(symbol) for symbol in str(texts[row]).split() if symbol != "0")
+        int(whole[row]): tuple(number_of(symbol) for symbol in str(texts[row]).split() if symbol != end)
         for row in rows
         if texts[row]
     }

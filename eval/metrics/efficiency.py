@@ -130,7 +130,8 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     scores = [unscored(traits, **settings) for traits in SCORES]
     whole = fit(space, bound, shares(counts))
     most = complexity(space, np.eye(len(space))), float(bound.accuracy.max())
-    limits = [(0.0, each) for each in (most[0], most[0], most[1], 1.0)]
+    nearest = min(0.0, _figures(whole)[-1])  # gNID of soft languages, whose copies differ, may lie below 0
+    limits = [(0.0, most[0]), (0.0, most[0]), (0.0, most[1]), (nearest, 1.0)]
     intervals, corrected = _resampled(language, space, bound, _figures(whole), limits, options.seed)
     chance = _chance(space, bound, shares(counts), options.seed)
     details = {
@@ -191,7 +192,7 @@ def _language(corpus: Corpus, vectors: Any, space: Space, options: Options) -> _
         words = row_labels(corpus.content())
         number = int(words.max(initial=-1)) + 1
         codes = space.find(vectors) * number + words
-        speakers = corpus.columns.get(SPEAKER)
+        speakers = _numbers_of_speakers(corpus) if SPEAKER in corpus.columns else None
         return _Language(codes=codes, num_meanings=len(space), num_words=number, speakers=speakers)
     from ecsuite.eval.metrics.message_probabilities import said_by
 
@@ -209,6 +210,14 @@ def _language(corpus: Corpus, vectors: Any, space: Space, options: Options) -> _
         if drawn is None
         else f"of {drawn:,} messages a meaning that the sender says at random",
     )
+
+
+def _numbers_of_speakers(corpus: Corpus) -> Ints:
+    """The number of the speaker of each message, (num_messages,); -1 where it is not known."""
+    numbers = np.full(len(corpus.messages), -1)
+    for number, speaker in enumerate(corpus.values_of(SPEAKER)):
+        numbers[corpus.has(SPEAKER, speaker)] = number
+    return numbers
 
 
 def _unique_as_one(table: Floats) -> Floats:

@@ -95,7 +95,7 @@ def language_similarity(corpus: Corpus, options: Options) -> list[Score]:
     pairs = list(combinations(range(len(speakers)), 2))
     if len(pairs) > MAX_PAIRS:
         pairs = [pairs[place] for place in np.sort(rng.choice(len(pairs), MAX_PAIRS, replace=False))]
-    messages = [most_used(corpus, whole, corpus.columns[SPEAKER] == speaker) for speaker in speakers]
+    messages = [most_used(corpus, whole, corpus.has(SPEAKER, speaker)) for speaker in speakers]
     names = [f"{speakers[first]}-{speakers[second]}" for first, second in pairs]
     found = [_compared(messages[first], messages[second], rng) for first, second in pairs]
     return [

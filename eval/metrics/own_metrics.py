@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import ecsuite.parts.own_code as own_code
-from ecsuite.corpus import Corpus
+from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.traits import Traits, traits_in, with_size
 from ecsuite.parts.own_functions import called
@@ -36,7 +37,7 @@ def as_metric(function: Callable[..., Any], kind: str, options: Mapping[str, Any
     plain = inspect.unwrap(function)  # its scores get their traits here, as they may have any names
 
     def metric(corpus: Corpus, options: Options) -> list[Score]:
-        found = called(plain, corpus, options)
+        found = called(plain, _read_only(corpus) if isinstance(corpus, Corpus) else corpus, options)
         scores = [found] if isinstance(found, Score) else found
         if not isinstance(scores, list | tuple) or not all(isinstance(score, Score) for score in scores):
             scores = [_score(found, kind, first)]
@@ -70,6 +71,34 @@ def _traits(function: Callable[..., Any], named: str) -> list[Traits]:
     return [replace(declared[0], name=named), *declared[1:]]
 
 
+def _read_only(corpus: Corpus) -> Corpus:
+    """A corpus whose arrays can't be changed, as other metrics read them, too; nothing is copied."""
+
+    def ragged(rows: Ragged) -> Ragged:
+        return Ragged(_view(rows.values), _view(rows.offsets))
+
+    return replace(
+        corpus,
+        messages=ragged(corpus.messages),
+        meanings=None if corpus.meanings is None else _view(corpus.meanings),
+        concepts=None if corpus.concepts is None else ragged(corpus.concepts),
+        columns={name: _view(values) for name, values in corpus.columns.items()},
+    )
+
+
+def _view(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # of an integer that no float has
+        return False
+
+
 def _score(found: Any, kind: str, traits: Traits) -> Score:
     """The score of a number or None.
 
@@ -78,7 +107,7 @@ def _score(found: Any, kind: str, traits: Traits) -> Score:
     """
     value = found.item() if isinstance(found, np.generic) or getattr(found, "ndim", None) == 0 else found
     name = traits.name
-    if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
+    if value is not None and not (isinstance(value, int | float) and _is_finite(value)):
         place = own_code.place_of(kind.partition(",")[0], "__call__")
         expected = "a finite number, None where it is not defined, or scores"
         raise PartError(f"{place}: {name}: expected {expected}; got {value!r:.80}")

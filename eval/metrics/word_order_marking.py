@@ -11,7 +11,7 @@ from ecsuite.eval.metrics.matching import best_match
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import entropy
-from ecsuite.eval.statistics.counting import Floats, Ints, flat, numbered_by_use, row_of
+from ecsuite.eval.statistics.counting import Floats, Ints, flat, has_attributes, numbered_by_use, row_of
 from ecsuite.eval.statistics.resampling import resample
 
 NONE = -1
@@ -255,7 +255,7 @@ def _events(corpus: Corpus, own: WordOrderOptions) -> Ints | str:
     if corpus.meanings is None:
         return corpus.why_no_meanings
     meanings = flat(corpus.meanings)
-    if meanings.dtype.kind not in "iub":
+    if not has_attributes(meanings):
         return "features are not attribute values"
     if meanings.shape[1] < 2:
         return "meanings of fewer than two attributes"
@@ -270,7 +270,10 @@ def _events(corpus: Corpus, own: WordOrderOptions) -> Ints | str:
             columns += [place] if not names and place < meanings.shape[1] else []
         else:
             return f"no attribute {named}"
-    return meanings[:, columns].astype(np.int64)
+    chosen = meanings[:, columns]
+    if chosen.dtype.kind in "US":  # one number for an entity, whether it is agent or patient
+        chosen = np.unique(chosen, return_inverse=True)[1].reshape(chosen.shape)
+    return chosen.astype(np.int64)
 
 
 def _place(table: Ints, words: Ints) -> Ints:

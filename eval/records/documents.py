@@ -4,10 +4,11 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, TypeGuard
 
+from ecsuite.eval.records.messages import how_of
 from ecsuite.eval.records.source import CONFIG, METADATA, Record, Source, read_config
 from ecsuite.files.format_numbers import without_format
 from ecsuite.formats.strict_json import read_json
@@ -78,6 +79,7 @@ def _of_scores(file: Path, data: Mapping[str, Any]) -> Source:
         is_run=run is not None,
         folder=folder,
         corpus=Path(path) if isinstance(path, str) and path else None,
+        how=how_of(corpus),
         system=system,
         game=game,
         seed=seed,
@@ -98,10 +100,11 @@ def _of_member(file: Path, data: Any, index: int) -> Source:
     )  # fmt: skip
     name = member.get("name")
     return Source(
-        name=name if isinstance(name, str) else _name(file, None, corpus),
+        name=name if isinstance(name, str) else _name(file, data.get("name"), corpus),
         file=file,
         records=tuple(records_of(file, data["scores"])),
         corpus=Path(path) if isinstance(path, str) and path else None,
+        how=how_of(corpus),
         system=system if isinstance(system, str) else None,
         game=game if isinstance(game, str) else None,
         seed=seed if type(seed) is int else None,
@@ -188,6 +191,21 @@ def source_name(path: str) -> str:
     return (parts.parent.name if parts.stem == "corpus" else parts.name.split(".")[0]) or parts.stem
 
 
+def name_by_folders(path: str, others: Sequence[str]) -> str | None:
+    """The name of what is at a path with as many of its folders as tell it from others; None if none do."""
+    own, *of_others = map(_folders, (path, *others))
+    for length in range(min(2, len(own)), len(own) + 1):
+        if all(own[-length:] != parts[-length:] for parts in of_others):
+            return "/".join(own[-length:])
+    return None
+
+
+def _folders(path: str) -> tuple[str, ...]:
+    """The parts of a path, without a generic file name."""
+    parts = PurePath(path)
+    return parts.parent.parts if parts.stem in ("corpus", "scores", "results") else parts.parts
+
+
 def name_of_file(file: Path) -> str:
     """The name of a file of scores in tables: that of its folder, or its own if it has one."""
     folder = file.resolve().parent.name
@@ -210,9 +228,11 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 
 def _name(file: Path, own: Any, corpus: Mapping[str, Any]) -> str:
-    """The name of a source in tables: its own name, or that of its folder or file."""
+    """The name of a source in tables: its own name, or that of its folder or file, and which of its messages it has."""
     for name in (own, corpus.get("name")):
         if isinstance(name, str) and name:
             return name
     path = corpus.get("source_path")
-    return source_name(path) if isinstance(path, str) and path else name_of_file(file)
+    name = source_name(path) if isinstance(path, str) and path else name_of_file(file)
+    where = corpus.get("where")
+    return ", ".join([name, *map(str, where)]) if isinstance(where, list) else name

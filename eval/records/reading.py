@@ -9,7 +9,14 @@ from typing import Any
 
 import msgspec
 
-from ecsuite.eval.records.documents import FILES, measure_records, records_of, run_seed_and_group, sources_of
+from ecsuite.eval.records.documents import (
+    FILES,
+    measure_records,
+    name_by_folders,
+    records_of,
+    run_seed_and_group,
+    sources_of,
+)
 from ecsuite.eval.records.kept_scores import read_scores
 from ecsuite.eval.records.source import CAPPED, CONFIG, METADATA, UNENDED, Record, Source, Status
 from ecsuite.files.format_numbers import without_format
@@ -68,7 +75,7 @@ def read_runs(paths: Iterable[str | Path]) -> list[Source]:
         ConfigError: If a path holds neither, or a file can't be read.
     """
     runs: list[Source] = []
-    sources = read_sources(paths)
+    sources = names_apart(each_corpus_once(read_sources(paths)))
     of_systems = any(source.system for source in sources)
     for source in sources:
         if source.is_run:
@@ -82,6 +89,7 @@ def read_runs(paths: Iterable[str | Path]) -> list[Source]:
     return runs
 
 
+<<<<<<< HEAD
 def _without_copies(sources: Sequence[Source]) -> list[Source]:
     """The sources without copies of run folders, which would count as further seeds."""
     kept: dict[Any, Source] = {}
@@ -94,6 +102,56 @@ def _without_copies(sources: Sequence[Source]) -> list[Source]:
         if key not in kept or len(kept[key].records) < len(source.records):
             kept[key] = source
     return list(kept.values())
+=======
+def each_corpus_once(sources: Iterable[Source]) -> list[Source]:
+    """The sources, of which those of one corpus with other scores, as of several files, are one; runs stay.
+
+    Scores with other settings, such as other seeds, are those of another source.
+    """
+    kept: list[Source] = []
+    places: dict[object, int] = {}
+    for source in sources:
+        key = (source.corpus, source.how, source.name, source.system, source.digest)
+        place = None if source.is_run or source.corpus is None else places.setdefault(key, len(kept))
+        if place is None or place == len(kept):
+            kept.append(source)
+            continue
+        signatures = {record.score: record.signature for record in kept[place].records}
+        if any(
+            signatures.get(record.score, record.signature) != record.signature for record in source.records
+        ):
+            kept.append(source)
+            continue
+        more = [record for record in source.records if record.score not in signatures]
+        kept[place] = replace(kept[place], records=(*kept[place].records, *more))
+    return kept
+
+
+def names_apart(sources: Sequence[Source]) -> list[Source]:
+    """The sources; those that are no runs and have the name of another are told apart by their folders."""
+    namesakes: dict[tuple[str, str | None], list[Source]] = {}
+    for source in sources:
+        if not source.is_run:
+            namesakes.setdefault((source.name, source.system), []).append(source)
+    return [
+        replace(source, name=_name_among(source, namesakes.get((source.name, source.system), [])))
+        for source in sources
+    ]
+
+
+def _name_among(source: Source, namesakes: Sequence[Source]) -> str:
+    """The name of a source, with folders where sources of another content are called so, too."""
+    place = _place(source)
+    others = {_place(other) for other in namesakes if not source.digest or other.digest != source.digest} - {
+        place
+    }
+    name = name_by_folders(place, sorted(others)) if others and not source.is_run else None
+    return name or source.name
+
+
+def _place(source: Source) -> str:
+    return str(source.corpus or source.file)
+>>>>>>> main
 
 
 def sources_at(place: Path) -> list[Source]:

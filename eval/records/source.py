@@ -92,6 +92,8 @@ class Source:
     """Its folder; None of a file alone."""
     corpus: Path | None = None
     """Where its messages are, as its file says; they may have moved."""
+    how: str = ""
+    """How their file was read, see `Messages`."""
     system: str | None = None
     """The system that made it, in the layout of ELCC, `SYSTEM/data/VARIANT`."""
     game: str | None = None
@@ -165,12 +167,12 @@ class Source:
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """Scores by name, for tables: those that were asked for, and users' own; all of them if these are none."""
+        """Scores by name, for tables: all of them, or those that were asked for by name, and users' own."""
         values = {record.score: record.value for record in self.records if not record.is_measure}
         wanted = {
             name: value for name, value in values.items() if name in self.asked or name not in METRIC_OF
         }
-        return wanted or values
+        return wanted if self.asked and wanted else values
 
     @property
     def figures(self) -> dict[str, float | None]:

@@ -11,6 +11,7 @@ from rich.text import Text
 from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.records.logs import first_measure, read_log
 from ecsuite.eval.reports.languages import Language, Message, Usage, sparkline, thinned
+from ecsuite.eval.reports.samples import MOST_SYMBOLS
 from ecsuite.eval.reports.tiles import PALE, symbol_colours
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import Cell, nothing, text
@@ -112,16 +113,17 @@ def used_table(language: Language, heading: str, used: Sequence[Usage]) -> Table
 
 
 def tiles(language: Language, message: Message, before: str = "") -> Cell:
-    """A message after a text, each symbol on its colour where the terminal has colours."""
+    """A message after a text, each symbol on its colour where the terminal has colours; of a long one the beginning."""
     if not message:
         return nothing("(empty)")
     colours = symbol_colours(language)
     shown, spans = before, []
-    for number, symbol in enumerate(message):
+    for number, symbol in enumerate(message[:MOST_SYMBOLS]):
         colour = colours.get(symbol, PALE)
         shown += " " if number else ""
         begin, shown = len(shown), shown + printable(language.name(symbol))
         spans.append((begin, len(shown), f"{ink_on(colour)} on {colour}"))
+    shown += " …" if len(message) > MOST_SYMBOLS else ""
     return Cell(value=shown, lines=(shown,), colours=tuple(spans))
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus
 from ecsuite.eval.reports.samples import who_speaks, with_file
 from ecsuite.eval.statistics.counting import Ints, narrow_content, num_distinct_rows
+from ecsuite.runtime.printable import printable
 
 MAX_GRID = 12
 """Most values of an attribute in a grid."""
@@ -89,9 +90,11 @@ class Language:
 
     @cached_property
     def speakers(self) -> list[str] | None:
-        """Who says each message; None where one speaks, or it is not known."""
+        """Who says each message, or `unknown`; None where one speaks, or the corpus does not say it."""
         speakers = who_speaks(self.corpus)
-        return None if speakers is None else [str(speaker) for speaker in speakers.tolist()]
+        if speakers is None:
+            return None
+        return ["unknown" if speaker is None else str(speaker) for speaker in speakers.tolist()]
 
     @cached_property
     def symbols(self) -> list[int]:
@@ -118,7 +121,7 @@ class Language:
         if corpus.concepts is not None:
             ids = corpus.concepts[index].tolist()
             return [corpus.concept_names[each] if corpus.concept_names else str(each) for each in ids]
-        if corpus.meanings is None or corpus.meanings.ndim != 2 or corpus.meanings.dtype.kind not in "iu":
+        if corpus.meanings is None or corpus.meanings.ndim != 2 or corpus.meanings.dtype.kind not in "iuU":
             return []
         values = corpus.meanings[index].tolist()
         names = corpus.attribute_names or [f"attribute{place}" for place in range(len(values))]
@@ -253,7 +256,7 @@ def heading(language: Language, path: Path) -> tuple[str, list[str]]:
         f"{num_symbols:,} symbol{'s' * (num_symbols != 1)}; mean length {mean:.1f}"
     )
     some = f"; below: of {len(language):,} of them" if len(language) < len(content) else ""
-    return title, [*lines, sizes + some]
+    return printable(title), list(map(printable, [*lines, sizes + some]))
 
 
 def phrase(names: Sequence[str]) -> str:

@@ -53,7 +53,7 @@ def samples_of(corpus: Corpus, labels: NDArray[np.integer[Any]]) -> tuple[Sample
         Sample(
             meaning=meaning_text(corpus, row),
             message=_message(corpus, content[place]),
-            speaker=None if speakers is None else str(speakers[row]),
+            speaker=None if speakers is None or speakers[row] is None else str(speakers[row]),
         )
         for place, row in enumerate(rows.tolist())
     )
@@ -81,7 +81,7 @@ def _message(corpus: Corpus, symbols: NDArray[np.int32]) -> str:
 
 def with_file(corpus: Corpus, row: int, meaning: str) -> str:
     """A meaning as text, after the name of the image that the message is about, where the corpus has names."""
-    if "file" not in corpus.columns:
+    if "file" not in corpus.columns or corpus.columns["file"][row] is None:
         return meaning
     name, is_number = str(corpus.columns["file"][row]), _UNNAMED.match(meaning)
     return name if not meaning or is_number else f"{name}: {meaning}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import load_metric, metric_names, traits_of_metric
+from ecsuite.eval.metrics import METRIC_OF, load_metric, metric_names, traits_of_metric
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Metric, Options, Score
@@ -33,7 +33,7 @@ from ecsuite.eval.statistics.counting import (
 from ecsuite.eval.statistics.kept import kept_while_scored
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.files.format_numbers import with_format
-from ecsuite.parts.own_code import foreign_kinds
+from ecsuite.parts.own_code import foreign_kinds, is_foreign
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import preformatted
 from ecsuite.tables.forms import Form
@@ -43,7 +43,7 @@ from ecsuite.tables.text import as_text
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run
 
-_PROVENANCE = ("source_path", "source_format", "sha256", "vocab_size", "eos_source")
+_PROVENANCE = ("source_path", "source_format", "reading", "where", "sha256", "vocab_size", "eos_source")
 """Keys of the metadata that identify a corpus."""
 
 _PROGRESS = ("step", "num_steps", "accuracy")
@@ -197,6 +197,7 @@ def score_corpus(
     """
     options = options or Options()
     metrics = {name: _load(name) for name in metric_names(names)}
+    _require_own_names(metrics)
     alone = frozenset(name for name in metrics if foreign_kinds(name) or traits_of_metric(name).is_asked_for)
     for name, metric in metrics.items():
         traits = traits_of_metric(name)
@@ -209,6 +210,15 @@ def score_corpus(
         by_metric = computed(metrics, corpus, options, num_processes=num_processes, load=_load, alone=alone)
         scores = tuple(score for found in by_metric for score in found)
     return Scorecard(corpus=described, scores=scores, samples=samples)
+
+
+def _require_own_names(names: Iterable[str]) -> None:
+    """Refuse metrics of users' files that are called as each other, or as a score of ours: tables would mix them up."""
+    own = [name.partition(":")[2] for name in names if is_foreign(name.partition(",")[0])]
+    for name in own:
+        if name in METRIC_OF or own.count(name) > 1:
+            other = "a score of ecsuite" if name in METRIC_OF else "another metric"
+            raise ConfigError(f"{name}: {other} is called so, too: expected a name of its own")
 
 
 def _load(name: str) -> Metric:

@@ -1,5 +1,6 @@
 """The jobs of a sweep: each run is trained once, and each metric of its corpus is computed once."""
 
+import hashlib
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,7 @@ def train_game(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Metric:
-    """A metric as the input of a job: known by its name, its version, and the content of a user's file."""
+    """A metric as the input of a job: known by its name, its version, and the content of a user's files."""
 
     name: str
     """Its name, or `./mine.py:my_metric`, with options after commas."""
@@ -85,12 +86,14 @@ class Metric:
     def job_key(self) -> Any:
         """What can change its scores."""
         kind, _, options = self.name.partition(",")
+        data = _data_in(options)
         if own_code.is_foreign(kind):
             return {
                 "code": own_code.checksum(own_code.source_of(kind)),
                 "part": kind.partition(":")[2],
                 "options": options,
                 "draws": resampling.VERSION,
+                **({"data": data} if data else {}),
             }
         version = traits_of_metric(self.name).version
         own = {
@@ -101,7 +104,26 @@ class Metric:
             "version": version,
             "draws": resampling.VERSION,
             **({"code": own} if own else {}),
+            **({"data": data} if data else {}),
         }
+
+
+def _data_in(options: str) -> dict[str, str]:
+    """SHA-256 of the files, and of those in the folders, that options after commas name: `need=./need.csv`."""
+    files: list[Path] = []
+    for key, _, value in (each.partition("=") for each in options.split(",")):
+        place = Path(value.strip())
+        if place.is_file():
+            files.append(place)
+        elif place.is_dir() and (
+            key == "targets" or "/" in value
+        ):  # a word may be called as a folder that is here
+            files += sorted(file for file in place.rglob("*") if file.is_file())
+    found = {}
+    for file in files:
+        with open(file, "rb") as opened:
+            found[str(file)] = hashlib.file_digest(opened, "sha256").hexdigest()
+    return found
 
 
 def _label_of_score(*, metric: Metric, game: str, **_: Any) -> str:

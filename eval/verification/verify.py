@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.records.messages import Messages
 from ecsuite.eval.records.reading import SWEEP, run_source, sources_at
 from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.verification.agents import agent_rows
@@ -233,7 +234,7 @@ def _of_scores(source: Source, asked: Asked) -> Verified:
     place = corpus_of(source)
     if place is None:
         raise ConfigError(f"{source.file}: the corpus that it scores, {source.corpus}, is not there")
-    corpus = read_corpus(place)
+    corpus = Messages(place, source.how).read()
     digest = corpus.metadata.get("sha256")
     is_other = bool(source.digest and digest) and source.digest != json.dumps(digest, sort_keys=True)
     row = Row(

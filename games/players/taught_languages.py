@@ -224,7 +224,10 @@ def _made(name: str, options: Language.Options, world: World, channel: Channel) 
 
 def _weights(corpus: Corpus) -> NDArray[np.float64]:
     """How often each message of a corpus is used: its column `weight`, or all equally often."""
-    weights = np.asarray(corpus.columns.get(WEIGHT, np.ones(len(corpus.messages))), dtype=np.float64)
+    try:
+        weights = np.asarray(corpus.columns.get(WEIGHT, np.ones(len(corpus.messages))), dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.full(1, np.nan)
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise ConfigError("a corpus that is taught: expected weights of at least 0")
     return weights

@@ -33,6 +33,17 @@ def test_a_symbol_is_a_value_or_a_sum_of_both(channel, mode):
     assert (said[:, 0] == (first + second) % 5 + 1).all() and (said[:, 1] == (first - second) % 5 + 1).all()
 
 
+@pytest.mark.parametrize("receiver", ["lstm", "transformer", "fc2l", "hier:gru"])
+def test_its_certain_symbols_are_heard_in_the_precision_of_the_game(receiver):
+    """They are said in fp32, whatever the receiver computes in."""
+    experiment = load_experiment("fixed_language", [*SMALL, "channel.kind=gumbel", f"receiver={receiver}"])
+    world = make_world(experiment)
+    game = make_pair(experiment, world, torch.bfloat16)
+    played = game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(0))
+    played.objective.backward()
+    assert played.objective.isfinite()
+
+
 def test_sums_may_be_asked_of_the_receiver():
     experiment = load_experiment("fixed_language", [*SMALL, "task.asked=sums"])
     world = make_world(experiment)

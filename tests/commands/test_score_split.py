@@ -78,3 +78,76 @@ def test_parts_are_told_apart_whatever_is_in_their_column(ecsuite):
     assert all(part.startswith("model=model/a/") for part in parts)
     code, out, _ = ecsuite("score", "run", "--metrics", "topsim", "--by", "model")
     assert code == 0 and "model=model/a/" in out and "\x1b" not in out
+
+
+def written(file, number, seed):
+    """A table whose messages are words of letters, with a column `code`; in `held_out` the second letter is any."""
+    rng = np.random.default_rng(seed)
+    lines = ["said,code,color,shape,split"]
+    for _ in range(number):
+        color, shape, split = (
+            rng.choice(list("rbg")),
+            rng.choice(list("xyz")),
+            rng.choice(["train", "held_out"]),
+        )
+        second = shape if split == "train" else rng.choice(list("xyz"))
+        lines.append(f"{color}{second},{rng.random()},{color},{shape},{split}")
+    Path(file).write_text("\n".join(lines) + "\n")
+
+
+READ = (
+    "--split",
+    "letters",
+    "--column",
+    "said=message",
+    "--column",
+    "code=kept",
+    "--metrics",
+    "topsim,posdis",
+)
+
+
+def test_scores_say_how_their_corpus_was_read(ecsuite):
+    """Else it is read otherwise: `verify` said that they differ, and `compare` that the file has changed."""
+    written("a.csv", 40, 1)
+    written("b.csv", 60, 2)
+    files = {"a.json": ("a.csv",), "train.json": ("b.csv", "--where", "split=train"), "b.json": ("b.csv",)}
+    for file, given in files.items():
+        assert ecsuite("score", *given, *READ, "--out", file)[0] == 0
+    code, out, err = ecsuite("verify", *files, "--json")
+    assert code == 0, err
+    assert "differs" not in {row["verdict"] for each in json.loads(out)["sources"] for row in each["rows"]}
+    assert json.loads(Path("train.json").read_text())["corpus"]["where"] == ["split=train"]
+    for given in (("a.json", "b.json"), ("train.json", "b.json")):
+        code, out, err = ecsuite("compare", *given, "--json")
+        assert code == 0 and "can't be drawn from" not in out and "no longer" not in out, out
+        assert " draws from larger corpora" in ecsuite("compare", *given)[1]
+    code, out, _ = ecsuite("compare", "table", "train.json", "b.json", "--json")
+    names = [row["settings"]["corpus"] for row in json.loads(out)["rows"]]
+    assert code == 0 and names == ["b, split=train", "b"]
+
+
+def test_corpora_that_are_read_with_options_are_compared_at_one_size(ecsuite):
+    written("a.csv", 40, 1)
+    written("b.csv", 60, 2)
+    code, out, err = ecsuite("score", "a.csv", "b.csv", *READ, "--where", "split=train")
+    assert code == 0 and " draws from larger corpora" in out and "not comparable" not in out, out + err
+
+
+def test_a_file_of_scores_by_column_is_compared(ecsuite):
+    written("a.csv", 60, 1)
+    assert ecsuite("score", "a.csv", *READ, "--by", "split", "--out", "by.json")[0] == 0
+    code, out, err = ecsuite("compare", "by.json")
+    assert code == 0 and "split=train better" in out, out + err
+    code, out, err = ecsuite("verify", "by.json")
+    assert code == 0, out + err
+
+
+def test_what_metadata_say_of_how_they_were_read_is_not_believed(ecsuite):
+    rows = Corpus([[1, 2], [2, 1]] * 6, meanings=[[1, 2], [2, 1]] * 6, metadata={"where": 3, "reading": "x"})
+    write_corpus(rows, "run")
+    code, out, err = ecsuite("score", "run", "--metrics", "ami", "--json")
+    assert code == 0 and not {"where", "reading"} & json.loads(out)["corpus"].keys(), err
+    Path("s.json").write_text(json.dumps({"corpus": {"source_path": "run", "where": 3}, "scores": []}))
+    code, out, err = ecsuite("verify", "s.json")
+    assert code == 2 and err.count("\n") == 1, err

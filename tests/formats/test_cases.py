@@ -601,3 +601,69 @@ def test_a_file_of_one_record(tmp_path):
     assert said(ec.read_corpus(tmp_path / "a.jsonl")) == [["ne", "po"]]
     (tmp_path / "a.json").write_text(json.dumps({"messages": ["ne po", "lu wa"], "color": ["red", "blue"]}))
     assert said(ec.read_corpus(tmp_path / "a.json")) == [["ne", "po"], ["lu", "wa"]]
+
+
+def test_a_first_line_of_a_spreadsheet_and_names_of_rows_of_r(tmp_path):
+    (tmp_path / "sep.csv").write_text("sep=;\n" + table(quoted(map(str, IDS)), separator=";"))
+    lines = table([" ".join(row) for row in WORDS]).splitlines()
+    numbered = [f"{place},{line}" for place, line in enumerate(lines[1:], 1)]
+    (tmp_path / "r.csv").write_text("\n".join([lines[0], *numbered]) + "\n")
+    for name in ("sep.csv", "r.csv"):
+        corpus = ec.read_corpus(tmp_path / name)
+        assert scores(corpus) == pytest.approx(PERFECT) and corpus.attribute_names == ("color", "shape")
+    wrong = [
+        f"{place % 3},{line}" for place, line in enumerate(lines[1:])
+    ]  # messages with commas, not quoted
+    (tmp_path / "wrong.csv").write_text("\n".join([lines[0], *wrong]) + "\n")
+    with pytest.raises(CorpusError, match="row 2: expected 3 cells, as in the header, got 4"):
+        ec.read_corpus(tmp_path / "wrong.csv")
+    (tmp_path / "short.csv").write_text("sep=;\n" + "message;color\n1 2;red\n3 4\n")
+    with pytest.raises(CorpusError, match="row 4: expected 2 cells, as in the header, got 1"):
+        ec.read_corpus(tmp_path / "short.csv")
+
+
+@pytest.mark.parametrize(
+    "values", [("1.1", "1.10", "2"), ("+1", "1", "-1"), ("1e2", "100", "2"), ("1.0", "1", "2")]
+)
+def test_values_that_are_one_number_stay_different(tmp_path, values):
+    written = dict(zip(COLORS, values, strict=True))
+    rows = [f"{a} {b},{written[color]},{shape}" for (a, b), (color, shape) in zip(IDS, GRID, strict=True)]
+    (tmp_path / "a.csv").write_text("message,section,shape\n" + "\n".join(rows) + "\n")
+    corpus = ec.read_corpus(tmp_path / "a.csv")
+    assert scores(corpus) == pytest.approx(PERFECT)
+    assert "section: numbers are written in several ways" in str(corpus.metadata["notes"])
+    assert ec.read_corpus(tmp_path / "a.csv", columns={"section": "feature", "shape": "kept"}).meanings[
+        0, 0
+    ] == float(values[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("a.csv", "message,color\n1 2,red\n,blue\n3,red\n", "a.csv: row 3"),
+        ("a.jsonl", '{"message": [1], "color": "red"}\n{"color": "red"}\n', "a.jsonl:2"),
+        ("a.jsonl", '{"message": [1], "color": "red"}\n{"message": null, "color": "red"}\n', "a.jsonl:2"),
+    ],
+)
+def test_a_row_without_a_message_is_named(tmp_path, name, text, place):
+    (tmp_path / name).write_text(text)
+    assert (
+        f"{place} has no message: taken as empty messages"
+        in ec.read_corpus(tmp_path / name).metadata["notes"]
+    )
+
+
+def test_values_in_two_spellings_are_named():
+    corpus = ec.read_corpus({"message": ["a", "b"], "colour": ["caf\u00e9", "cafe\u0301"]})
+    assert "which are two values" in corpus.metadata["notes"][-1]
+
+
+def test_many_columns_are_read_in_time_that_grows_as_they_do(monkeypatch):
+    from ecsuite.formats import roles
+
+    calls = []
+    plain = roles.plain_name
+    monkeypatch.setattr(roles, "plain_name", lambda name: calls.append(name) or plain(name))
+    table = {"message": ["a", "b", "b"], **{f"a{place}": ["x", "y", "x"] for place in range(300)}}
+    assert len(ec.read_corpus(table).attribute_names) == 300
+    assert len(calls) < 3000, "each name was looked at for each column"

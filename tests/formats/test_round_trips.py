@@ -113,6 +113,7 @@ def content(corpus):
 OUT = {"csv": "out.csv", "elcc": "out.jsonl", "egg": "out.safetensors", "hf": "out"}
 LOST = {"meanings and concepts": ("meanings", "concepts"), "names of symbols": ("names", "messages", "eos"),
         "symbol names": ("names", "messages", "eos"),
+        "that meanings are texts (now concepts)": ("meanings", "concepts"),
         "concept names": ("concepts",), "meanings that are texts": ("meanings",),
         "that meanings are whole numbers (now features)": ("meanings",)}  # fmt: skip
 """By what `convert` says, what of the content may differ."""

@@ -50,6 +50,7 @@ IMAGES = ("world=shape", "task=discrimination", "world.images_per_batch=16")
 NAMES_AND_SETTINGS = {
     "play:talk": ("talk,blocks=1", ()),
     "play:acting": ("acting", ("channel.length=fixed",)),
+    "reasoning:rsa": ("rsa,cost=length", ()),
     "participant:committed": ("committed,name=a", ()),
     "participant:trained": (
         f"trained,run={FINISHED}",
@@ -88,6 +89,8 @@ EXCEPTIONS = {
     "sender:husendz": "Every parameter gets a finite gradient, and some are not zero",
     # Torch's packed sequences take their lengths from the processor.
     "receiver:bidirectional": "tried on torch's device `meta`",
+    # Its words are put on other meanings, whose messages stay together.
+    "metric:efficiency": "is that of shuffled meanings",
     # It trains models, which see the messages in their order.
     "metric:xferbench": "not change the values",
 }

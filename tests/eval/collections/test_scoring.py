@@ -111,6 +111,7 @@ CORPUS = Corpus(
         {"meanings": CORPUS.meanings[::-1]},
         {"columns": {"split": ["train", "train"]}},
         {"symbol_names": ("end", "a", "b")},
+        {"attribute_names": ("agent", "patient")},
         {"messages": Corpus([[1, 2, 0], [1, 0]]).messages},
     ],
 )

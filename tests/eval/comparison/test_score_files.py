@@ -10,6 +10,7 @@ from compared_sources import source
 from ecsuite.eval.comparison.gathering import gather
 from ecsuite.eval.comparison.results import UNSIGNED, Result, as_matrix
 from ecsuite.eval.records.documents import plain
+from ecsuite.eval.records.messages import Messages
 from ecsuite.runtime.errors import ConfigError
 
 SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
@@ -47,7 +48,7 @@ def test_a_scorecard(tmp_path):
         source="runs/words/corpus.jsonl",
         fingerprint='{"corpus.jsonl": "1"}',
         sizes=(None,),
-        corpora=(Path("runs/words/corpus.jsonl"),),
+        corpora=(Messages(Path("runs/words/corpus.jsonl")),),
     )
     assert result.score == 4.5
 

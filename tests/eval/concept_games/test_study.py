@@ -45,8 +45,8 @@ def test_channels_are_compared_with_everything_else_alike():
     rows = {row.name: row.experiment for row in load_study("paper/cbm_table1").rows}
     for name, experiment in rows.items():
         other = rows[name.replace("_qt", "_gs")]
-        assert replace(experiment, name="", about="", channel=other.channel) == replace(
-            other, name="", about=""
+        assert replace(experiment, name="row", about="", channel=other.channel) == replace(
+            other, name="row", about=""
         )
         assert (experiment.world.options.distractors == "hard") == name.endswith("_l4")
 

@@ -3,7 +3,11 @@
 import json
 import re
 import subprocess
+<<<<<<< HEAD
 from pathlib import Path
+=======
+from shutil import which
+>>>>>>> main
 
 import pytest
 
@@ -166,6 +170,7 @@ def test_a_society_tells_who_meets_whom():
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(which("pdflatex") is None, reason="LaTeX is not installed")
 def test_the_text_compiles_and_all_works_are_found(small_files, tmp_path):
     """A check by the programs of authors: pdflatex and bibtex; looked at in November 2026."""
     found = ec.methods("finished", hardware=True)

@@ -84,6 +84,13 @@ def test_an_interval_that_contains_the_chance_level_is_no_difference():
     assert word(score(0.5, ci95=(0.25, 0.75), chance=compared)) == "can't tell: wide interval"
 
 
+def test_a_score_in_the_range_of_shuffles_is_no_difference():
+    """Three of a hundred reach it, all on one side: p is 0.04, and more than a fortieth of the draws are as high."""
+    skewed = of_draws([1.0] * 3 + [-0.2, -0.1, 0.0, 0.1] * 24 + [0.0], seed=0, bounds=(-1, 1))
+    assert skewed.p_value(1.0) == (4 / 101, "ranks") and skewed.high == 1.0
+    assert word(score(1.0, chance=skewed)) == "can't tell: in the range of shuffles"
+
+
 def test_shuffles_without_a_score():
     """Three of a hundred have one: these say nothing of the others."""
     known = of_draws([*[np.nan] * 97, 0.1, 0.11, 0.12], seed=0, bounds=(-1, 1))

@@ -39,6 +39,14 @@ def test_grammars_are_read_back(grammar: str, expected: list[float]) -> None:
     assert list(found.values()) == pytest.approx(expected, abs=0.02)
 
 
+def test_values_may_be_texts() -> None:
+    """As tables have them: they were said to be features."""
+    plain = clauses("clauses,sov=3,osv=1,marker=0.25", 1)
+    assert plain.meanings is not None
+    names = np.char.add("n", plain.meanings.astype(str))
+    assert read(replace(plain, meanings=names)) == read(plain)
+
+
 def test_a_word_that_stands_by_both_nouns_marks_nothing() -> None:
     plain = clauses("clauses", 0)
     rows = [[each[0], 19, each[1], 19, each[2]] for each in (plain.messages[row] for row in range(720))]

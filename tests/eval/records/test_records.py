@@ -6,8 +6,9 @@ import shutil
 import pytest
 from compared_sources import run as made_run
 
+from ecsuite.eval.collections.score_table import read_table
 from ecsuite.eval.records.documents import sources_of
-from ecsuite.eval.records.reading import read_runs, read_sources
+from ecsuite.eval.records.reading import names_apart, read_runs, read_sources
 from ecsuite.eval.records.source import Record, unit_text
 from ecsuite.eval.reports.failed_runs import to_json as failed_runs_json
 from ecsuite.eval.sweeps.means import means_of
@@ -159,6 +160,7 @@ def test_a_folder_of_both_gives_runs_first(tmp_path):
     assert [source.settings for source in read_runs([folder])] == [{"channel.vocab_size": 5}]
 
 
+<<<<<<< HEAD
 def test_a_copy_of_a_run_is_no_further_seed(tmp_path, small_files):
     """By whatever path; that with more scores is taken. A run of another corpus stays, whatever its settings say."""
     original = tmp_path / "finished"
@@ -199,3 +201,39 @@ def test_runs_that_diverged_or_have_not_ended_are_in_no_mean(tmp_path, small_fil
     assert failed_runs_json(runs)["failed_runs"][1]["why"] == "unended"
     [group] = groups_of(means_of(runs, figures=["accuracy"]), runs)
     assert [source.name for source in group] == ["whole"]
+=======
+def scored(file, corpus, *scores):
+    """A file of the scores of a corpus."""
+    about = {"source_path": corpus, "sha256": {corpus: corpus}, "num_messages": 80}
+    file.write_text(json.dumps({"corpus": about, "scores": scores}))
+    return file
+
+
+def test_tables_have_all_scores_of_a_file_with_options_or_a_users_own(tmp_path):
+    pearson, own = score("topsim,correlation=pearson", 0.6), score("mine", 0.1)
+    (source,) = read_runs([scored(tmp_path / "a.json", "x/a.csv", score(), pearson, own, score("ami", 0.2))])
+    assert list(source.scores) == ["topsim", "topsim,correlation=pearson", "mine", "ami"]
+
+
+def test_corpora_of_one_name_are_two(tmp_path):
+    """They were one row of two runs, with an interval over seeds."""
+    files = [scored(tmp_path / f"{at}.json", f"{at}/x/data.jsonl", score(value=0.1)) for at in "ab"]
+    names = ["a/x/data.jsonl", "b/x/data.jsonl"]
+    assert [source.settings for source in read_runs(files)] == [{"corpus": name} for name in names]
+    assert [source.name for source in names_apart(read_sources(files))] == names
+    (alone,) = read_runs(files[:1])
+    assert alone.name == "data"
+
+
+def test_scores_of_one_corpus_in_two_files_are_of_one(tmp_path):
+    files = [
+        scored(tmp_path / "a.json", "x/a.csv", score(), score("posdis", 0.2)),
+        scored(tmp_path / "b.json", "x/a.csv", score(), score("ami", 0.3)),
+    ]
+    (source,) = read_runs(files)
+    assert source.scores == {"topsim": 0.5, "posdis": 0.2, "ami": 0.3}
+    other = scored(tmp_path / "c.json", "x/a.csv", score(value=0.7, signature="topsim|corr:pearson|v:2"))
+    assert [source.scores["topsim"] for source in read_runs([*files, other])] == [0.5, 0.7]
+    more = [scored(tmp_path / f"{at}.json", f"x/{at}.csv", score(value=at / 9)) for at in range(5)]
+    assert len(read_table([*files, *more]).sources) == 6
+>>>>>>> main

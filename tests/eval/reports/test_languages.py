@@ -7,7 +7,7 @@ import pytest
 
 from ecsuite.corpus import Corpus, Ragged
 from ecsuite.eval.reports import languages
-from ecsuite.eval.reports.language_text import within_their_range
+from ecsuite.eval.reports.language_text import tiles, within_their_range
 from ecsuite.eval.reports.languages import Language, heading, phrase, sparkline, thinned
 
 NAMES = ("color=red", "color=blue", "shape=star", "shape=box", "shape=disc")
@@ -78,6 +78,10 @@ def test_titles_say_what_is_known(tmp_path):
     assert lines == ["accuracy 50.0% at step 9", "6 messages, 4 distinct; 4 symbols; mean length 2.0"]
     odd = Corpus([[1]], metadata={"config": "?", "training": [1], "chance": None})
     assert heading(Language(odd), tmp_path / "mine")[0] == "mine"
+    config = {"name": "a\x1b[31m", **{part: {"kind": "\x07"} for part in ("task", "world", "channel")}}
+    hostile = Corpus([[1]], metadata={"config": config, "training": {"accuracy": 0.5, "step": "\x1b]0;x"}})
+    title, lines = heading(Language(hostile), tmp_path / "mine\x1b")
+    assert "\\x1b" in title and all(text.isprintable() for text in (title, *lines))
 
 
 def test_phrases_and_lines_of_characters():
@@ -103,3 +107,10 @@ def test_of_a_large_corpus_messages_are_spread_evenly(monkeypatch, tmp_path):
     assert language.meaning(1) == "attribute0=2"
     _, lines = heading(language, tmp_path)
     assert lines[-1] == "100 messages, 100 distinct; 100 symbols; mean length 2.0; below: of 10 of them"
+
+
+def test_of_a_long_message_the_beginning_is_shown():
+    """Of 200,000 symbols `show` took a minute."""
+    language = Language(Corpus([[1, 2] * 100, [2]]))
+    assert tiles(language, language.messages[0]).lines[0] == " ".join(["1 2"] * 50) + " …"
+    assert tiles(language, language.messages[1]).lines[0] == "2"

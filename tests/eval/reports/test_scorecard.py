@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -295,3 +296,40 @@ def test_in_a_notebook_scores_and_comparisons_are_shown_once(monkeypatch, capsys
     assert str(card).count("topsim ") == 1 == card._repr_html_().count("topsim ") and "topsim" in card.full()
     assert card.table()._repr_html_().count(">topsim<") == 1
     assert capsys.readouterr().out == ""
+
+
+OWN = """
+from ecsuite.eval.metrics.topsim import topsim as ours
+
+def first(corpus):
+    corpus.messages.values[:] = 0
+    return 1.0
+
+def topsim(corpus):
+    return 0.5
+
+def large(corpus):
+    return 10**400
+
+def wraps(corpus, options):
+    return ours(corpus, options)
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["./mine.py:first", "topsim"], "mine.py:5: ValueError: assignment destination is read-only"),
+        (["./mine.py:topsim"], "topsim: a score of ecsuite is called so, too"),
+        (["./mine.py:first", "./other.py:first"], "first: another metric is called so, too"),
+        (["./mine.py:large"], "large: expected a finite number"),
+    ],
+)
+def test_metrics_of_ones_own_leave_others_alone(ecsuite, names, message):
+    Path("a.txt").write_text("1 2\n2 1\n1 1\n" * 5)
+    for file in ("mine.py", "other.py"):
+        Path(file).write_text(OWN)
+    code, _, err = ecsuite("score", "a.txt", "--metrics", ",".join(names))
+    assert code == 2 and message in err and err.count("\n") == 1
+    code, _, err = ecsuite("score", "a.txt", "--metrics", "./mine.py:wraps,has")
+    assert code == 0, err

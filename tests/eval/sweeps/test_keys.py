@@ -26,3 +26,21 @@ def test_draws_of_a_metric_of_one_s_own_are_in_its_key_too(tmp_path, monkeypatch
     before = Metric(name=f"{file}:mine").job_key()
     monkeypatch.setattr(resampling, "VERSION", resampling.VERSION + 1)
     assert Metric(name=f"{file}:mine").job_key() != before
+
+
+def test_files_that_options_name_are_in_the_key(tmp_path):
+    """With another table of needs, the former scores were shown."""
+    file, folder = tmp_path / "need.csv", tmp_path / "texts"
+    folder.mkdir()
+    (folder / "da.txt").write_text("en to")
+    names = [f"efficiency,need={file}", f"xferbench,targets={folder}"]
+    file.write_text("meaning,need\n0,1\n")
+    before = [Metric(name=name).job_key() for name in names]
+    assert before == [Metric(name=name).job_key() for name in names]
+    file.write_text("meaning,need\n0,2\n")
+    (folder / "da.txt").write_text("en to tre")
+    assert all(
+        one != other
+        for one, other in zip(before, [Metric(name=name).job_key() for name in names], strict=True)
+    )
+    assert "data" not in Metric(name="topsim,correlation=pearson").job_key()

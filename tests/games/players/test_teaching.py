@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.players import taught_languages
 from ecsuite.games.players.players import make_players
 from ecsuite.games.sections import Experiment
 from ecsuite.games.training import train
@@ -167,3 +169,9 @@ def test_languages_that_do_not_fit_are_refused(
         trained(tmp_path / "run", *settings)
     assert str(error.value).replace("--set: ", "").startswith(message)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("weights", [["a", "b"], [1, None], [-1, 1]])
+def test_weights_that_are_no_numbers_are_refused(weights):
+    with pytest.raises(ConfigError, match="expected weights of at least 0"):
+        taught_languages._weights(Corpus([[1], [2]], columns={"weight": weights}))

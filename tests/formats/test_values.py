@@ -1,0 +1,216 @@
+"""Values of NumPy, pandas and JSON that a corpus may have: each is written and read as the same, or refused."""
+
+import json
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+import ecsuite as ec
+from ecsuite.corpus import Corpus
+from ecsuite.formats import write_corpus
+from ecsuite.formats.converting import convert
+from ecsuite.runtime.errors import CorpusError
+
+MESSAGES = [[1, 2], [3], [2, 2, 1]]
+COLUMNS = {
+    "NaN": (np.array([1.5, np.nan, 2]), [1.5, None, 2.0]),
+    "NaN in a list": ([1.5, float("nan"), 2], [1.5, None, 2.0]),
+    "dates": (np.array(["2020-01-01", "2020-01-02", "NaT"], "datetime64[ns]"), None),
+    "bytes": (np.array([b"a", b"b", b"c"]), ["a", "b", "c"]),
+    "NumPy's integers": ([np.int64(1), np.int64(2), np.int64(3)], [1, 2, 3]),
+    "texts as objects": (np.array(["a", "b", "c"], object), ["a", "b", "c"]),
+    "decimals": ([Decimal("1.5"), Decimal(2), None], [1.5, 2.0, None]),
+}
+MEANINGS = {
+    "truth values": (np.array([[True, False], [True, True], [False, False]]), [[1, 0], [1, 1], [0, 0]]),
+    "a value a message": (np.array([4, 5, 6]), [[4], [5], [6]]),
+    "texts": (["a", "b", "c"], [["a"], ["b"], ["c"]]),
+    "two dimensions": (np.arange(12.0).reshape(3, 2, 2), np.arange(12.0).reshape(3, 4).tolist()),
+    "a frame's objects": (
+        np.array([["red", 1], ["blue", 2], ["red", 2]], object),
+        [["red", "1"], ["blue", "2"], ["red", "2"]],
+    ),
+    "bytes": (np.array([[b"a"], [b"b"], [b"c"]]), [["a"], ["b"], ["c"]]),
+}
+
+
+def written_and_read(corpus, folder):
+    write_corpus(corpus, folder / "written")
+    convert(corpus, "csv", folder / "a.csv")
+    return [ec.read_corpus(folder / "written"), ec.read_corpus(folder / "a.csv")]
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_values_of_columns_are_read_as_they_were(tmp_path, kind):
+    values, expected = COLUMNS[kind]
+    corpus = Corpus(MESSAGES, columns={"rt": values})
+    if expected is not None:
+        assert corpus.columns["rt"].tolist() == expected
+    for again in written_and_read(corpus, tmp_path):
+        assert again.columns["rt"].tolist() == corpus.columns["rt"].tolist()
+
+
+@pytest.mark.parametrize("kind", MEANINGS)
+def test_meanings_are_read_as_they_were(tmp_path, kind):
+    values, expected = MEANINGS[kind]
+    corpus = Corpus(MESSAGES, meanings=values)
+    assert corpus.meanings.tolist() == expected
+    for again in written_and_read(corpus, tmp_path):
+        assert again.meanings.tolist() == expected
+        assert again.meanings.dtype.kind == corpus.meanings.dtype.kind
+
+
+def test_meanings_of_a_frame_are_scored():
+    """`frame.to_numpy()` of texts and numbers is an array of objects, whose values were no values."""
+    meanings = np.array([[color, size] for color in ("red", "blue") for size in (1, 2)] * 3, object)
+    corpus = Corpus([[int(color == "red"), 1 + size] for color, size in meanings.tolist()], meanings=meanings)
+    assert [score.value for score in ec.score(corpus, ["posdis", "topsim"]).scores] == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"columns": {"id": [1 << 70, 2, 3]}},
+        {"columns": {"id": np.array([1 << 63, 2, 3], np.uint64)}},
+        {"meanings": {"size": [1 << 64, 1, 2]}},
+        {"meanings": np.array([[1 << 63], [3], [5]], np.uint64)},
+        {"meanings": np.array([[1j], [3], [5]])},
+        {"meanings": np.array([["a", None], ["b", 1], ["c", 2]], object)},
+    ],
+)
+def test_what_no_corpus_holds_is_refused(known):
+    with pytest.raises(CorpusError, match=r"expected .*, got"):
+        Corpus(MESSAGES, **known)
+
+
+def test_given_concepts_stay():
+    corpus = Corpus(
+        [[1], [2]], meanings=[["a"], ["b"]], concepts=ec.Corpus([[0], [0]]).messages, concept_names=("thing",)
+    )
+    assert corpus.concept_names == ("thing",) and corpus.meanings.tolist() == [["a"], ["b"]]
+
+
+def test_integers_of_more_than_64_bits_are_told_with_their_place(tmp_path):
+    wide = 9_999_999_999_999_999_990
+    rows = [{"message": [1, 2], "meaning": {"size": value}} for value in (3, wide, wide + 1)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(CorpusError, match=f"a.jsonl:2: expected integers of at most 64 bits, got {wide}"):
+        ec.read_corpus(tmp_path / "a.jsonl")
+    with pytest.raises(
+        CorpusError, match="the frame: row 1, column size: expected integers of at most 64 bits"
+    ):
+        ec.read_corpus({"message": ["a", "b"], "size": [1, wide]})
+    np.savez(tmp_path / "a.npz", message=[[1], [2]], size=np.array([1, wide], np.uint64))
+    with pytest.raises(CorpusError, match=r"a.npz: row 2, column size: expected integers of at most 64 bits"):
+        ec.read_corpus(tmp_path / "a.npz")
+    (tmp_path / "a.csv").write_text(f'message,meaning\n3 1,"[1, {wide}]"\n4 1,"[1, 2]"\n')
+    with pytest.raises(
+        CorpusError, match=r"a.csv: row 2, column meaning: expected integers of at most 64 bits"
+    ):
+        ec.read_corpus(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    "row", ['{"message": [1], "rt": 1e999}', '{"message": [1], "meaning": [0.5, -1e400]}']
+)
+def test_numbers_that_are_infinite_are_none(tmp_path, row):
+    (tmp_path / "a.jsonl").write_text('{"message": [2], "rt": 1, "meaning": [0.5, 1]}\n' + row + "\n")
+    with pytest.raises(CorpusError, match=r"a.jsonl:2: expected .*, got -?1e\d+$"):
+        ec.read_corpus(tmp_path / "a.jsonl")
+
+
+def test_arrays_of_dates_and_bytes(tmp_path):
+    dates = np.array(["2020-01-01", "2020-01-02"] * 5, "datetime64[ns]")
+    np.savez(
+        tmp_path / "a.npz", message=np.arange(20).reshape(10, 2), meaning=np.tile([[0, 1], [1, 1]], (5, 1)),
+        speaker=np.array([b"x", b"y"] * 5), date=dates, rt=[0.5, np.nan] * 5,
+    )  # fmt: skip
+    corpus = ec.read_corpus(tmp_path / "a.npz")
+    assert corpus.columns["speaker"][:2].tolist() == ["x", "y"]
+    assert corpus.columns["date"][0].startswith("2020-01-01") and corpus.columns["rt"][1] is None
+    for again in written_and_read(corpus, tmp_path):
+        assert again.columns["rt"].tolist() == corpus.columns["rt"].tolist()
+
+
+@pytest.mark.parametrize("rows", [[[0.5, None], [1, 2.5]], [[1, None], [1, 2]], [[None, 1.5], [1, 2]]])
+def test_a_missing_value_in_a_list_is_named(tmp_path, rows):
+    text = "".join(
+        json.dumps({"message": [place, 1], "meaning": row}) + "\n" for place, row in enumerate(rows * 6)
+    )
+    (tmp_path / "a.jsonl").write_text(text)
+    corpus = ec.read_corpus(tmp_path / "a.jsonl")
+    assert corpus.meanings is None and corpus.metadata["missing"].startswith("a.jsonl:1 lacks a ")
+    assert len(ec.read_corpus(tmp_path / "a.jsonl", missing="leave").meanings) == 6
+
+
+def test_features_that_are_there_or_not_keep_their_names(tmp_path):
+    corpus = Corpus(MESSAGES, meanings={"red": [True, False, True], "size": ["s", "l", "l"]})
+    convert(corpus, "csv", tmp_path / "a.csv")
+    again = ec.read_corpus(tmp_path / "a.csv")
+    assert again.attribute_names == corpus.attribute_names and again.concept_names == corpus.concept_names
+
+
+# Who speaks, where it is not always known
+
+
+def spoken(*speakers):
+    rows = [(message, color) for message, color in (("a b", "red"), ("c d", "blue"), ("a d", "blue"))] * 8
+    return {
+        "message": [message for message, _ in rows], "color": [color for _, color in rows],
+        "speaker": [speakers[place // 3 % len(speakers)] for place in range(len(rows))],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("speakers", "expected"),
+    [
+        (("ann", None, "bo"), ["ann", "bo"]),
+        ((2, None, 10), [2, 10]),
+        ((1, "x", None, True), ["1", "True", "x"]),
+        (({"id": 1}, None, "x"), ["x", "{'id': 1}"]),
+        ((0.5, float("nan"), 1.0), [0.5, 1.0]),
+    ],
+)
+def test_messages_without_a_speaker_are_of_none(tmp_path, speakers, expected):
+    corpus = ec.read_corpus(spoken(*speakers))
+    assert corpus.values_of("speaker") == expected
+    assert any("lacks a speaker" in note for note in corpus.metadata["notes"])
+    card = ec.score(corpus, ["topsim", "cbm", "language_similarity", "contact"])
+    assert all(score.signature.endswith(f"|speakers:{len(expected)}") for score in card.scores[:2])
+    assert set(card.scores[0].details["by_speaker"]) == set(map(str, expected))
+    assert "None" not in str(card)
+    alone = [ec.score(corpus.where("speaker", each), ["cbm"]).scores[0].value for each in expected]
+    cbm = next(score for score in card.scores if score.name == "cbm")
+    assert cbm.value == pytest.approx(np.mean(alone))
+    lost = convert(corpus, "elcc", tmp_path / "languages")
+    assert len(list((tmp_path / "languages").iterdir())) == len(expected)
+    assert any("without a speaker" in each for each in lost)
+
+
+def test_languages_of_texts_and_of_unknown_speakers_are_shown():
+    from ecsuite.eval.reports.languages import Language
+
+    language = Language(ec.read_corpus(spoken(None, "ann")))
+    assert set(language.speakers) == {"unknown", "ann"}
+    values = np.array([[color, size] for color in ("red", "blue") for size in ("s", "l")])
+    grid = Language(Corpus([[1, 2], [1, 3], [2, 2], [2, 3]], meanings=values)).grid
+    assert grid is not None and (grid.rows, grid.columns) == (("red", "blue"), ("s", "l"))
+
+
+def test_no_value_is_no_part(tmp_path):
+    from ecsuite.commands.scoring import parts_by
+
+    corpus = ec.read_corpus(spoken("ann", None, "bo"))
+    assert list(parts_by(corpus, "speaker")) == ["speaker=ann", "speaker=bo"]
+    with pytest.raises(CorpusError, match=r"speaker is one of ann, bo$"):
+        corpus.where("speaker", "None")
+
+
+def test_communities_have_names():
+    table = spoken("ann", "bo", "cy", "di")
+    home = {"ann": "north", "bo": "north", "cy": "south", "di": "south"}
+    table |= {"community:kept": [home[each] for each in table["speaker"]], "before:kept": table["message"]}
+    scores = {score.name: score for score in ec.score(ec.read_corpus(table), ["contact"]).scores}
+    assert scores["similarity_between"].value == scores["similarity_within"].value == 1
+    assert set(scores["survival"].details["by_community"]) == {"north", "south"}
