@@ -89,7 +89,6 @@ def read_runs(paths: Iterable[str | Path]) -> list[Source]:
     return runs
 
 
-<<<<<<< HEAD
 def _without_copies(sources: Sequence[Source]) -> list[Source]:
     """The sources without copies of run folders, which would count as further seeds."""
     kept: dict[Any, Source] = {}
@@ -102,7 +101,8 @@ def _without_copies(sources: Sequence[Source]) -> list[Source]:
         if key not in kept or len(kept[key].records) < len(source.records):
             kept[key] = source
     return list(kept.values())
-=======
+
+
 def each_corpus_once(sources: Iterable[Source]) -> list[Source]:
     """The sources, of which those of one corpus with other scores, as of several files, are one; runs stay.
 
@@ -151,7 +151,6 @@ def _name_among(source: Source, namesakes: Sequence[Source]) -> str:
 
 def _place(source: Source) -> str:
     return str(source.corpus or source.file)
->>>>>>> main
 
 
 def sources_at(place: Path) -> list[Source]:

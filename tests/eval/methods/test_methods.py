@@ -3,11 +3,8 @@
 import json
 import re
 import subprocess
-<<<<<<< HEAD
 from pathlib import Path
-=======
 from shutil import which
->>>>>>> main
 
 import pytest
 

@@ -160,7 +160,6 @@ def test_a_folder_of_both_gives_runs_first(tmp_path):
     assert [source.settings for source in read_runs([folder])] == [{"channel.vocab_size": 5}]
 
 
-<<<<<<< HEAD
 def test_a_copy_of_a_run_is_no_further_seed(tmp_path, small_files):
     """By whatever path; that with more scores is taken. A run of another corpus stays, whatever its settings say."""
     original = tmp_path / "finished"
@@ -201,7 +200,8 @@ def test_runs_that_diverged_or_have_not_ended_are_in_no_mean(tmp_path, small_fil
     assert failed_runs_json(runs)["failed_runs"][1]["why"] == "unended"
     [group] = groups_of(means_of(runs, figures=["accuracy"]), runs)
     assert [source.name for source in group] == ["whole"]
-=======
+
+
 def scored(file, corpus, *scores):
     """A file of the scores of a corpus."""
     about = {"source_path": corpus, "sha256": {corpus: corpus}, "num_messages": 80}
@@ -236,4 +236,3 @@ def test_scores_of_one_corpus_in_two_files_are_of_one(tmp_path):
     assert [source.scores["topsim"] for source in read_runs([*files, other])] == [0.5, 0.7]
     more = [scored(tmp_path / f"{at}.json", f"x/{at}.csv", score(value=at / 9)) for at in range(5)]
     assert len(read_table([*files, *more]).sources) == 6
->>>>>>> main
