@@ -102,7 +102,7 @@ def check_output_file(file: Path) -> None:
         trial.unlink()
     except OSError as error:
         raise ConfigError(
-            f"{file}: can't be written ({error.strerror}); choose another file (--out, --plot)"
+            f"{file}: can't be written ({(error.strerror or str(error)).lower()}); choose another file (--out, --plot)"
         ) from None
 
 

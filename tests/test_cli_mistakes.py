@@ -267,9 +267,9 @@ def test_a_long_name_is_cut(ecsuite):
 @pytest.mark.parametrize(
     ("out", "expected"),
     [
-        ("/proc/x/scores.json", "No such file or directory"),
-        ("/proc/scores.json", "No such file or directory"),
-        ("file.txt/scores.json", "Not a directory"),
+        ("/proc/x/scores.json", "no such file or directory"),
+        ("/proc/scores.json", "no such file or directory"),
+        ("file.txt/scores.json", "not a directory"),
     ],
 )
 def test_what_the_system_refuses_is_told_with_the_place(ecsuite, tmp_path, monkeypatch, out, expected):
