@@ -5,6 +5,7 @@ import re
 import sys
 import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -35,6 +36,23 @@ def unread(names: Iterable[str], chosen: Collection[str], reads: Mapping[str, Co
     shared = set().union(*reads.values())
     read = set().union(*(reads.get(choice, ()) for choice in chosen))
     return [name for name in names if name in shared and name not in read]
+
+
+def require_defaults(options: Any, names: Iterable[str], why: str) -> None:
+    """Refuse options that are set and that other options of the same class leave unread.
+
+    Args:
+        options: A frozen dataclass of options.
+        names: Of those that nothing reads.
+        why: Why, after `not read`, such as `with baseline=none`.
+
+    Raises:
+        ConfigError: If one has another value than its default.
+    """
+    defaults = {each.name: each.default for each in fields(options)}
+    for name in names:
+        if getattr(options, name) != defaults[name]:
+            raise ConfigError(f"{name}: not read {why}: expected {defaults[name] or 'none'}")
 
 
 def refuse_unread(

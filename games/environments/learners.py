@@ -3,7 +3,7 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from ecsuite.games.environments.environment import Floats
 from ecsuite.games.environments.episodes import Choose, TensorEpisodes, of_symbols, played_again
 from ecsuite.games.message_builders import of_sampled, without_eos
 from ecsuite.games.noise import gumbel, uniform
-from ecsuite.parts.config import Count, Rate, Share, Weight
+from ecsuite.parts.config import Count, Rate, Share, Weight, require_defaults
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.operations import Arrays
 from ecsuite.runtime.recording import outside
@@ -98,12 +98,10 @@ class PolicyGradient(Learner):
 
         def __post_init__(self) -> None:
             """Check that what is set is read; `ConfigError` if not."""
-            default = {each.name: each.default for each in fields(self)}
-            for name in ("baseline_weight", "baseline_size"):
-                if self.baseline == "none" and getattr(self, name) != default[name]:
-                    raise ConfigError(f"{name}: not read with baseline=none: expected {default[name]}")
-            if not self.signalling and self.signalling_of != default["signalling_of"]:
-                raise ConfigError("signalling_of: not read with signalling=0: expected signalling above 0")
+            if self.baseline == "none":
+                require_defaults(self, ("baseline_weight", "baseline_size"), "with baseline=none")
+            if not self.signalling:
+                require_defaults(self, ("signalling_of",), "with signalling=0")
 
     options: Options
     needs_all = False

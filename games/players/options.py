@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from ecsuite.games.players.meetings import All
 from ecsuite.games.players.members import Member, members_in
 from ecsuite.games.registry import MEETINGS
-from ecsuite.parts.config import Accuracy, Count, Natural
+from ecsuite.parts.config import Accuracy, Count, Natural, require_defaults
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
@@ -83,9 +83,9 @@ class SocietyOptions:
                 )
         if self.imitate_every is not None and self.number("sender") == 1:
             raise ConfigError("imitate_every: needs several senders, such as society.senders=4")
+        if self.imitate_every is None:
+            require_defaults(self, ("students",), "without imitate_every")
         if self.students is not None:
-            if self.imitate_every is None:
-                raise ConfigError("students: not read without imitate_every")
             if self.students >= self.number("sender"):
                 raise ConfigError(
                     f"students: expected fewer than the {self.number('sender')} senders, got {self.students}"
@@ -174,15 +174,10 @@ class GenerationOptions:
         for role in ("sender", "receiver"):
             if getattr(self, f"{role}_steps") and self.roles not in ("both", f"{role}s"):
                 raise ConfigError(f"{role}_steps: no {role} is replaced (generations.roles), expected 0")
-        if self.receivers_learn == "sender" and not self.receiver_steps:
-            raise ConfigError("receivers_learn: not read without receiver_steps")
+        if not self.receiver_steps:
+            require_defaults(self, ("receivers_learn",), "without receiver_steps")
         if not self.transmit:
-            for each in fields(self):
-                if (
-                    each.name in ("size", "sampled", "batch_size")
-                    and getattr(self, each.name) != each.default
-                ):
-                    raise ConfigError(f"{each.name}: not read without transmit: true")
+            require_defaults(self, ("size", "sampled", "batch_size"), "without transmit: true")
         if self.batch_size is not None and self.batch_size > self.size:
             raise ConfigError(f"batch_size: expected at most the {self.size} of size, got {self.batch_size}")
         if self.which == "none" and not self.transmit:

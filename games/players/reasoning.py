@@ -15,7 +15,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.channels import Channel
 from ecsuite.games.possible_messages import MOST_MESSAGES, all_messages, num_messages
 from ecsuite.games.worlds.world import World
-from ecsuite.parts.config import Count, Positive, Weight
+from ecsuite.parts.config import Count, Positive, Weight, require_defaults
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.runtime.errors import ConfigError
 
@@ -92,8 +92,8 @@ class RationalSpeechActs(Reasoning):
 
         def __post_init__(self) -> None:
             """Check that the weight is read; `ConfigError` if not."""
-            if self.cost == "none" and self.cost_weight != 0.1:
-                raise ConfigError("cost_weight: not read with cost=none: expected cost=length")
+            if self.cost == "none":
+                require_defaults(self, ("cost_weight",), "with cost=none")
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

@@ -1,10 +1,10 @@
 """What may be said in plays of rounds, by their options."""
 
-from dataclasses import fields
 from string import ascii_lowercase
 from typing import Any
 
 from ecsuite.language_models.allowed import Allowed
+from ecsuite.parts.config import require_defaults
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -13,15 +13,13 @@ def require_words_read(options: Any) -> None:
 
     With other `symbols`, a `pool` is kept for those runs of a sweep whose names are of one.
     """
-    default, symbols = {each.name: each.default for each in fields(options)}, f"symbols={options.symbols}"
-    unread = {
-        "names": symbols if options.symbols == "text" else "",
-        "pool": "names" if options.names else "",
-        "max_symbols": symbols if options.symbols == "pool" else "",
-    }
-    for name, reason in unread.items():
-        if reason and getattr(options, name) != default[name]:
-            raise ConfigError(f"{name}: not read with {reason}: expected {default[name] or 'none'}")
+    symbols = f"with symbols={options.symbols}"
+    if options.symbols == "text":
+        require_defaults(options, ("names",), symbols)
+    if options.symbols == "pool":
+        require_defaults(options, ("max_symbols",), symbols)
+    if options.names:
+        require_defaults(options, ("pool",), "with names")
 
 
 def words_of(options: Any) -> Allowed:
