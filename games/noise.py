@@ -1,4 +1,7 @@
-"""The noise of a batch: of a pair of agents from its generator; of pairs that play side by side, from one for each."""
+"""The noise of a batch: of a pair of agents from its generator; of pairs that play side by side, from one for each.
+
+On CUDA all pairs of a step draw from one generator, as each would take the time of some kernels.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,11 +15,11 @@ from torch import Tensor
 class ReplicaNoise:
     """The generators of pairs that play side by side under `torch.func.vmap`.
 
-    Each pair gets the noise that it would get alone.
+    With generators of their own, each pair gets the noise that it would get alone.
     """
 
     generators: Sequence[torch.Generator]
-    """One for each pair."""
+    """That of each pair; several may have the same."""
     replica: Tensor
     """The number of the pair, a single value under vmap."""
 
@@ -83,6 +86,9 @@ def _drawn(
     if device.type == "meta":  # which has shapes and no values
         return torch.empty(shape, device=device)
     assert noise is not None, "something is drawn in a call that said it would not be: expected a generator"
-    if isinstance(noise, ReplicaNoise):
-        return torch.stack([draw(shape, each) for each in noise.generators])[noise.replica]
-    return draw(shape, noise)
+    if not isinstance(noise, ReplicaNoise):
+        return draw(shape, noise)
+    first, *others = noise.generators
+    if all(each is first for each in others):
+        return draw((len(noise.generators), *shape), first)[noise.replica]
+    return torch.stack([draw(shape, each) for each in noise.generators])[noise.replica]

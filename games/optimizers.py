@@ -163,7 +163,8 @@ class Optimise:
         groups = _groups(self.parameters, modules_of, rates) if any(rates.values()) else self.parameters
         self.optimizer = OPTIMIZERS.make(part).optimizer(groups)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
-        self.recorded = Recorded(self.optimizer)
+        self.recorded = Recorded(self.optimizer, inputs_stay=True)
+        self._known: tuple[Any, int, tuple[int, ...], tuple[int, ...]] | None = None  # see `_state_of`
         self.factor = 1.0
         """What learning rates are multiplied by: that of the schedule at this step."""
         self._factor: float | None = None  # of the last step
@@ -200,11 +201,12 @@ class Optimise:
         if not objective.requires_grad:  # where all agents of a step are slow
             return [None] * len(self.parameters)
         gradients = torch.autograd.grad(objective, self.parameters, allow_unused=True)
+        overlapping = _overlapping(gradients)
         return [
             # Optimizers write into gradients, which have to have the layout of the weights.
-            each if each is None or (each.stride() == parameter.stride() and each._base is None)
+            each if each is None or (each.stride() == parameter.stride() and place not in overlapping)
             else torch.empty_like(parameter).copy_(each)
-            for each, parameter in zip(gradients, self.parameters, strict=True)
+            for place, (each, parameter) in enumerate(zip(gradients, self.parameters, strict=True))
         ]  # fmt: skip
 
     def add(self, objective: Tensor, gradients: Sequence[Tensor | None], share: int = 1) -> None:
@@ -228,20 +230,30 @@ class Optimise:
     def step(self) -> None:
         """End the update: change the weights."""
         self._set_rates()
-        places = [place for place, parameter in enumerate(self.parameters) if parameter.grad is not None]
-        gradients = [gradient for parameter in self.parameters if (gradient := parameter.grad) is not None]
-        states = [self.optimizer.state.get(self.parameters[place]) for place in places]
-        # A step that makes the state of a weight, as the first one of an agent does, would make it in no recording.
-        if type(self.optimizer) in RECORDED and (all(states) or not self._has_momentum()):
+        found = [parameter.grad for parameter in self.parameters]
+        places = tuple(place for place, gradient in enumerate(found) if gradient is not None)
+        gradients = [gradient for gradient in found if gradient is not None]
+        states = self._state_of(places) if type(self.optimizer) in RECORDED else None
+        if states is not None:
             rates = (group["lr"] for group in self.optimizer.param_groups)
-            form = (
-                *(rate for rate in rates if not isinstance(rate, Tensor)),
-                *places,
-                *(id(next(iter(state.values()))) for state in states if state),
-            )
+            form = (*(rate for rate in rates if not isinstance(rate, Tensor)), places, states)
             self.recorded(form, partial(self._step, places), gradients)
         else:
             self._step(places, *gradients)
+
+    def _state_of(self, places: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Which tensors the optimizer has of the weights at some places; None if it is yet to make some.
+
+        It makes those of an agent at its first step, and where an agent is replaced, takes them away before the next.
+        """
+        state, known = self.optimizer.state, self._known
+        if known is None or known[0] is not state or known[1:3] != (len(state), places):
+            self._known, found = None, [state.get(self.parameters[place]) for place in places]
+            if not all(found) and self._has_momentum():
+                return None
+            tensors = tuple(id(next(iter(each.values()))) for each in found if each)
+            self._known = known = state, len(state), places, tensors
+        return known[3]
 
     def _set_rates(self) -> None:
         """Set the learning rates; those of graphs of CUDA are on the device, as a graph keeps what is not."""
@@ -278,6 +290,21 @@ class Optimise:
         total, self._sum = self._sum, None
         if total is not None and not total.isfinite():
             raise NotFiniteError("the loss was not finite in a step since the last evaluation or checkpoint")
+
+
+def _overlapping(tensors: Sequence[Tensor | None]) -> set[int]:
+    """The places of tensors that have memory in common with one of the others that are left."""
+    parts = sorted(
+        (int(each.untyped_storage()._cdata), int(each.storage_offset()), each.numel(), place)
+        for place, each in enumerate(tensors)
+        if each is not None
+    )
+    found, storage, end = set[int](), -1, 0
+    for of_storage, start, size, place in parts:
+        if of_storage == storage and start < end:
+            found.add(place)
+        storage, end = of_storage, max(start + size, end if of_storage == storage else 0)
+    return found
 
 
 def _groups(

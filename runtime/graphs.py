@@ -58,6 +58,7 @@ def captured(
     pool: Any = None,
     optimizer: torch.optim.Optimizer | None = None,
     *,
+    staying: Sequence[Tensor] = (),
     is_surveyed: bool = True,
 ) -> tuple[Outputs, Callable[..., Outputs] | str]:
     """Call a function, and make a graph of it.
@@ -67,13 +68,16 @@ def captured(
         inputs: The tensors, on CUDA.
         pool: Memory that graphs share of which one is called at a time; see `torch.cuda.graph_pool_handle`.
         optimizer: One that makes a step in the function.
+        staying: The inputs that will in general be the same tensors, which the graph may then read and change where
+            they are; others are copied.
         is_surveyed: Whether it may draw from generators of its own, or read the processor's memory; what is compiled
             should not be watched, or it is compiled anew for that.
 
     Returns:
         The outputs, and what computes them of other inputs of the same shapes; or why there is no graph, as text.
     """
-    kept = [each.detach().clone() for each in inputs]
+    places = set(map(id, staying))
+    kept = [each if id(each) in places else each.detach().clone() for each in inputs]
     survey = Survey()
     with survey if is_surveyed else nullcontext():
         outputs = _copied(function(*kept))
@@ -88,16 +92,18 @@ def captured(
     except RuntimeError as error:  # an operation waits for the device, or needs more memory than there is
         _forget_capture(pool, survey.generators.values())
         return outputs, " ".join(str(error).split())[:200]
-    names, values = tuple(figures), list(figures.values())
+    names, told = tuple(figures), list(figures.values())
     # A graph writes into the state of an optimizer, also if that was given up: then it must not be memory of others.
     held = [] if optimizer is None else [tuple(state.values()) for state in optimizer.state.values()]
 
     @torch.no_grad()
     def replay(*given: Tensor, _: object = held) -> Outputs:
-        if kept:
-            torch._foreach_copy_(kept, list(given))
+        other = [(room, each) for room, each in zip(kept, given, strict=True) if room is not each]
+        if other:
+            rooms, values = zip(*other, strict=True)
+            torch._foreach_copy_(rooms, values)
         graph.replay()
-        return dict(zip(names, _copies(values), strict=True)), tensors
+        return dict(zip(names, _copies(told), strict=True)), tensors
 
     return outputs, replay
 

@@ -20,6 +20,8 @@ NUM_CALLS_BEFORE = 8
 """Calls of one form before one is recorded, which takes as long as some thirty calls."""
 NUM_CALLS_BEFORE_GRAPH = 2
 """The same of a graph of CUDA, which takes as long as three calls; before, libraries get ready."""
+NUM_CALLS_UNTIL_STAYING = 2
+"""Further calls of another function's graph until its outputs were the same tensors twice."""
 MAX_RECORDINGS, MAX_FORMS = 16, 256
 """Most recordings of a function, and forms of which the calls are counted."""
 MAX_GRAPHS = 64
@@ -78,10 +80,20 @@ class Recorded:
     Args:
         optimizer: One that makes a step in the functions.
         is_surveyed: See `captured`.
+        inputs_stay: Whether inputs come of another recording. Once that is a graph, they are the same tensors at every
+            call, so that a graph that is made later can take them from where they are.
     """
 
-    def __init__(self, optimizer: torch.optim.Optimizer | None = None, *, is_surveyed: bool = True) -> None:
-        self.optimizer, self.is_surveyed = optimizer, is_surveyed
+    def __init__(
+        self,
+        optimizer: torch.optim.Optimizer | None = None,
+        *,
+        is_surveyed: bool = True,
+        inputs_stay: bool = False,
+    ) -> None:
+        self.optimizer, self.is_surveyed, self.inputs_stay = optimizer, is_surveyed, inputs_stay
+        self.last: dict[Hashable, Sequence[Tensor]] = {}
+        """The inputs of the last call of a form, if they may stay and there is no graph yet."""
         self.num_calls: dict[Hashable, int] = {}
         self.replays: dict[Hashable, Callable[..., Outputs]] = {}
         self.num_other: dict[Hashable, float] = {}
@@ -118,8 +130,12 @@ class Recorded:
             return outputs
         number, is_graph = self.num_calls.get(form, 0), bool(inputs) and inputs[0].is_cuda
         before, most = (
-            (NUM_CALLS_BEFORE_GRAPH, MAX_GRAPHS) if is_graph else (NUM_CALLS_BEFORE, MAX_RECORDINGS)
+            (NUM_CALLS_BEFORE_GRAPH + (NUM_CALLS_UNTIL_STAYING if self.inputs_stay else 0), MAX_GRAPHS)
+            if is_graph
+            else (NUM_CALLS_BEFORE, MAX_RECORDINGS)
         )
+        if number == before - 1 and is_graph and self.inputs_stay:
+            self.last[form] = inputs
         if number != before or (len(self.replays) == most and not is_graph):
             if number or len(self.num_calls) < MAX_FORMS:
                 self.num_calls[form] = number + 1
@@ -157,7 +173,10 @@ class Recorded:
     ) -> Outputs:
         """The outputs of a function, of which there is a graph then, if there can be one."""
         self.pool = self.pool or torch.cuda.graph_pool_handle()
-        outputs, found = captured(function, inputs, self.pool, self.optimizer, is_surveyed=self.is_surveyed)
+        staying = [each for each, last in zip(inputs, self.last.pop(form, ()), strict=False) if each is last]
+        outputs, found = captured(
+            function, inputs, self.pool, self.optimizer, staying=staying, is_surveyed=self.is_surveyed
+        )
         if isinstance(found, str):
             self.reasons[form], self.pool = found, None
         else:

@@ -82,9 +82,6 @@ class Backbone(nn.Module, ABC):
 class TrainableBackbone(Backbone):
     """A randomly initialised backbone with a language-modelling loss."""
 
-    learns_by_graphs = True
-    """Whether updates with this loss are graphs of CUDA."""
-
     def set_embedding(self, weight: Tensor) -> None:
         """Replace the embedding by `weight` (symbols, width)."""
         self.model.set_input_embeddings(nn.Embedding.from_pretrained(weight, freeze=False))
@@ -141,8 +138,6 @@ class Encoder(TrainableBackbone):
     """
 
     is_bidirectional = True
-    # On an H100, graphs of this loss ended at other weights than updates one by one; it is not known why.
-    learns_by_graphs = False
 
     def __init__(self, sizes: TransformerSizes, generator: torch.Generator) -> None:
         super().__init__(sizes.width, sizes.context)
@@ -163,10 +158,10 @@ class Encoder(TrainableBackbone):
 
     def last_states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Attention skips the padding."""
-        if mask is not None and mask.is_cuda:
-            mask = mask[
-                :, None, None
-            ]  # at one of two dimensions the model would look, and wait for the device
+        if ids.is_cuda:
+            # Without a mask, some versions of transformers make one in graphs alone, and attention then draws its
+            # dropout otherwise. At one of two dimensions the model would look, and wait for the device.
+            mask = (torch.ones_like(ids, dtype=torch.bool) if mask is None else mask)[:, None, None]
         states: Tensor = self.model(ids, attention_mask=mask).last_hidden_state
         return states
 

@@ -60,7 +60,6 @@ def train_language_model(
         schedule=lambda update: rate_by_update(update, num_updates, warmup),
         weight_decay=0.01,
         generators=[generator],
-        has_graphs=backbone.learns_by_graphs,
         followed=followed,
     )
     backbone.requires_grad_(True)

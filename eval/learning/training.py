@@ -58,7 +58,6 @@ def train(
     size_of: Callable[[Batch], int] = lambda _: 1,
     decays_vectors: bool = True,
     is_compiled: bool = False,
-    has_graphs: bool = True,
     followed: Followed = UNFOLLOWED,
 ) -> None:
     """Train parameters in place: AdamW, gradients clipped to norm 1.
@@ -80,7 +79,6 @@ def train(
         size_of: Units of data of a batch; by default one, so that `total` is the number of updates.
         decays_vectors: Whether the weight decay also applies to vectors, that is biases and normalisation.
         is_compiled: Whether the loss is compiled.
-        has_graphs: Whether updates on CUDA are graphs.
         followed: Who is told, where the state is saved, and when to stop.
 
     Raises:
@@ -98,7 +96,7 @@ def train(
     )
     device, recorded = parameters[0].device, Recorded(optimizer, is_surveyed=not is_compiled)
     # A graph would keep a rate that is not on the device.
-    rate = torch.zeros((), device=device) if device.type == "cuda" and has_graphs else None
+    rate = torch.zeros((), device=device) if device.type == "cuda" else None
     # Only checkpoints need their states.
     generators = [] if followed.checkpoint is None else [*generators, *global_generators(device)]
     position, saver = Position(), None

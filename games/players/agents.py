@@ -122,8 +122,13 @@ class Agents(nn.Module):
         """Batches in which the rounds of an epoch are played once."""
         return -(-self.world.num_train // self.world.sizes.batch_size)
 
-    def noise(self, number: int, place: int) -> torch.Generator:
-        """The noise of the pair at a place of a step; the generator is that of this place at every step."""
+    def noises(self, number: int, places: Sequence[int]) -> list[torch.Generator]:
+        """The noise of pairs at places of a step; the generator is that of its place at every step, on CUDA of all."""
+        if self.device.type != "cuda":
+            return [self._noise(number, place) for place in places]
+        return [self._noise(number, places[0])] * len(places) if places else []
+
+    def _noise(self, number: int, place: int) -> torch.Generator:
         purpose = "train" if place == 0 else f"train, pair {place}"
         if (generator := self.generators.get(place)) is None or generator.device != self.device:
             generator = self.generators[place] = torch.Generator(self.device)

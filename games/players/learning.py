@@ -180,7 +180,7 @@ class Imitation:
             message = players.senders[best].generate_message(batch, "greedy", None)
             players.train()
         speakers = [players.senders[index] for index in learners]
-        noises = [players.noise(number, place) for place in range(len(learners))]
+        noises = players.noises(number, range(len(learners)))
         return learn_messages(speakers, batch, [message] * len(learners), noises)
 
     @torch.no_grad()

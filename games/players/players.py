@@ -6,6 +6,7 @@ A pair is two agents that meet; a society is more of them. Agents may be replace
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -27,6 +28,7 @@ from ecsuite.games.players.voting import votes
 from ecsuite.games.sections import ROLES, Experiment, Role
 from ecsuite.games.views import SeenRounds
 from ecsuite.games.worlds.world import Batch, World
+from ecsuite.runtime.ahead import Ahead
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.randomness import initial_weights
@@ -96,12 +98,12 @@ class Players(Agents):
         for sender in self.senders:
             sender.channel.start_epoch(epoch)
         if not self.is_society:
-            pair, noise = self.first_pair, self.noise(number, 0)
+            pair, (noise,) = self.first_pair, self.noises(number, [0])
 
             def play(rounds: Sequence[SeenRounds]) -> StepResult:
                 return pair.play_rounds(rounds[0], "train", noise, epoch)
 
-            return self._learnt((), play, [pair.rounds(self.batch(number, 0))], differentiate)
+            return self._learnt((), play, self._rounds([pair], number), differentiate)
         result = self._learning(number, step, epoch)
         if result is not None:
             return result if differentiate is None else differentiated(result, differentiate)
@@ -133,7 +135,7 @@ class Players(Agents):
             self.num_plays = {learning.role: (learning.index, np.ones(len(learning.index)))}
             if learning.role == "receiver" and self.generations.options.receivers_learn == "sender":
                 return self._listen(learning.index.tolist(), number, step, epoch)
-            noises = [self.noise(number, place) for place in range(len(learning.index))]
+            noises = self.noises(number, range(len(learning.index)))
             accumulate = self.experiment.training.accumulate
             place = number % self.batches_per_epoch % accumulate  # of the batch among those of its step
             batch = learning.number * accumulate + place
@@ -318,15 +320,25 @@ class Players(Agents):
             for meeting in meetings
         ]
         pairs = [self.pair(meeting.sender, meeting.receiver) for meeting in meetings]
-        return pairs, [self.noise(number, place) for place in range(len(pairs))], unchanged
+        return pairs, self.noises(number, range(len(pairs))), unchanged
 
     def _rounds(self, pairs: Sequence[Pair], number: int) -> list[SeenRounds]:
         """A batch of rounds for each pair; or one of all, where they can be drawn at once."""
-        if len(pairs) > 1:
-            numbers = [self.batch_number(number, place) for place in range(len(pairs))]
+        batches = (self.draws_ahead or self._drawn)(number, len(pairs))
+        return [pair.rounds(batch) for pair, batch in zip(pairs, batches, strict=False)]
+
+    def _drawn(self, number: int, num_pairs: int) -> Sequence[Batch]:
+        """The batches of so many pairs; or one of all."""
+        if num_pairs > 1:
+            numbers = [self.batch_number(number, place) for place in range(num_pairs)]
             if (joined := self.world.batches("train", numbers)) is not None:
-                return [self.first_pair.rounds(joined)]
-        return [pair.rounds(self.batch(number, place)) for place, pair in enumerate(pairs)]
+                return [joined]
+        return [self.batch(number, place) for place in range(num_pairs)]
+
+    @cached_property
+    def draws_ahead(self) -> Ahead[Sequence[Batch]] | None:
+        """Draws batches while the device computes; None where it is the processor, or own code may not allow it."""
+        return Ahead(self._drawn) if self.device.type == "cuda" and self.records else None
 
     def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:
         """Receivers learn what senders say now; the weights of senders do not change."""

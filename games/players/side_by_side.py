@@ -161,6 +161,9 @@ def _together(pairs: Sequence[_Playing], epoch: int) -> None:
     """Play pairs whose rounds are of the same sizes in one pass."""
     module = pairs[0].module
     weights, kept = _stacked([pair.weights() for pair in pairs]), _stacked([pair.buffers for pair in pairs])
+    for weight in weights.values():
+        if weight.requires_grad:  # so that the gradients of all pairs are made contiguous at once
+            weight.register_hook(Tensor.contiguous)
     tensors, form = _stacked([pair.rounds.tensors() for pair in pairs]), pairs[0].rounds
     noises, number = [pair.noise for pair in pairs], torch.arange(len(pairs), device=pairs[0].pair.device)
 
@@ -175,9 +178,11 @@ def _together(pairs: Sequence[_Playing], epoch: int) -> None:
         # An operation without a rule of its own is called for one pair after the other, which is right but slower.
         warnings.filterwarnings("ignore", message="There is a performance drop")
         objectives, measures, changed = vmap(play, randomness="same")(weights, kept, tensors, number)
-    for place, pair in enumerate(pairs):
-        pair.result = StepResult(objective=objectives[place], measures=_of_place(measures, place))
-        pair.kept = _of_place(changed, place)
+    parts = zip(
+        pairs, objectives.unbind(), *(_parts(each, len(pairs)) for each in (measures, changed)), strict=True
+    )
+    for pair, objective, of_pair, kept_of_pair in parts:
+        pair.result, pair.kept = StepResult(objective=objective, measures=of_pair), kept_of_pair
 
 
 def _alone(pair: _Playing, epoch: int) -> None:
@@ -204,8 +209,10 @@ def _keep(pairs: Sequence[_Playing]) -> None:
         buffer.copy_(buffer + (together - buffer).mean(0) if buffer.is_floating_point() else together.amax(0))
 
 
-def _of_place(stacked: Weights, place: int) -> Weights:
-    return {name: tensor[place] for name, tensor in stacked.items()}
+def _parts(stacked: Weights, number: int) -> list[Weights]:
+    """The state of each of a number of pairs, of that of all."""
+    parts = {name: tensor.unbind() for name, tensor in stacked.items()}
+    return [{name: tensors[place] for name, tensors in parts.items()} for place in range(number)]
 
 
 def _stacked(states: Sequence[Mapping[str, Tensor]]) -> Weights:

@@ -115,7 +115,7 @@ class Teaching:
             agents = players.sides(role)
             batch, message = self._lesson(role, step)
             num_plays[role] = np.arange(len(agents)), np.ones(len(agents))
-            noises = [players.noise(step, 2 * place + (role == "receiver")) for place in range(len(agents))]
+            noises = players.noises(step, range(role == "receiver", 2 * len(agents), 2))
             if not len(batch):
                 continue
             messages = [message] * len(agents)
