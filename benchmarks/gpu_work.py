@@ -199,6 +199,7 @@ def fine_tuning(device: torch.device, *, is_small: bool) -> Work:
     tuning = replace(preset.tuning["tagging"], epochs=MANY)
     rng, size = np.random.default_rng(0), preset.vocabulary.size
     backbone = BACKBONES["decoder"](preset.backbone, draws)
+    backbone.products = PRECISIONS["bf16"]
     backbone.set_embedding(initial_embedding(size, preset.backbone.width, draws))
     head = LabelHead(preset.backbone.width, 17, draws)
     ids = [row.tolist() for row in _sentences(rng, size - 1, min(tuning.context, preset.backbone.context))]

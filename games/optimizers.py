@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -164,7 +164,10 @@ class Optimise:
         self.optimizer = OPTIMIZERS.make(part).optimizer(groups)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.recorded = Recorded(self.optimizer, inputs_stay=True)
-        self._known: tuple[Any, int, tuple[int, ...], tuple[int, ...]] | None = None  # see `_state_of`
+        self._forms: dict[Hashable, int] = {}  # see `_state_of`
+        self._known: tuple[Any, int, tuple[int, ...], int] | None = None  # of the last step
+        self._is_clear = False  # whether no weight has a gradient
+        self._all_places = tuple(range(len(self.parameters)))
         self.factor = 1.0
         """What learning rates are multiplied by: that of the schedule at this step."""
         self._factor: float | None = None  # of the last step
@@ -182,8 +185,10 @@ class Optimise:
 
     def begin(self) -> None:
         """Begin an update."""
-        for parameter in self.parameters:
-            parameter.grad = None
+        if not self._is_clear:
+            for parameter in self.parameters:
+                parameter.grad = None
+        self._is_clear = True
         if not self.parameters or self.parameters[0].device.type == "cpu":
             self._buffers = [buffer.clone() for buffer in self._present_buffers()]
 
@@ -211,10 +216,20 @@ class Optimise:
 
     def add(self, objective: Tensor, gradients: Sequence[Tensor | None], share: int = 1) -> None:
         """The same as `backward`, with gradients that were computed before."""
+        self._is_clear = False
         for parameter, gradient in zip(self.parameters, gradients, strict=True):
             if gradient is not None:
                 gradient = gradient if share == 1 else gradient / share
                 parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
+        self._note(objective)
+
+    def end(self, objective: Tensor, gradients: Sequence[Tensor | None]) -> None:
+        """The same as `add` and `step`, without the time of giving gradients to weights."""
+        self._note(objective)
+        self._change(gradients)
+
+    def _note(self, objective: Tensor) -> None:
+        """Look at an objective, or have it looked at later."""
         if objective.device.type != "cpu":
             self._sum = objective if self._sum is None else self._sum + objective
         elif not math.isfinite(value := objective.item()):
@@ -229,20 +244,28 @@ class Optimise:
 
     def step(self) -> None:
         """End the update: change the weights."""
+        self._is_clear = False
+        self._change([parameter.grad for parameter in self.parameters])
+
+    def _change(self, found: Sequence[Tensor | None]) -> None:
+        """Change the weights by their gradients."""
         self._set_rates()
-        found = [parameter.grad for parameter in self.parameters]
-        places = tuple(place for place, gradient in enumerate(found) if gradient is not None)
         gradients = [gradient for gradient in found if gradient is not None]
+        places = self._all_places
+        if len(gradients) < len(found):
+            places = tuple(place for place, gradient in enumerate(found) if gradient is not None)
         states = self._state_of(places) if type(self.optimizer) in RECORDED else None
         if states is not None:
             rates = (group["lr"] for group in self.optimizer.param_groups)
-            form = (*(rate for rate in rates if not isinstance(rate, Tensor)), places, states)
+            form = (*(rate for rate in rates if not isinstance(rate, Tensor)), states)
             self.recorded(form, partial(self._step, places), gradients)
         else:
             self._step(places, *gradients)
 
-    def _state_of(self, places: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Which tensors the optimizer has of the weights at some places; None if it is yet to make some.
+    def _state_of(self, places: tuple[int, ...]) -> int | None:
+        """The number of the weights at some places with the tensors that the optimizer has of them.
+
+        None: it is yet to make some.
 
         It makes those of an agent at its first step, and where an agent is replaced, takes them away before the next.
         """
@@ -252,7 +275,8 @@ class Optimise:
             if not all(found) and self._has_momentum():
                 return None
             tensors = tuple(id(next(iter(each.values()))) for each in found if each)
-            self._known = known = state, len(state), places, tensors
+            number = self._forms.setdefault((places, tensors), len(self._forms))
+            self._known = known = state, len(state), places, number
         return known[3]
 
     def _set_rates(self) -> None:
@@ -274,8 +298,11 @@ class Optimise:
 
     def _step(self, places: Sequence[int], *gradients: Tensor) -> Outputs:
         """Change the weights at some places by their gradients; nothing comes of it."""
+        for parameter in self.parameters:
+            parameter.grad = None
         for place, gradient in zip(places, gradients, strict=True):
             self.parameters[place].grad = gradient
+        self._is_clear = False
         if not gradients:  # of a step in which nobody learns
             return {}, ()
         if self.clip_value is not None:

@@ -5,8 +5,9 @@ A pair is two agents that meet; a society is more of them. Agents may be replace
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -63,6 +64,8 @@ class Players(Agents):
             or bool(self.teaching.languages)
         )
         self.side_by_side = SideBySide(parts_are_own=bool(experiment.code))
+        self.has_slow = bool(self.options.sender_speeds or self.options.receiver_speeds)
+        self.met: _Met | None = None
         self.recorded, self.records = Recorded(), not experiment.code  # own code may decide by values
         self.train()
 
@@ -108,22 +111,18 @@ class Players(Agents):
         if result is not None:
             return result if differentiate is None else differentiated(result, differentiate)
         meetings = self.schedule.of_step(step, epoch)
-        self.num_plays = {
-            role: np.unique([getattr(meeting, role) for meeting in meetings], return_counts=True)
-            for role in ROLES
-        }
-        pairs, noises, unchanged = self._meet(meetings, number, step)
+        if self.met is None or self.met.meetings is not meetings or self.has_slow:
+            self.met = self._meet(meetings, step)
+        met, noises = self.met, self.noises(number, range(len(meetings)))
+        self.num_plays = met.num_plays
 
         def play_together(rounds: Sequence[SeenRounds]) -> StepResult:
-            played = self.side_by_side.play(pairs, of_each(rounds, pairs), noises, epoch, unchanged)
+            pairs = met.pairs
+            played = self.side_by_side.play(pairs, of_each(rounds, pairs), noises, epoch, met.unchanged)
             self.imitation.note(meetings, played)
             return self._summed(played)
 
-        form = tuple(
-            (meeting.sender, meeting.receiver, *sorted(roles))
-            for meeting, roles in zip(meetings, unchanged, strict=True)
-        )
-        return self._learnt(form, play_together, self._rounds(pairs, number), differentiate)
+        return self._learnt(met.form, play_together, self._rounds(met.pairs, number), differentiate)
 
     def taught_at(self, step: int, differentiate: Differentiate) -> StepResult:
         """Learn the languages that agents are taught before they play; see `train_on`."""
@@ -272,7 +271,7 @@ class Players(Agents):
         A perception that an agent uses for both learns where it sends and where it receives. What learns in no pair,
         such as the weights of a slow agent, has no gradient, and is left as it is by the optimizer.
         """
-        if not self.is_society or self._each_learns_once(step):
+        if self.each_learns_once(step):
             return
         slow, plays = self._slow(step), Counter[nn.Parameter]()
         for role in ROLES:
@@ -283,8 +282,10 @@ class Players(Agents):
             if parameter.grad is not None and count != 1:
                 parameter.grad = parameter.grad.div_(count) if count else None
 
-    def _each_learns_once(self, step: int) -> bool:
+    def each_learns_once(self, step: int) -> bool:
         """Whether all gradients are those of one pair: every agent that played did so once, and learns."""
+        if not self.is_society:
+            return True
         is_once = all((counts == 1).all() for _, counts in self.num_plays.values())
         return is_once and self.options.shares == "nothing" and not any(self._slow(step).values())
 
@@ -298,7 +299,7 @@ class Players(Agents):
 
     def _slow(self, step: int) -> dict[Role, set[int]]:
         """The agents whose weights do not change at a step."""
-        if not (self.options.sender_speeds or self.options.receiver_speeds):
+        if not self.has_slow:
             return {role: set() for role in ROLES}
         rng = np.random.default_rng([self.seed, step, *b"speeds"])
         return {
@@ -310,17 +311,17 @@ class Players(Agents):
             for role in ROLES
         }
 
-    def _meet(
-        self, meetings: list[Meeting], number: int, step: int, fixed: Collection[Role] = ()
-    ) -> tuple[list[Pair], list[torch.Generator], list[set[Role]]]:
-        """The pairs of meetings, the noise of each, and the roles that do not learn: slow agents and fixed roles."""
+    def _meet(self, meetings: list[Meeting], step: int, fixed: Collection[Role] = ()) -> "_Met":
+        """The pairs of meetings, where slow agents and some roles do not learn."""
         slow = self._slow(step)
-        unchanged: list[set[Role]] = [
-            {role for role in ROLES if role in fixed or getattr(meeting, role) in slow[role]}
-            for meeting in meetings
-        ]
-        pairs = [self.pair(meeting.sender, meeting.receiver) for meeting in meetings]
-        return pairs, self.noises(number, range(len(pairs))), unchanged
+        return _Met(
+            meetings=meetings,
+            pairs=[self.pair(meeting.sender, meeting.receiver) for meeting in meetings],
+            unchanged=[
+                {role for role in ROLES if role in fixed or getattr(meeting, role) in slow[role]}
+                for meeting in meetings
+            ],
+        )
 
     def _rounds(self, pairs: Sequence[Pair], number: int) -> list[SeenRounds]:
         """A batch of rounds for each pair; or one of all, where they can be drawn at once."""
@@ -343,12 +344,37 @@ class Players(Agents):
     def _listen(self, receivers: list[int], number: int, step: int, epoch: int) -> StepResult:
         """Receivers learn what senders say now; the weights of senders do not change."""
         meetings = self.schedule.with_receivers(receivers, step, epoch)
-        pairs, noises, unchanged = self._meet(meetings, number, step, fixed=["sender"])
-        rounds = of_each(self._rounds(pairs, number), pairs)
-        played = self.side_by_side.play(pairs, rounds, noises, epoch, unchanged)
+        met, noises = self._meet(meetings, step, fixed=["sender"]), self.noises(number, range(len(meetings)))
+        rounds = of_each(self._rounds(met.pairs, number), met.pairs)
+        played = self.side_by_side.play(met.pairs, rounds, noises, epoch, met.unchanged)
         loss = torch.stack([result.measures["loss"] for result in played]).mean()
         objective = torch.stack([result.objective for result in played]).sum()
         return is_learning(StepResult(objective=objective, measures={LEARNING_LOSS: loss}))
+
+
+@dataclass(kw_only=True, slots=True)
+class _Met:
+    """The pairs of a step."""
+
+    meetings: list[Meeting]
+    pairs: list[Pair]
+    unchanged: list[set[Role]]
+    """The roles of each that do not learn."""
+    num_plays: Mapping[Role, Any] = field(init=False)
+    """The agents of each role, and in how many pairs each is."""
+    form: Hashable = field(init=False)
+    """Who meets and learns."""
+
+    def __post_init__(self) -> None:
+        """Count."""
+        self.num_plays = {
+            role: np.unique([getattr(each, role) for each in self.meetings], return_counts=True)
+            for role in ROLES
+        }
+        self.form = tuple(
+            (meeting.sender, meeting.receiver, *sorted(roles))
+            for meeting, roles in zip(self.meetings, self.unchanged, strict=True)
+        )
 
 
 def of_each(rounds: Sequence[SeenRounds], pairs: Sequence[Pair]) -> Sequence[SeenRounds]:

@@ -118,6 +118,9 @@ class Signalling(TrainedPlay):
                 epoch * self.batches_per_epoch + number, step, epoch, optimise.gradients
             )
             assert played.gradients is not None
+            if len(numbers) == 1 and self.players.each_learns_once(step):
+                optimise.end(played.objective, played.gradients)
+                return played.measures
             optimise.add(played.objective, played.gradients, len(numbers))
             measures = sums(measures, played.measures)
         self.players.scale_gradients(step)

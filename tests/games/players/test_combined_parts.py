@@ -132,7 +132,7 @@ def test_batch_statistics_are_those_of_each_pair(settings):
     for place, meeting in enumerate(found.schedule.of_step(0)):
         pair = alone.pair(meeting.sender, meeting.receiver)
         before = {name: each.clone() for name, each in alone.named_buffers()}
-        pair.play(alone.batch(0, place), "train", alone.noise(0, place))
+        pair.play(alone.batch(0, place), "train", alone.noises(0, [place])[0])
         for name, each in alone.named_buffers():
             if "running" in name and not torch.equal(each, before[name]):
                 changed.setdefault(name, []).append(each.clone())
@@ -179,7 +179,7 @@ def test_a_shared_perception_learns_as_the_mean_of_where_it_learns(small, slow, 
         played = plain.side_by_side.play(
             pairs := [plain.pair(meeting.sender, meeting.receiver) for meeting in meetings],
             [pair.rounds(plain.batch(0, place)) for place, pair in enumerate(pairs)],
-            [plain.noise(0, place) for place in range(12)],
+            plain.noises(0, range(12)),
             0,
             [{"receiver" if role == "sender" else "sender"}] * 12,
         )

@@ -76,7 +76,7 @@ def test_the_gradient_of_an_agent_is_the_mean_over_its_pairs(small):
     found = society(small("society.receivers=2"))  # the sender plays with both in a step
     pairs = [found.pair(0, 0), found.pair(0, 1)]
     batches = [found.batch(0, place) for place in (0, 1)]
-    noises = [found.noise(0, place) for place in (0, 1)]
+    noises = found.noises(0, [0, 1])
     alone = []
     for pair, batch, noise in zip(pairs, batches, noises, strict=True):
         found.zero_grad()
@@ -390,7 +390,9 @@ def test_agents_that_hear_themselves_learn_as_one_alone_would() -> None:
     weights = list(players.parameters())
     together = players.train_on(0, 1, 0, lambda objective: torch.autograd.grad(objective, weights))
     alone = [
-        players.pair(agent, agent).play(players.batch(0, agent), "train", players.noise(0, agent)).objective
+        players.pair(agent, agent)
+        .play(players.batch(0, agent), "train", players.noises(0, [agent])[0])
+        .objective
         for agent in range(2)
     ]
     expected = torch.autograd.grad(alone[0] + alone[1], weights)
