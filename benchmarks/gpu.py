@@ -35,8 +35,6 @@ from ecsuite.runtime.devices import choose_device, hardware, routed_products
 from ecsuite.runtime.errors import ConfigError
 
 RESULTS = Path(__file__).parent / "results"
-NUM_WARM = 40
-"""Updates before those that are timed: they make kernels, memory and graphs."""
 NUM_BLOCKS = 5
 """Timed blocks of updates; the device is waited for between them alone."""
 NUM_PROFILED = 4
@@ -67,9 +65,7 @@ class Measurement:
         num_warm: Updates before those that are timed.
     """
 
-    def __init__(
-        self, device: torch.device, seconds: float, *, counts_flops: bool, num_warm: int = NUM_WARM
-    ) -> None:
+    def __init__(self, device: torch.device, seconds: float, *, counts_flops: bool, num_warm: int) -> None:
         self.device, self.seconds, self.counts_flops = device, seconds, counts_flops
         self.num_warm = num_warm
         self.flops = self.kernel_seconds = 0.0
@@ -134,7 +130,7 @@ def measure(
     if place.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
     work = make()
-    num_warm = 1 if is_small else NUM_WARM
+    num_warm = 1 if is_small else work.num_warm
     followed = Measurement(place, seconds, counts_flops=work.flops is None, num_warm=num_warm)
     try:
         work.loop(followed.told)

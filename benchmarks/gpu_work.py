@@ -61,6 +61,8 @@ class Work:
     """FLOP of the products of an update; None: they are counted."""
     padding: float | None = None
     """Share of the symbols of a batch that are padding."""
+    num_warm: int = 40
+    """Updates before those that are timed: they make kernels, memory and graphs."""
 
 
 def game(
@@ -190,6 +192,7 @@ def translation(device: torch.device, *, is_small: bool) -> Work:
         precision="bf16",
         flops=6 * products / len(batches),
         padding=1 - num_tokens / sum(each.numel() for each in batches),
+        num_warm=500,  # of sources and targets of many lengths
     )
 
 
