@@ -24,9 +24,10 @@ if TYPE_CHECKING:
         train,
         verify,
     )
-    from ecsuite.corpus import Corpus, Ragged
+    from ecsuite.corpus import Corpus
     from ecsuite.formats import read_corpus, write_corpus
     from ecsuite.runtime.errors import CorpusError
+    from ecsuite.runtime.ragged import Ragged
 
 if sys.platform == "darwin":
     # Torch reads this when it is imported: what MPS lacks is computed on the CPU, with a warning that names it.

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from rows import Row, add_json_option, publish
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.cbm import cbm, cbm_types
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.translation_graph import translate
+from ecsuite.runtime.ragged import Ragged
 
 
 def make_corpus(num_utterances: int, num_words: int, num_concepts: int, length: int, phrase: int) -> Corpus:

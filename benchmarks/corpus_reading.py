@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 from rows import Row, add_json_option, publish
 
-from ecsuite.corpus import Ragged
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats import read_corpus
 from ecsuite.formats.directory import message_lines
+from ecsuite.runtime.ragged import Ragged
 
 
 def make_corpus(num_symbols: int, vocab_size: int) -> Ragged:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from safetensors.torch import save
 from torch import nn
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.data import Windows, dense, repeat, shuffled, stretches
 from ecsuite.eval.learning.gpt2 import LanguageModel
 from ecsuite.eval.learning.machine import Machine
@@ -20,6 +20,7 @@ from ecsuite.eval.xferbench.protocols import PROTOCOLS
 from ecsuite.eval.xferbench.study import Study
 from ecsuite.eval.xferbench.training import cross_entropy
 from ecsuite.jobs.job import Context, Job, Outcome, job_function
+from ecsuite.runtime.ragged import Ragged
 
 HELD_OUT_SHARE = 0.1
 """Share of the distinct messages that are held out, with all their copies."""

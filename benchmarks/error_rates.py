@@ -24,7 +24,7 @@ import numpy as np
 from rows import Row, add_json_option, publish
 from scipy.stats import binomtest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric, usual_metrics
 from ecsuite.eval.metrics.by_speaker import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
@@ -34,6 +34,7 @@ from ecsuite.eval.statistics.crossed_means import crossed_mean
 from ecsuite.eval.statistics.differences import difference_of_estimates
 from ecsuite.eval.statistics.rank_correlation import explained, relation
 from ecsuite.eval.statistics.resampling import few_draws
+from ecsuite.runtime.ragged import Ragged
 
 NUM_MESSAGES, NUM_ATTRIBUTES, NUM_VALUES, NUM_SPEAKERS = 200, 3, 4, 4
 REPETITIONS, OF_SLOW, SLOW = 1000, 200, 0.5

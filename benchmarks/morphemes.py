@@ -18,10 +18,11 @@ from itertools import product
 import numpy as np
 from rows import Row, add_json_option, publish
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.morphemes import csar, morphemes
 from ecsuite.eval.metrics.score import Metric, Options
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.runtime.ragged import Ragged
 
 NUM_ATTRIBUTES, NUM_VALUES, NUM_SPARSE = 4, 4, 8
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rows import add_json_option, collect, cpu_seconds, publish
 from scipy import optimize, stats
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.figures.canvas import ends, prepare_picture, save
 from ecsuite.eval.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.xferbench.presets import PRESETS, Preset
@@ -39,6 +39,7 @@ from ecsuite.eval.xferbench.texts import Text, choose_texts, read_texts
 from ecsuite.formats import read_corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.processes import num_cores
+from ecsuite.runtime.ragged import Ragged
 
 BASELINES = ("paren_real", "paren_synth", "no_pretrain", "random")
 PUBLISHED = {

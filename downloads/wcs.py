@@ -14,13 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ecsuite.corpus import SPEAKER, Corpus, Ragged
+from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.downloads.downloads import add_records, only_download, read_sources
 from ecsuite.downloads.web import fetch
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.directory import write_corpus
 from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 from ecsuite.spaces.colour import CHIP, CHIPS, LANGUAGES, NAMING, NEED, NO_ANSWER, Language, survey
 from ecsuite.spaces.need import capacity_achieving
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
-from ecsuite.corpus import Ragged
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.table import Cells, Table
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.memory import require_memory
+from ecsuite.runtime.ragged import Ragged
 
 LENGTHS = ("message_length", "lengths", "length")
 """Names of arrays that hold how long each message is."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ecsuite.corpus import column_of
 from ecsuite.formats.blocks import chunks
 from ecsuite.formats.line_errors import ErrorList, LineError, show_line
 from ecsuite.formats.strict_json import decode, encode
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.given_values import column_of
 
 OTHER_FILES = ("corpus", "meanings", "log", "metadata")
 """Names of files in a folder with a corpus that are no columns."""

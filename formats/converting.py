@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from ecsuite.corpus import SPEAKER, Corpus, Ragged, named_attributes, word_vectors
+from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.cells import written
 from ecsuite.formats.corpora import CANONICAL, Reading, corpus_of
@@ -20,6 +20,8 @@ from ecsuite.formats.reading import detect_eos
 from ecsuite.formats.roles import MESSAGE_NAMES, NAMES, plain_name, role_of_name
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import ConfigError, look_up, missing_extra
+from ecsuite.runtime.given_values import named_attributes, word_vectors
+from ecsuite.runtime.ragged import Ragged
 
 EGG_EOS = 0
 """The symbol that ends a message in all of EGG."""

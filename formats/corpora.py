@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, Ragged, column_of, named_attributes, word_vectors
+from ecsuite.corpus import Corpus
 from ecsuite.formats.cells import are_all, are_numbers, is_id, is_missing, is_number
 from ecsuite.formats.line_errors import show
 from ecsuite.formats.messages import Split, messages_of, note_spellings
@@ -15,8 +15,10 @@ from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.given_values import column_of, named_attributes, word_vectors
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
 from ecsuite.runtime.printable import printable
+from ecsuite.runtime.ragged import Ragged
 
 Numeric = Literal["values", "features"]
 Missing = Literal["keep", "leave", "value"]

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import CHECKSUM, changed, require_unchanged, sealed
 from ecsuite.formats.columns import column_files, column_lines, columns_in, read_column
@@ -22,6 +22,7 @@ from ecsuite.formats.meanings import meaning_lines, with_meanings
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.strict_json import encode, is_text
 from ecsuite.runtime.errors import CorpusError, DamagedError
+from ecsuite.runtime.ragged import Ragged
 
 _FORMAT = "ecsuite-corpus"
 _OWN_KEYS = (

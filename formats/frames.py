@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.corpus import Ragged
 from ecsuite.formats.line_errors import shorten
 from ecsuite.formats.parquet_files import read_arrow, read_parquet
 from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.table import Cells, Table
 from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
+from ecsuite.runtime.ragged import Ragged
 
 FOLDER_CONTENTS = "corpus.jsonl, Parquet file or saved dataset"
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from ecsuite.corpus import Ragged
 from ecsuite.formats.cells import is_id, is_missing
 from ecsuite.formats.line_errors import ErrorList, LineError, show
 from ecsuite.formats.rows import ID_LIMIT, Rows
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
+from ecsuite.runtime.ragged import Ragged
 
 Split = Literal["auto", "spaces", "commas", "hyphens", "letters"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.formats.array_files import read_arrays
 from ecsuite.formats.corpora import Missing, Numeric, Reading, corpus_of
 from ecsuite.formats.directory import with_siblings
@@ -35,6 +35,7 @@ from ecsuite.runtime.allocator import kept_memory
 from ecsuite.runtime.errors import ConfigError, CorpusError, look_up
 from ecsuite.runtime.memory import allowing
 from ecsuite.runtime.printable import printable
+from ecsuite.runtime.ragged import Ragged
 
 JSON = (".json", ".jsonl", ".ndjson")
 """Endings of files of JSON."""

@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecsuite.corpus import Ragged
 from ecsuite.formats.cells import is_decimal, is_missing
 from ecsuite.formats.table import NO_EOS, Table
 from ecsuite.runtime.errors import CorpusError, unknown_name
+from ecsuite.runtime.ragged import Ragged
 
 ROLES = {
     "message": "the symbols that were said",

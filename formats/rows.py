@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Ragged
+from ecsuite.runtime.ragged import Ragged
 
 ID_LIMIT = 1 << 31  # an id fits an int32
 

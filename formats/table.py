@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.corpus import Ragged
 from ecsuite.formats.cells import is_missing, plain_cells, typed, unfolded
 from ecsuite.formats.line_errors import LineError, place_of
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.printable import printable
+from ecsuite.runtime.ragged import Ragged
 
 NO_EOS = "\0"
 """What `Table.eos` is where a file says that its messages have none; no symbol is called so."""

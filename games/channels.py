@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from ecsuite.agents.message import Message
-from ecsuite.corpus import Ragged
 from ecsuite.games.message_builders import (
     DiscreteMessageBuilder,
     MessageBuilder,
@@ -29,6 +28,7 @@ from ecsuite.games.value_words import words_to_symbols
 from ecsuite.parts.config import Accuracy, Positive, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 Mode = Literal["train", "sample", "greedy"]
 

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import Message
-from ecsuite.corpus import Ragged
 from ecsuite.games.channels import Channel, Mode, normal_noise
 from ecsuite.games.message_builders import VariationalMessageBuilder
 from ecsuite.games.message_noise import NO_NOISE
@@ -16,6 +15,7 @@ from ecsuite.games.noise import Noise
 from ecsuite.games.registry import NOISES
 from ecsuite.parts.config import Count, Weight
 from ecsuite.parts.registry import Part
+from ecsuite.runtime.ragged import Ragged
 
 
 class VqvibChannel(Channel):

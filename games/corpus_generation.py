@@ -7,13 +7,14 @@ import numpy as np
 import torch
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.corpus import SPEAKER, Corpus, Ragged
+from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.games.evaluation import in_groups
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.agent import Speaker
 from ecsuite.games.players.players import Players
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import Batch, Description, World
+from ecsuite.runtime.ragged import Ragged
 
 
 @torch.no_grad()

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.games.channels import Mode, RelaxedOptions, SoftChannel
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.tasks import Truth
 from ecsuite.games.views import SeenRounds, View
 from ecsuite.games.worlds.world import attribute_names, describe
+from ecsuite.runtime.ragged import Ragged
 
 
 class EGGGame(nn.Module):

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, Message
-from ecsuite.corpus import Ragged
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.strict_json import read_json
@@ -27,6 +26,7 @@ from ecsuite.games.tasks import Truth
 from ecsuite.games.worlds.object_numbers import ObjectNumbers
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError, DamagedError, missing_extra
+from ecsuite.runtime.ragged import Ragged
 
 FILE = "interactions.parquet"
 """The file in a run folder."""

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.grammars.frequencies import unigrams, zipf_mandelbrot
 from ecsuite.grammars.nesting import check_probability, close_innermost, depths
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 MESSAGE_LENGTH = 256
 OPEN_PROBABILITY = 0.4

@@ -13,12 +13,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import ChainStep, corrupted, parse
 from ecsuite.grammars.nesting import check_probability
 from ecsuite.grammars.words import stream
 from ecsuite.runtime.errors import ConfigError, look_up, shown
+from ecsuite.runtime.ragged import Ragged
 
 NAME = "clauses"
 ORDERS = ("sov", "osv", "svo", "ovs", "vso", "vos")

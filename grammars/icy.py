@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.grammars.corruptions import OPTIONS
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.registry import BASES, CORRUPTIONS, GRAMMARS
@@ -27,6 +27,7 @@ from ecsuite.grammars.words import (
     symbol_type,
 )
 from ecsuite.runtime.errors import ConfigError, look_up, shown
+from ecsuite.runtime.ragged import Ragged
 
 VERSION = 1
 """Increased whenever the same name, geometry and seed would give different messages than before."""

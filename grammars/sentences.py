@@ -9,10 +9,11 @@ sentence.
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.grammars.frequencies import zipf_mandelbrot
 from ecsuite.grammars.nesting import check_probability, close_any, close_innermost, depths
 from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.runtime.ragged import Ragged
 
 MAX_RUNS = 2**30
 """Maximum number of runs of a sentence of `regular`."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
+from ecsuite.runtime.ragged import Ragged
 
 
 def corpus_digest(corpus: Corpus) -> str:

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.games.worlds.splits import split_names
 from ecsuite.people.agents_game import AgentsGame
 from ecsuite.people.game import HELD_OUT, Shown
 from ecsuite.people.records import Record
 from ecsuite.people.study import Study
+from ecsuite.runtime.ragged import Ragged
 
 AGENTS_TRIAL_WORDS = {
     "participant": "The participant, P001 and so on.",

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.people.chains import Chain, first_codes, typed_codes
 from ecsuite.people.database import Database
 from ecsuite.people.objects import COLOURS, DATASETS, SHAPES
 from ecsuite.people.study import Study
+from ecsuite.runtime.ragged import Ragged
 
 NUM_LETTERS = 26
 LETTERS = ("", *(chr(ord("a") + number) for number in range(NUM_LETTERS)))

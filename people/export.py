@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.reports.console import write_json
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats import read_corpus, write_corpus
@@ -27,6 +27,7 @@ from ecsuite.people.records import Record, as_numbers, read_records
 from ecsuite.people.responses_table import RESPONSE_WORDS, response_rows
 from ecsuite.people.study import CODES, WITH_CHAINS, WITH_PAIRS, WITH_PLAY, WITH_RUN, Study
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 from ecsuite.tables.csv_text import FORMULA
 
 TRIAL_WORDS = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.corpus import SPEAKER, Corpus, Ragged
+from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.eval.figures.canvas import save
 from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
@@ -20,6 +20,7 @@ from ecsuite.people.pair_game import LISTENING, SPEAKING
 from ecsuite.people.records import Record
 from ecsuite.people.report import SIMULATED, blocks_name, mean_cell
 from ecsuite.people.study import Study
+from ecsuite.runtime.ragged import Ragged
 from ecsuite.tables.cells import INTERVAL
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 

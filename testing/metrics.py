@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, load_metric, traits_of_metric
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.traits import traits_in
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.parts.own_functions import called
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 from ecsuite.testing.check import Check, bound, option_checks, require
 
 SYMBOLS, ATTRIBUTES, VALUES = 6, 2, 4

@@ -5,8 +5,9 @@ from collections import Counter
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options
+from ecsuite.runtime.ragged import Ragged
 
 
 def grid(*sizes):

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from languages import rows_of
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import SECONDS_UNTIL_ABANDONED, remove_abandoned, write_atomically
+from ecsuite.runtime.ragged import Ragged
 
 # Ragged
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors, trainers
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.vocabulary import SubWords
 from ecsuite.eval.xtreme.jobs import plan
 from ecsuite.eval.xtreme.presets import NANO, PRESETS
@@ -18,6 +18,7 @@ from ecsuite.eval.xtreme.splits import ExampleSet
 from ecsuite.eval.xtreme.study import make_study
 from ecsuite.eval.xtreme.texts import LanguageText
 from ecsuite.jobs.job import Result
+from ecsuite.runtime.ragged import Ragged
 
 CONTROLS = ("random init", "parentheses", "shuffled corpus", "human text")
 BACKBONES = ("corpus", *CONTROLS)

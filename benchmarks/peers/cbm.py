@@ -9,9 +9,10 @@ import numpy as np
 
 from ecsuite.benchmarks.peers.languages import noisy
 from ecsuite.benchmarks.peers.rows import Programs, Row
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.cbm import cbm, cbm_types
 from ecsuite.eval.metrics.score import Options
+from ecsuite.runtime.ragged import Ragged
 
 NAME = "cbm"
 SAMPLE = "comm_results.jsonl"

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.corpus import Ragged
+from ecsuite.runtime.ragged import Ragged
 
 IGNORED = -100
 """Target of positions that are not scored."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.matching import assigned_concepts, best_match, tied_pairs
 from ecsuite.eval.metrics.phrase_counts import cooccurrence_counter
 from ecsuite.eval.metrics.sample_counts import Samples
@@ -21,6 +21,7 @@ from ecsuite.eval.statistics.cooccurrence import Count
 from ecsuite.eval.statistics.counting import Floats, Ints, num_labels
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.resampling import Statistic, resample
+from ecsuite.runtime.ragged import Ragged
 
 NUM_SUBSAMPLES = 30
 """Half-samples for the interval: a matching of each is slow, and Student's t allows for their number."""

@@ -14,9 +14,9 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 from scipy.sparse import csr_array
 
-from ecsuite.corpus import Ragged
 from ecsuite.eval.statistics.contingency import renumbered
 from ecsuite.eval.statistics.counting import Floats, Ints, row_of
+from ecsuite.runtime.ragged import Ragged
 
 Distance = Callable[[Ints, Ints], Floats]
 """Maps left rows and right rows, each (num_pairs,), to the distances of the pairs, (num_pairs,)."""

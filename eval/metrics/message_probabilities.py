@@ -12,7 +12,6 @@ from torch import Tensor
 from ecsuite.agents.autocast import call_sender
 from ecsuite.agents.message import EOS
 from ecsuite.agents.senders import MessageBuilder
-from ecsuite.corpus import Ragged
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
 from ecsuite.games.message_builders import SymbolOptions
 from ecsuite.games.noise import noise_generator
@@ -22,6 +21,7 @@ from ecsuite.games.players.players import Players
 from ecsuite.games.possible_messages import MOST_MESSAGES, all_messages, num_messages
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import Batch
+from ecsuite.runtime.ragged import Ragged
 
 NUM_DRAWN, NUM_DRAWN_OF_MANY = 1000, 100
 """Messages that are drawn for each meaning from at most `MOST_MESSAGES`, or from more."""

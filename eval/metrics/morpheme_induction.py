@@ -36,10 +36,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import chdtri
 
-from ecsuite.corpus import Ragged
 from ecsuite.eval.metrics.morpheme_units import Units, forms_of, meanings_of
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.distributions import student_tail
+from ecsuite.runtime.ragged import Ragged
 
 _ROUNDING = 1e-9
 """Weights, in bits, that differ by less are equal."""

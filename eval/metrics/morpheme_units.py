@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecsuite.corpus import Ragged
 from ecsuite.eval.statistics.contingency import renumbered
 from ecsuite.eval.statistics.counting import Ints, row_of
+from ecsuite.runtime.ragged import Ragged
 
 MAX_FORM = 6
 """Most symbols of a form."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.morpheme_induction import Inventory, induce, induce_all
 from ecsuite.eval.metrics.morpheme_units import MAX_FORM, MAX_MEANING, largest_meaning
 from ecsuite.eval.metrics.score import Options, Score, unscored
@@ -23,6 +23,7 @@ from ecsuite.eval.statistics.counting import (
     numbered_by_use,
     row_labels,
 )
+from ecsuite.runtime.ragged import Ragged
 
 NUM_SHUFFLES = 20
 """Exchanges of whole meanings; with 20, no pair of a language without morphemes is selected in 95 % of corpora."""

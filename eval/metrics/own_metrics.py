@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ecsuite.parts.own_code as own_code
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Metric, Options, Score
 from ecsuite.eval.metrics.traits import Traits, traits_in, with_size
 from ecsuite.parts.own_functions import called
 from ecsuite.runtime.errors import PartError
+from ecsuite.runtime.ragged import Ragged
 
 UNDEFINED = "the function returned None"
 

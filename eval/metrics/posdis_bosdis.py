@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import counted, renumbered
 from ecsuite.eval.statistics.counting import Floats, Ints, entropy, narrow_attributes, narrow_content, row_of
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES
 from ecsuite.eval.statistics.resampling import Statistic, resample
+from ecsuite.runtime.ragged import Ragged
 
 _BLOCK = 1 << 16
 """Observations or messages counted at once."""

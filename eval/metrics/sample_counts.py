@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.cooccurrence import Count, Occurrences, are_first
 from ecsuite.eval.statistics.counting import Ints, first_rows, narrow_content, num_labels, row_labels, row_of
+from ecsuite.runtime.ragged import Ragged
 
 ROWS = 1 << 18
 """Samples of a part."""

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Ragged
 from ecsuite.eval.statistics.counting import Ints
+from ecsuite.runtime.ragged import Ragged
 
 _NOISE = 1e-9
 """Increases below this, in bits, are rounding errors."""

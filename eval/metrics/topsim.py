@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.metric_options import unusual
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.topsim_options import USUAL, Compared, TopsimOptions
@@ -32,6 +32,7 @@ from ecsuite.eval.statistics.equal_codes import labels_of_codes
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.pair_correlation import Influence, Pairs
 from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws
+from ecsuite.runtime.ragged import Ragged
 
 NUM_ROWS_ALL_PAIRS = 1_000
 """Up to this many different messages with their meanings all pairs are used."""

@@ -9,7 +9,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 import ecsuite.parts.own_code as own_code
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import distances
 from ecsuite.eval.metrics.distances import Distance, Divisor
 from ecsuite.eval.statistics.counting import (
@@ -23,6 +23,7 @@ from ecsuite.eval.statistics.counting import (
 )
 from ecsuite.eval.statistics.pair_correlation import Pairs
 from ecsuite.runtime.errors import ConfigError, PartError, unknown_name
+from ecsuite.runtime.ragged import Ragged
 
 EDITS: dict[str, tuple[str, Divisor]] = {
     "edit/mean": ("lev/mean", "mean"),

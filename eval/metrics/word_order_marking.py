@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.matching import best_match
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import entropy
 from ecsuite.eval.statistics.counting import Floats, Ints, flat, has_attributes, numbered_by_use, row_of
 from ecsuite.eval.statistics.resampling import resample
+from ecsuite.runtime.ragged import Ragged
 
 NONE = -1
 """No symbol: after the end of a message, and the word of a value that has none."""

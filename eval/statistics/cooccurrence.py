@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.counting import (
     Floats,
@@ -23,6 +23,7 @@ from ecsuite.eval.statistics.counting import (
     row_of,
 )
 from ecsuite.eval.statistics.kept import once
+from ecsuite.runtime.ragged import Ragged
 
 NO_CONCEPTS = "the corpus has neither attribute values nor concepts"
 

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics.contingency import MAX_CODES, counted, is_sparse, joined
 from ecsuite.eval.statistics.contingency import Floats as Floats
 from ecsuite.eval.statistics.contingency import Ints as Ints
 from ecsuite.eval.statistics.contingency import entropy as entropy
 from ecsuite.eval.statistics.equal_codes import first_equal, labels_of_codes
 from ecsuite.eval.statistics.kept import once
+from ecsuite.runtime.ragged import Ragged
 
 _BLOCK = 1 << 14
 """Rows taken at once, so that what is made of them fits the cache."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric, traits_of_metric
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.games.corpus_generation import joined
@@ -15,6 +15,7 @@ from ecsuite.games.sections import SIGNALLING, Experiment, with_training
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import describe
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 NUM_MESSAGES = 24
 """Messages of the made-up language."""

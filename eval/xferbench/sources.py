@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.grammars.baselines import text_parentheses, uniform_noise, zipf_parentheses
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 PROGRAM_OPEN_PROBABILITY = 0.5
 """Probability that the authors' program opens a pair; the paper's source, and `strict`, have 0.4."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.data import Source
 from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.xferbench import strict
@@ -13,6 +13,7 @@ from ecsuite.eval.xferbench.sources import Request, human
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.presets import Pretraining
 from ecsuite.grammars.baselines import zipf_parentheses
+from ecsuite.runtime.ragged import Ragged
 
 CORPUS = "corpus"
 """The evaluated corpus; the others are its controls."""

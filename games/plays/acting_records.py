@@ -8,10 +8,11 @@ import torch
 from numpy.typing import NDArray
 
 from ecsuite.agents.message import EOS, PAD
-from ecsuite.corpus import SPEAKER, Corpus, Ragged
+from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.games.channels import Channel
 from ecsuite.games.environments.environment import Environment
 from ecsuite.games.environments.episodes import Episodes
+from ecsuite.runtime.ragged import Ragged
 
 MAX_EPISODES = 10
 """Episodes of a corpus, in multiples of the messages that are asked of each speaker."""

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
 from ecsuite.games.players.meetings import Meeting
@@ -30,6 +30,7 @@ from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.backend import Person
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.runtime.ragged import Ragged
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.candidates import distinct_others, each_once
 from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
 from ecsuite.games.worlds.rules import RuleWorld
@@ -23,6 +22,7 @@ from ecsuite.games.worlds.world import (
     World,
 )
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 from ecsuite.runtime.randomness import epoch_order, random_words
 
 SEEN_SHARE = 0.2

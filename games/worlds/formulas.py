@@ -12,11 +12,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import Ragged
 from ecsuite.games.worlds.rendering import SHAPES
 from ecsuite.games.worlds.scenes import COLORS
 from ecsuite.games.worlds.splits import Subsets, divided
 from ecsuite.games.worlds.world import Description, Integers
+from ecsuite.runtime.ragged import Ragged
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.corpus import column_of
 from ecsuite.formats.corpora import Reading, parts_of
 from ecsuite.formats.frames import read_frame
 from ecsuite.formats.reading import read_table
@@ -21,6 +20,7 @@ from ecsuite.games.worlds.objects import ObjectList
 from ecsuite.games.worlds.own_data import PACKED, TABLES
 from ecsuite.games.worlds.world import FREE, Integers
 from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.given_values import column_of
 from ecsuite.runtime.printable import printable
 
 

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.corpus import Ragged
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 from ecsuite.runtime.randomness import epoch_order, random_words
 
 Integers = NDArray[np.int64]

@@ -11,10 +11,11 @@ import typer.main
 from ecsuite.cli import app
 from ecsuite.commands.options import MAX_SEED, MAX_SEEDS, read_seeds
 from ecsuite.commands.score import SAMPLING
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, load_metric, traits_of_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 
 @pytest.mark.parametrize(

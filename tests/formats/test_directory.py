@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from languages import rows_of
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.files.checksums import checksum_of
 from ecsuite.formats import read_corpus, write_corpus
+from ecsuite.runtime.ragged import Ragged
 
 
 def make_corpus(**changes: Any) -> Corpus:

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.formats import blocks, plain, read_corpus, strict_json, write_corpus
 from ecsuite.runtime.errors import CorpusError, DamagedError
+from ecsuite.runtime.ragged import Ragged
 
 INTS = "expected a list of non-negative integers, got"
 SMALL = "expected integers below 2147483648, got"

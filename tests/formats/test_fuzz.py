@@ -8,13 +8,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.formats import plain as plain_module
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.formats.json_tables import ints
 from ecsuite.formats.plain import parse_plain
 from ecsuite.formats.strict_json import decode
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.ragged import Ragged
 
 WHOLE_FILE = re.compile(
     r"corpus.jsonl: (empty file|cannot be read|can't be|a pickle|a zip|no column|expected|two columns)"

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.formats.converting import FORMS, convert
+from ecsuite.runtime.ragged import Ragged
 
 WORDS = st.sampled_from(
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.games.corpus_generation import joined
 from ecsuite.games.corpus_pictures import DRAWN, GAP, LISTED, SIDE, corpus_pictures
 from ecsuite.games.experiment import load_experiment
@@ -15,6 +15,7 @@ from ecsuite.games.registry import WORLDS
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 SMALL = (
     "training.batch_size=8", "training.num_examples=16", "evaluation.corpus_size=12", "evaluation.num_valid=8",

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.formats import write_corpus
 from ecsuite.grammars.frequencies import unigrams
 from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.ragged import Ragged
 
 
 def test_words_of_a_text_by_frequency(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from counting_jobs import (
     use_the_gpu,
 )
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.jobs.computing import compute
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.groups import GroupFolder
@@ -32,6 +32,7 @@ from ecsuite.jobs.job import Context, Job
 from ecsuite.jobs.plan import Plan
 from ecsuite.jobs.store import Store
 from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
+from ecsuite.runtime.ragged import Ragged
 
 
 @pytest.fixture(autouse=True)

@@ -65,7 +65,8 @@ class Walk(Environment):
 PLAY = """
 import numpy as np
 import torch
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
+from ecsuite.runtime.ragged import Ragged
 from ecsuite.games.plays.play import Play
 class Counting(Play):
     count = 0

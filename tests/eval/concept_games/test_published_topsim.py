@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.concept_games.published_topsim import topsim_published
+from ecsuite.runtime.ragged import Ragged
 
 
 def spoken(messages, concepts):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.drawing import draw_bars
 from ecsuite.eval.icy.grammar_metrics import GrammarMetrics
@@ -18,6 +18,7 @@ from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 SMALL = {"num_attributes": 3, "num_values": 4, "word_length": 2, "vocab_size": 4}
 BINARY = {"num_attributes": 2, "num_values": 5, "word_length": 5, "vocab_size": 2}

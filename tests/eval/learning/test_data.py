@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from ecsuite.corpus import Ragged
 from ecsuite.eval.learning.data import IGNORED, Windows, dense, gather, repeat, shuffled, stretches
+from ecsuite.runtime.ragged import Ragged
 
 
 def test_sparse_ids_become_dense_in_order():

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from languages import score_of
 
-from ecsuite.corpus import Ragged
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.has import has, shuffle_symbols
+from ecsuite.runtime.ragged import Ragged
 
 score = partial(score_of, has)
 LEXICON = [[0, 1, 2], [3, 4], [5, 6, 7, 8], [9, 10]]

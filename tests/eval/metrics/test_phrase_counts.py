@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsuite.corpus import Ragged
 from ecsuite.eval.metrics import phrase_counts
 from ecsuite.eval.metrics.phrase_counts import groups_of
 from ecsuite.eval.statistics.cooccurrence import Occurrences
+from ecsuite.runtime.ragged import Ragged
 
 ROWS = st.lists(st.lists(st.integers(0, 4), max_size=4), min_size=1, max_size=9).filter(any)
 

@@ -6,9 +6,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from languages import grid, plain_entropy, score_of
 
-from ecsuite.corpus import Ragged
 from ecsuite.eval.metrics.posdis_bosdis import Observations, bosdis, posdis
 from ecsuite.eval.statistics.counting import row_of
+from ecsuite.runtime.ragged import Ragged
 
 GRID = grid(3, 4)
 

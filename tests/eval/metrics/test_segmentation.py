@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsuite.corpus import Ragged
 from ecsuite.eval.metrics.segmentation import boundaries, segments
+from ecsuite.runtime.ragged import Ragged
 
 
 def slow_boundaries(messages, threshold):

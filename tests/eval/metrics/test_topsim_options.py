@@ -9,12 +9,13 @@ from scipy.spatial.distance import pdist
 from scipy.stats import pearsonr, rankdata, spearmanr
 
 import ecsuite
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric, traits_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError, PartError
+from ecsuite.runtime.ragged import Ragged
 
 RNG = np.random.default_rng(0)
 MEANINGS = RNG.integers(0, 4, (40, 3))

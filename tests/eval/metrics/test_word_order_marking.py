@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.word_order_marking import WordOrderOptions, word_order_marking
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.grammars.clauses import clauses
+from ecsuite.runtime.ragged import Ragged
 
 NAMED = WordOrderOptions()
 

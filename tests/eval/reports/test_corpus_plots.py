@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from figure_texts import assert_readable, texts
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.cbm_sensitivity import sensitivity
 from ecsuite.eval.reports import corpus_plots as drawing
 from ecsuite.eval.reports import learning_curves
@@ -17,6 +17,7 @@ from ecsuite.eval.reports.corpus_plots import draw_heatmap, draw_score, draw_sen
 from ecsuite.eval.reports.learning_curves import draw_curves
 from ecsuite.eval.reports.translation_plots import draw_translation
 from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.ragged import Ragged
 
 
 def corpus_of(messages, concepts, **more):

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from figure_texts import assert_readable, texts
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.figures.canvas import ink_on
 from ecsuite.eval.reports import language_page
 from ecsuite.eval.reports.language_page import draw_language
 from ecsuite.eval.reports.languages import Language
 from ecsuite.eval.reports.tiles import SYMBOL_COLOURS, drawn, symbol_colours
+from ecsuite.runtime.ragged import Ragged
 
 
 def shapes(names=("color=red", "color=blue", "shape=star", "shape=circle", "shape=ellipse")):

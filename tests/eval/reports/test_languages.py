@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.reports import languages
 from ecsuite.eval.reports.language_text import tiles, within_their_range
 from ecsuite.eval.reports.languages import Language, heading, phrase, sparkline, thinned
+from ecsuite.runtime.ragged import Ragged
 
 NAMES = ("color=red", "color=blue", "shape=star", "shape=box", "shape=disc")
 

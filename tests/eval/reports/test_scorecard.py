@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRICS, load_metric, topsim, tre, usual_metrics
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.records.kept_scores import save_scores
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.ragged import Ragged
 
 CORPUS_METRICS = usual_metrics()
 

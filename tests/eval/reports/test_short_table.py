@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRIC_OF, traits_of
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.metrics.score import Score
@@ -20,6 +20,7 @@ from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.formats import read_corpus
+from ecsuite.runtime.ragged import Ragged
 
 XFERBENCH = Score(
     name="xferbench",

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.synonymy import assigned
 from ecsuite.eval.statistics import cooccurrence
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS, concept_rows, incidence_of
+from ecsuite.runtime.ragged import Ragged
 
 
 def test_words_and_named_concepts():

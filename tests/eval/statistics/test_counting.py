@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics.counting import (
     attribute_codes,
     distinct_vectors,
@@ -15,6 +15,7 @@ from ecsuite.eval.statistics.counting import (
     num_distinct_rows,
     row_labels,
 )
+from ecsuite.runtime.ragged import Ragged
 
 
 @pytest.mark.sample(1)

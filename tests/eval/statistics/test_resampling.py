@@ -5,7 +5,7 @@ import pytest
 from languages import corpus_of
 from scipy import stats
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.conflict_count import conflict_count
 from ecsuite.eval.metrics.context_independence import context_independence
@@ -19,6 +19,7 @@ from ecsuite.eval.statistics.resampling import (
     num_draws,
     resample,
 )
+from ecsuite.runtime.ragged import Ragged
 
 
 def drawn(statistic, values=(0.5,), *, num_rows=20, **options):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from packaging.version import Version
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.translation.benchmark import Translation, scores_table
 from ecsuite.eval.translation.jobs import plan
 from ecsuite.eval.translation.presets import FULL, MINI, NANO, PRESETS, SETTINGS
@@ -19,6 +19,7 @@ from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import everything
 from ecsuite.runtime.errors import ConfigError, DivergedError
+from ecsuite.runtime.ragged import Ragged
 
 WORDS = {"red": "rouge", "blue": "bleu", "cat": "chat", "dog": "chien", "sees": "voit", "hears": "entend"}
 NUM_TEST = 8

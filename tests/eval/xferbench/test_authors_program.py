@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.xferbench.authors_program import PADDING, source, target
 from ecsuite.eval.xferbench.presets import FULL, NANO
 from ecsuite.eval.xferbench.texts import ArtificialText
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 SMALL = replace(NANO, pretrain_tokens=64, vocab_size=300)
 

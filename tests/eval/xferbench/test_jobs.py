@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.data import stretches
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.xferbench.jobs import plan, pretrain, tune_and_test
@@ -18,6 +18,7 @@ from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO, Pretraining, Text
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Result, Stopped
+from ecsuite.runtime.ragged import Ragged
 
 MACHINE = Machine(device="cpu", precision="fp32", num_threads=1)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.preset_limits import passes_of
 from ecsuite.eval.metrics.score import Options
@@ -18,6 +18,7 @@ from ecsuite.eval.xferbench.texts import ArtificialText, choose_texts
 from ecsuite.eval.xferbench.traits import XferBenchOptions
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 
 @pytest.fixture

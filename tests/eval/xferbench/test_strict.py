@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.xferbench.presets import DANISH, FULL, MINI, NANO
 from ecsuite.eval.xferbench.strict import TEST_SHARE, shuffled, source, target
 from ecsuite.eval.xferbench.texts import ArtificialText, TextFile
+from ecsuite.runtime.ragged import Ragged
 
 
 def text_of(folder, lines):

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from xtreme_data import find_text
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.encoders import BACKBONES, PublishedBackbone
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.xtreme.benchmark import Xtreme
@@ -18,6 +18,7 @@ from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS
 from ecsuite.eval.xtreme.weights import Architecture
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Job, Result, Stopped, everything
+from ecsuite.runtime.ragged import Ragged
 
 CORPUS = Corpus(messages=Ragged.from_rows([[place % 5, place % 3, 7] for place in range(40)]))
 KINDS = pytest.mark.parametrize("kind", ["decoder", pytest.param("encoder", marks=pytest.mark.slow)])

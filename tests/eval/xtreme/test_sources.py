@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xferbench.presets import MINI
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.sources import source
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 CORPUS = Corpus(messages=Ragged.from_rows([[1, 2, 3], [], [4, 5], [6, 7, 8, 9, 1, 1]]))
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 
 
 def refusal(ask, **others):

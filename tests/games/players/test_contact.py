@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ecsuite.corpus import Corpus, Ragged
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.contact import contact
 from ecsuite.eval.metrics.score import Options
 from ecsuite.games.experiment import load_experiment
@@ -16,6 +16,7 @@ from ecsuite.games.registry import MEETINGS
 from ecsuite.games.runs import load_run
 from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.ragged import Ragged
 from ecsuite.testing.trial import Trial
 
 PHASES = 'society.meets=["groups,sizes=[3,2] until 2","groups,sizes=[3,2],across=1,bridges=1 until 4",all]'

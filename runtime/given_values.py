@@ -1,0 +1,169 @@
+"""Columns and meanings of a corpus, of what people give: arrays, frames, lists of dictionaries, words."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, TYPES, plain
+from ecsuite.runtime.printable import printable
+from ecsuite.runtime.ragged import Ragged
+
+
+def column_of(values: Any) -> NDArray[Any]:
+    """Values as an array of one dimension: of printable texts, whole numbers, numbers, truth values, or objects.
+
+    Objects are what JSON has, with None for no value, which NaN is, too.
+
+    Raises:
+        CorpusError: If an integer has more than 64 bits.
+    """
+    if isinstance(values, np.ndarray) and _is_plain(values):
+        return values
+    try:
+        values = [printable(value) if isinstance(value, str) else plain(value) for value in values]
+    except OverflowError as error:
+        raise CorpusError(f"expected {BITS}, got {error}") from None
+    kinds = {type(value) for value in values}
+    if kinds in ({str}, {int}, {float}, {bool}) or kinds == {int, float}:
+        return np.array(values)
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+def _is_plain(values: NDArray[Any]) -> bool:
+    """Whether the values of an array are such as JSON has, or as we have made them."""
+    if values.dtype.kind == "O":
+        kinds = set(map(type, values.tolist()))
+        return kinds <= TYPES and len(kinds) > 1
+    if values.dtype.kind == "f":
+        return not np.isnan(values).any()
+    return values.dtype.kind in "biU" or (
+        values.dtype.kind == "u" and int(values.max(initial=0)) < MAX_INTEGER
+    )
+
+
+def named_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Meanings of named attributes, as arguments of `Corpus`: vectors, and concepts such as `color=red`.
+
+    Args:
+        columns: Values of each attribute: texts, numbers, or truth values, which are features that are there
+            (`red`) or not; None is no value.
+
+    Returns:
+        Concepts of each message, and, where no value is missing, `meanings`: whole numbers if all values are, else
+        texts.
+    """
+    columns = {name: _plain_cells(name, cells) for name, cells in columns.items()}
+    ids: dict[str, int] = {}
+    rows: list[list[int]] = []
+    for values_of_row in zip(*columns.values(), strict=True):
+        there = [
+            name if value is True else f"{name}={value}"
+            for name, value in zip(columns, values_of_row, strict=True)
+            if value is not None and value is not False
+        ]
+        rows.append([ids.setdefault(concept, len(ids)) for concept in there])
+    found: dict[str, Any] = {"concepts": Ragged.from_rows(rows), "concept_names": tuple(ids)}
+    values = [cell for cells in columns.values() for cell in cells]
+    if not any(value is None for value in values):
+        is_whole = all(isinstance(value, int) for value in values)
+        table = [[int(cell) if is_whole else printable(cell) for cell in cells] for cells in columns.values()]
+        found |= {"meanings": np.array(table).T, "attribute_names": tuple(columns)}
+    return found
+
+
+def _plain_cells(name: str, cells: Sequence[Any]) -> list[Any]:
+    """The values of an attribute, as JSON has them."""
+    try:
+        return [plain(cell) for cell in cells]
+    except OverflowError as error:
+        raise CorpusError(f"{name}: expected {BITS}, got {error}") from None
+
+
+def is_of_values(meanings: Any) -> bool:
+    """Whether meanings are an array as a corpus has it: rows of numbers, or of texts."""
+    return isinstance(meanings, np.ndarray) and meanings.ndim == 2 and meanings.dtype.kind in "ifU"
+
+
+def fields_of(meanings: Any) -> dict[str, Any]:
+    """Meanings that are no array of numbers or texts, or not of two dimensions, as fields of a corpus.
+
+    Raises:
+        CorpusError: If rows are of several kinds or lengths, or a value is no number of 64 bits and no text.
+    """
+    if isinstance(meanings, np.ndarray):
+        if meanings.dtype.kind != "O":
+            return {"meanings": _values(meanings)}
+        meanings = meanings.reshape(len(meanings), math.prod(meanings.shape[1:])).tolist()
+    if hasattr(meanings, "to_dict") and hasattr(meanings, "columns"):
+        meanings = {str(name): list(meanings[name].to_list()) for name in meanings.columns}
+    if isinstance(meanings, Mapping):
+        return named_attributes(meanings)
+    rows = list(meanings)
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        return named_attributes({str(name): [row.get(name) for row in rows] for name in names})
+    lengths = {len(row) if isinstance(row, Sequence) and not isinstance(row, str) else 1 for row in rows}
+    kinds = {isinstance(row, Mapping) for row in rows}
+    if len(lengths) > 1 or len(kinds) > 1:
+        raise CorpusError(f"expected meanings of one kind and length, got lengths {sorted(lengths)}")
+    if rows and all(
+        isinstance(row, list | tuple) and all(isinstance(item, str) for item in row) for row in rows
+    ):
+        return word_vectors(rows)
+    found = np.asarray(rows)
+    if found.dtype.kind in "OU":  # texts beside numbers, as frames have them
+        cells = [list(row) if isinstance(row, list | tuple | np.ndarray) else [row] for row in rows]
+        found = np.array([[_text(cell, place) for cell in row] for place, row in enumerate(cells)])
+    return {"meanings": _values(found)}
+
+
+def _text(value: Any, place: int) -> str:
+    """A value of a meaning as a text."""
+    value = plain(value)
+    if value is None or isinstance(value, list | dict):
+        raise CorpusError(f"meaning {place}: expected numbers or texts, got {value!r:.60}")
+    return printable(value)
+
+
+def _values(meanings: NDArray[Any]) -> NDArray[Any]:
+    """Numbers and texts of an array of any shape as rows, (num_messages, num_attributes)."""
+    kind = meanings.dtype.kind
+    if kind not in "biufmMSU" or (kind == "u" and int(meanings.max(initial=0)) >= MAX_INTEGER):
+        raise CorpusError(
+            f"expected meanings that are texts, or numbers of at most 64 bits, got {meanings.dtype}"
+        )
+    if kind == "b":
+        meanings = meanings.astype(np.int32)
+    if kind in "mM":
+        meanings = meanings.astype(str)
+    if kind == "S":
+        meanings = np.char.decode(meanings, errors="backslashreplace")
+    return meanings.reshape(len(meanings), math.prod(meanings.shape[1:]))
+
+
+def word_vectors(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Meanings that are words without names of attributes, as arguments of `Corpus`; each word is a concept.
+
+    A word that stands at several places is several concepts, such as `attribute0=red`.
+
+    Args:
+        rows: The words of each message, all as many.
+    """
+    places: dict[str, set[int]] = {}
+    for row in rows:
+        for place, word in enumerate(row):
+            places.setdefault(word, set()).add(place)
+    named = [
+        [word if len(places[word]) == 1 else f"attribute{place}={word}" for place, word in enumerate(row)]
+        for row in rows
+    ]
+    ids: dict[str, int] = {}
+    concepts = Ragged.from_rows([[ids.setdefault(name, len(ids)) for name in row] for row in named])
+    safe = [[printable(word) for word in row] for row in rows]
+    return {"meanings": np.array(safe), "concepts": concepts, "concept_names": tuple(ids)}
