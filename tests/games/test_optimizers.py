@@ -96,6 +96,28 @@ def test_clipping_scales_the_norm_of_all_gradients():
     assert (model.weight - before).norm().item() == pytest.approx(0.5, rel=1e-4)
 
 
+class Sum(nn.Module):
+    """Weights that all have the same gradient, of the same memory, and one that has a part of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Parameter(torch.zeros(3)), nn.Parameter(torch.zeros(3))
+        self.part = nn.Parameter(torch.zeros(2))
+
+    def forward(self, values):
+        return ((self.first + self.second + torch.cat([self.part, torch.zeros(1)])) * values).sum()
+
+
+def test_gradients_of_the_same_memory_are_clipped_once():
+    model, values = Sum(), torch.tensor([3.0, 0.0, 4.0])
+    updates = Optimise(load_experiment("disc_tiny", ["optimizer=sgd,lr=1.0,clip_norm=1.0"]).optimizer, model)
+    updates(model(values))
+    norm = (2 * 25 + 9) ** 0.5
+    for weight in (model.first, model.second):
+        torch.testing.assert_close(weight.detach(), -values / norm)
+    torch.testing.assert_close(model.part.detach(), -values[:2] / norm)
+
+
 def test_clipping_of_values_leaves_the_signs_of_large_gradients():
     model = nn.Linear(3, 1, bias=False)
     before = model.weight.detach().clone()

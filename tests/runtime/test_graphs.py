@@ -85,6 +85,26 @@ def test_a_graph_makes_steps_of_an_optimizer_with_rates_that_change(at_once, kin
     assert not recorded.reasons and not optimizers[1].param_groups[0]["capturable"]
 
 
+def test_a_graph_reads_what_another_gives_where_it_is(at_once, monkeypatch):
+    monkeypatch.setattr(recording, "NUM_CALLS_UNTIL_STAYING", 2)
+    copied, copy = [], torch._foreach_copy_
+    monkeypatch.setattr(
+        torch, "_foreach_copy_", lambda rooms, values: (copied.append(len(rooms)), copy(rooms, values))
+    )
+    first, second = Recorded(), Recorded(inputs_stay=True)
+    for number in range(8):
+        values = torch.full((3,), 1.0 + number, device="cuda")
+        _, given = first("form", lambda each: ({}, [each * 2, each + 1]), [values])
+        other = [torch.zeros(3, device="cuda"), torch.ones(3, device="cuda")] if number == 6 else given
+        copied.clear()
+        _, (found,) = second("form", lambda left, right: ({}, [left.mul_(3) + right]), other)
+        expected = torch.ones(3) if number == 6 else 6 * values.cpu() + values.cpu() + 1
+        assert torch.equal(found.cpu(), expected)
+        if number > 2:
+            assert copied == ([2] if number == 6 else [])
+    assert not second.reasons and second.replays
+
+
 @pytest.mark.parametrize(
     ("function", "why"),
     [

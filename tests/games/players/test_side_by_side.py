@@ -1,9 +1,13 @@
 """Pairs that play at one step get the rounds that each would get alone."""
 
+from collections import Counter
+
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.optimizers import Optimise
 from ecsuite.games.players.players import make_players, of_each
 from ecsuite.games.world_making import make_world
 
@@ -42,3 +46,39 @@ def test_rounds_that_are_drawn_at_once_are_those_of_each_pair(tmp_path, monkeypa
             alone = pair.rounds(players.batch(number, place))
             assert rounds.form == alone.form
             assert all(map(torch.equal, rounds.tensors().values(), alone.tensors().values()))
+
+
+class Operations(TorchDispatchMode):
+    """Counts operations by name."""
+
+    def __init__(self):
+        super().__init__()
+        self.counts = Counter()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.counts[func.overloadpacket.__name__] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def operations_of(number):
+    """The operations of a step of so many pairs, each of agents of its own, without the noise of each."""
+    pairs = ", ".join(f"[{each}, {each}]" for each in range(number))
+    experiment = load_experiment(
+        "disc_tiny",
+        [
+            f"society.senders={number}", f"society.receivers={number}",
+            f"society.meets={{kind: list, pairs: [{pairs}]}}",
+        ],
+    )  # fmt: skip
+    players = make_players(experiment, make_world(experiment))
+    optimise = Optimise(experiment.optimizer, players)
+    with Operations() as operations:
+        players.train_on(0, 0, 0, optimise.gradients)
+    drawn = ("empty", "exponential_", "clamp_", "log_", "neg_")
+    return {name: count for name, count in operations.counts.items() if name not in drawn}
+
+
+def test_more_pairs_side_by_side_take_no_more_operations_but_for_their_noise():
+    few, many = operations_of(3), operations_of(6)
+    more = {name: (few.get(name, 0), count) for name, count in many.items() if count > few.get(name, 0)}
+    assert set(more) <= {"select", "unbind", "detach", "view", "alias", "chunk", "split"}, more  # views
