@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from ecsuite.eval.claims.claim import Claim
 from ecsuite.eval.claims.outcome import Outcome
 from ecsuite.eval.claims.report import report_of
@@ -78,7 +80,7 @@ class Reproduction(Benchmark[Claim, Outcome]):
             runs=tuple(self.asked.runs(finding, results)),
             hours=sum(result.seconds for result in results.values()) / 3600,
             commit=own_commit(),
-            processor=processor(),
+            processor=_computer(self.device(claim)),
         )
 
     def record(self, study: Claim, finding: Outcome) -> list[Source]:
@@ -88,6 +90,13 @@ class Reproduction(Benchmark[Claim, Outcome]):
     def report(self, study: Claim, finding: Outcome) -> Report:
         """The verdict, what it rests on, and the runs by arm."""
         return report_of(study, finding)
+
+
+def _computer(device: str) -> str:
+    """What computed: the GPU of CUDA, or the processor."""
+    if device == "cuda" and torch.cuda.is_available():
+        return f"{torch.cuda.get_device_name()}, {processor()}"
+    return processor()
 
 
 SMALL_NOTE = (
