@@ -72,6 +72,19 @@ class SeenRounds:
             for place in range(number)
         ]
 
+    def rendered(self, world: World, task: Task, dtype: torch.dtype) -> "SeenRounds":
+        """Rounds of `world.unrendered()` as rounds of the world itself."""
+
+        def of(view: View) -> View:
+            return replace(view, features=world.features(view.features, dtype))
+
+        candidates, truth = self.candidates, self.truth
+        if candidates is not None and task.scores_candidates:
+            candidates = of(candidates)
+        if truth.features is not None:
+            truth = replace(truth, features=world.features(truth.features, torch.float32).flatten(1))
+        return replace(self, shown=of(self.shown), candidates=candidates, truth=truth)
+
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> "SeenRounds":
         """The same with other tensors."""
 

@@ -153,7 +153,7 @@ class Players(Agents):
     ) -> StepResult:
         """Play rounds, with the gradients of what comes of them; often played ones of a form are recorded."""
         if differentiate is None:
-            return play(rounds)
+            return play(self._rendered(rounds))
         if not self.records:
             return differentiated(play(rounds), differentiate)
         tensors = [each.tensors() for each in rounds]
@@ -164,7 +164,7 @@ class Players(Agents):
                 each.with_tensors({name: next(left) for name in names})
                 for each, names in zip(rounds, tensors, strict=True)
             ]
-            result = differentiated(play(given), differentiate)
+            result = differentiated(play(self._rendered(given)), differentiate)
             assert result.gradients is not None
             return {OBJECTIVE: result.objective, **result.measures}, result.gradients
 
@@ -325,15 +325,26 @@ class Players(Agents):
     def _rounds(self, pairs: Sequence[Pair], number: int) -> list[SeenRounds]:
         """A batch of rounds for each pair; or one of all, where they can be drawn at once."""
         batches = (self.draws_ahead or self._drawn)(number, len(pairs))
-        return [pair.rounds(batch) for pair, batch in zip(pairs, batches, strict=False)]
+        return [pair.rounds(batch, self.source) for pair, batch in zip(pairs, batches, strict=False)]
+
+    @cached_property
+    def source(self) -> World:
+        """The world of rounds of training: on CUDA, images that it renders are rendered there, as a part of a step."""
+        in_step = self.device.type == "cuda" and self.records
+        return (self.world.unrendered() if in_step else None) or self.world
+
+    def _rendered(self, rounds: Sequence[SeenRounds]) -> Sequence[SeenRounds]:
+        """Rounds of the source as agents see them."""
+        if self.source is self.world:
+            return rounds
+        return [each.rendered(self.world, self.task, self.dtype) for each in rounds]
 
     def _drawn(self, number: int, num_pairs: int) -> Sequence[Batch]:
         """The batches of so many pairs; or one of all."""
-        if num_pairs > 1:
-            numbers = [self.batch_number(number, place) for place in range(num_pairs)]
-            if (joined := self.world.batches("train", numbers)) is not None:
-                return [joined]
-        return [self.batch(number, place) for place in range(num_pairs)]
+        numbers = [self.batch_number(number, place) for place in range(num_pairs)]
+        if num_pairs > 1 and (joined := self.source.batches("train", numbers)) is not None:
+            return [joined]
+        return [self.source.batch("train", each) for each in numbers]
 
     @cached_property
     def draws_ahead(self) -> Ahead[Sequence[Batch]] | None:
@@ -344,7 +355,7 @@ class Players(Agents):
         """Receivers learn what senders say now; the weights of senders do not change."""
         meetings = self.schedule.with_receivers(receivers, step, epoch)
         pairs, noises, unchanged = self._meet(meetings, number, step, fixed=["sender"])
-        rounds = of_each(self._rounds(pairs, number), pairs)
+        rounds = of_each(self._rendered(self._rounds(pairs, number)), pairs)
         played = self.side_by_side.play(pairs, rounds, noises, epoch, unchanged)
         loss = torch.stack([result.measures["loss"] for result in played]).mean()
         objective = torch.stack([result.objective for result in played]).sum()

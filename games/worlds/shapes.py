@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.games.worlds.candidates import each_once
+from ecsuite.games.worlds.rendered import RenderedWorld
 from ecsuite.games.worlds.rules import ConjunctionWorld, pairs_broken
-from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_images
+from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_scenes
 from ecsuite.games.worlds.splits import HeldOutValue
 from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes
 from ecsuite.parts.config import Count, Share
@@ -21,7 +22,7 @@ ENDS = tuple(accumulate(NUM_VALUES))
 """Where the concepts of each of these end in `SHAPE_CONCEPTS`."""
 
 
-class ShapesWorld(ConjunctionWorld):
+class ShapesWorld(RenderedWorld, ConjunctionWorld):
     """Images of one coloured shape at one of nine positions, with any number of images per label.
 
     Images are expensive to encode, so the rounds of a batch share `images_per_batch` images: `images_per_batch //
@@ -51,7 +52,6 @@ class ShapesWorld(ConjunctionWorld):
         images_per_batch: Count = 320
         """Number of images that the rounds of a batch share; each image is encoded once per batch."""
 
-    object_shape = (64, 64, 3)
     default_perceptions = ("conv_grid", "conv_grid")
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
@@ -88,9 +88,9 @@ class ShapesWorld(ConjunctionWorld):
         used, places = each_once(targets, distractors)
         candidates = np.concatenate(places, axis=1)
         # Each batch has its own range of indices, so that batches of a split share no image.
-        images = shape_images(self.seed, split, number * len(labels) + used, labels[used])
+        scenes = shape_scenes(self.seed, split, number * len(labels) + used, labels[used])
         return Batch(
-            objects=images,
+            objects=self.objects_of(scenes),
             shown=candidates if self.rounds.sender_sees_all else candidates[:, : self.num_targets],
             num_positive=self.num_targets,
             candidates=candidates,

@@ -14,9 +14,10 @@ from ecsuite.games.worlds.formulas import (
     formula_rules,
     split_formulas,
 )
+from ecsuite.games.worlds.rendered import RenderedWorld
 from ecsuite.games.worlds.rendering import SHAPES
 from ecsuite.games.worlds.rules import RuleWorld
-from ecsuite.games.worlds.scenes import COLORS, shapeworld_images
+from ecsuite.games.worlds.scenes import COLORS, shapeworld_scenes
 from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, Variant, World
 from ecsuite.parts.config import Count
 
@@ -24,7 +25,7 @@ VARIANTS: dict[Variant, str] = {"reference": "ref", "set_reference": "setref", "
 """The reference, set-reference and concept games of Mu & Goodman, and their names there."""
 
 
-class ShapeWorld(RuleWorld):
+class ShapeWorld(RenderedWorld, RuleWorld):
     """The three games of Mu & Goodman on images of ShapeWorld.
 
     A round has `num_targets` images that satisfy a formula and `num_distractors` that violate it; their worlds (colour
@@ -53,7 +54,6 @@ class ShapeWorld(RuleWorld):
     has_targets_first = True
     variants = tuple(VARIANTS)
     corpus_split = "all"  # Mu & Goodman evaluate messages for training and test formulas together
-    object_shape = (64, 64, 3)
     num_values = (len(COLORS), len(SHAPES))
     value_names = (COLORS, SHAPES)
     default_perceptions = ("conv_max", "conv_max")
@@ -92,7 +92,7 @@ class ShapeWorld(RuleWorld):
         colors, shapes = np.divmod(used % num_images // self.images_per_label, len(SHAPES))
         indices = number * num_views * num_images + used
         return Batch(
-            objects=shapeworld_images(self.seed, split, indices, colors, shapes),
+            objects=self.objects_of(shapeworld_scenes(self.seed, split, indices, colors, shapes)),
             shown=places[:, : num_both if self.rounds.sender_sees_all else self.num_targets],
             num_positive=self.num_targets,
             candidates=places[:, -num_both:],
