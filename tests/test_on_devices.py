@@ -103,7 +103,14 @@ def test_games_are_trained_and_evaluated(tmp_path, monkeypatch, game, changes):
 SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2")
 RENDERED = {
     "shape": ("world.kind=shape", "world.images_per_batch=16", *SETS),
-    "reference": ("world.kind=shapeworld", "task.sender_input=targets_and_distractors", *SETS),
+    "sets": (
+        "world.kind=shapeworld",
+        "world.images_per_label=1",
+        "task.sender_input=targets_and_distractors",
+        *SETS,
+        "training.batch_size=64",
+        "training.num_examples=512",
+    ),
     "in_batch": ("world.kind=shapeworld", "task.kind=in_batch"),
     "values": ("world.kind=shapeworld", "task.kind=reconstruction"),
     "pixels": ("world.kind=shape", "task.kind=autoencoding"),

@@ -26,7 +26,7 @@ from ecsuite.games.players.side_by_side import SideBySide
 from ecsuite.games.players.teaching import Teaching
 from ecsuite.games.players.voting import votes
 from ecsuite.games.sections import ROLES, Experiment, Role
-from ecsuite.games.views import SeenRounds
+from ecsuite.games.views import SeenRounds, rendered
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.ahead import Ahead
 from ecsuite.runtime.errors import ConfigError
@@ -337,7 +337,7 @@ class Players(Agents):
         """Rounds of the source as agents see them."""
         if self.source is self.world:
             return rounds
-        return [each.rendered(self.world, self.task, self.dtype) for each in rounds]
+        return rendered(rounds, self.world, self.task, self.dtype)
 
     def _drawn(self, number: int, num_pairs: int) -> Sequence[Batch]:
         """The batches of so many pairs; or one of all."""

@@ -4,6 +4,9 @@ An image is a pure function of the seed, the split, its index and its label: not
 drawn again. Position, size, rotation and shade vary with the index.
 """
 
+from collections.abc import Mapping
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -109,22 +112,28 @@ def shapeworld_scenes(
 
 def shapeworld_sizes(shapes: Integers, draws: Floats) -> tuple[Floats, Floats]:
     """Width and height of ShapeWorld's objects; all sizes of a shape are equally likely, (num_pictures,) each."""
+    sizes = np.zeros((len(shapes), 2))
+    for shape, choices in choices_of_size().items():
+        members = shapes == shape
+        sizes[members] = choose(choices, draws[members])
+    return sizes[:, 0], sizes[:, 1]
+
+
+@cache
+def choices_of_size() -> Mapping[int, Integers | Floats]:
+    """Width and height of ShapeWorld's objects, (num_sizes, 2), by shape."""
     radii, sides = np.arange(2, 8), np.arange(4, 10)
     axes = elongated(radii, radii)
     boxes = elongated(sides, radii)
     boxes = np.concatenate([boxes, boxes[:, ::-1]])
     equal = np.ones(2)
-    sizes = np.zeros((len(shapes), 2))
-    for shape, choices in {
+    return {
         CIRCLE: 2 * radii[:, None] * equal,
         ELLIPSE: 2 * axes,
         SQUARE: (sides + PEN)[:, None] * equal,
         RECTANGLE: boxes + PEN,
         TRIANGLE: (sides + PEN * np.sqrt(3))[:, None] * equal,  # each edge moves out by half the outline
-    }.items():
-        members = shapes == shape
-        sizes[members] = choose(choices, draws[members])
-    return sizes[:, 0], sizes[:, 1]
+    }
 
 
 def elongated(firsts: Integers, seconds: Integers) -> Integers:

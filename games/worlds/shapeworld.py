@@ -113,14 +113,12 @@ class ShapeWorld(RenderedWorld, RuleWorld):
 
     def _draw(self, rules: Integers, rng: np.random.Generator) -> Integers:
         """Indices of the images that one agent sees, targets first, (batch, num_targets + num_distractors)."""
-        cumulative = np.repeat(
-            np.stack([self.positive[rules], self.negative[rules]], axis=1),
-            [self.num_targets, self.num_distractors],
-            axis=1,
-        )  # (batch, num_both, num_worlds)
-        num_both = cumulative.shape[1]
-        draws = rng.random((len(rules), num_both))
-        worlds = (draws[..., None] >= cumulative).sum(-1)
+        draws = rng.random((len(rules), self.num_targets + self.num_distractors))
+        ends = self.positive[rules][:, None], self.negative[rules][:, None]  # (batch, 1, num_worlds)
+        parts = np.split(draws[..., None], [self.num_targets], axis=1)
+        # The first world whose end is above the draw.
+        chosen = [(part >= end).argmin(-1) for part, end in zip(parts, ends, strict=True)]
+        worlds = np.concatenate(chosen, axis=1)
         is_same = worlds[:, :, None] == worlds[:, None, :]
         occurrence = np.tril(is_same, -1).sum(-1) % self.images_per_label  # earlier ones of this world
         order = rng.random((len(rules), NUM_WORLDS, self.images_per_label)).argsort(-1)
