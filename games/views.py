@@ -1,6 +1,6 @@
 """What the agents see of the rounds of a batch, and the scores of the objects that a receiver chooses among."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.games.tasks import Task, Truth
+from ecsuite.games.worlds.candidates import each_once
 from ecsuite.games.worlds.world import Batch, Integers, World
 from ecsuite.runtime.devices import sent
 
@@ -88,6 +89,18 @@ TENSORS = ("features", "indices", "present", "labels", "values")
 """Names of tensors of views and of what is right."""
 
 
+def rendered(rounds: Sequence[SeenRounds], world: World, task: Task, dtype: torch.dtype) -> list[SeenRounds]:
+    """Rounds of `world.unrendered()` as rounds of the world itself; their images are made at once."""
+    seen = ["shown.features", *(["candidates.features"] if task.scores_candidates else [])]
+    rows = [each.tensors()[name] for each in rounds for name in seen]
+    images = iter(world.features(torch.cat(rows), dtype).split([len(each) for each in rows]))
+    changed = [{name: next(images) for name in seen} for _ in rounds]
+    for each, tensors in zip(rounds, changed, strict=True):
+        if (targets := each.truth.features) is not None:
+            tensors["truth.features"] = world.features(targets, torch.float32).flatten(1)
+    return [each.with_tensors(tensors) for each, tensors in zip(rounds, changed, strict=True)]
+
+
 def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tensor:
     """Dot products of queries, (num_ends, batch, size), and candidates' vectors, (num_ends, batch, num_candidates).
 
@@ -150,10 +163,10 @@ def _distinct(
     objects: NDArray[Any], indices: Integers, world: World, dtype: torch.dtype, device: torch.device
 ) -> View:
     """The objects with these indices, (batch, num_seen), each once."""
-    used, inverse = np.unique(indices, return_inverse=True)
+    used, (places,) = each_once(indices)
     if len(used) < len(objects):
         objects = objects[used]
-    return _view(objects, indices.shape[1], inverse.reshape(indices.shape), world, dtype, device)
+    return _view(objects, indices.shape[1], places, world, dtype, device)
 
 
 def _view(

@@ -67,7 +67,9 @@ def covered_by(shape: str, x: float, y: float, width: float, rotation: float) ->
         width: In pixels.
         rotation: In radians.
     """
-    along, across = own_coordinates(np.array([x]), np.array([y]), np.array([rotation]), SIZE)
+    turn = np.full((1, 1, 1), rotation)
+    centre = np.full((1, 1, 1), x), np.full((1, 1, 1), y)
+    along, across = own_coordinates(*centre, np.cos(turn), np.sin(turn), np.arange(SIZE))
     found: Singles = _covered(shape, along, across, np.full((1, 1, 1), width / 2, dtype=np.float32))[0]
     return found
 

@@ -36,9 +36,10 @@ from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.tuning import finetune
 from ecsuite.games import train_state
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.players.players import Players
+from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.runs import load_run
 from ecsuite.games.training import train
+from ecsuite.games.world_making import make_world
 from ecsuite.grammars.baselines import zipf_parentheses
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.graph import Runner
@@ -97,6 +98,56 @@ def test_games_are_trained_and_evaluated(tmp_path, monkeypatch, game, changes):
     assert made and not [reason for reason in made if isinstance(reason, str)]
     assert result.step == result.num_steps and math.isfinite(result.measures["loss"])
     assert load_run(tmp_path / "run").evaluate(device="cuda")["valid"].keys() == result.measures.keys()
+
+
+SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2")
+RENDERED = {
+    "shape": ("world.kind=shape", "world.images_per_batch=16", *SETS),
+    "sets": (
+        "world.kind=shapeworld",
+        "world.images_per_label=1",
+        "task.sender_input=targets_and_distractors",
+        *SETS,
+        "training.batch_size=64",
+        "training.num_examples=512",
+    ),
+    "in_batch": ("world.kind=shapeworld", "task.kind=in_batch"),
+    "values": ("world.kind=shapeworld", "task.kind=reconstruction"),
+    "pixels": ("world.kind=shape", "task.kind=autoencoding"),
+    "society": ("world.kind=shape", "world.images_per_batch=16", "society.agents=2", *SETS),
+}
+
+
+@pytest.mark.parametrize("game", RENDERED)
+def test_steps_render_images_and_are_graphs(tmp_path, monkeypatch, game):
+    inputs, reasons = [], []
+
+    def captured(function, given, *arguments, **options):
+        outputs, found = graphs.captured(function, given, *arguments, **options)
+        inputs.extend(given)
+        reasons.append(found if isinstance(found, str) else None)
+        return outputs, found
+
+    monkeypatch.setattr(recording, "captured", captured)
+    play("disc_tiny", *RENDERED[game], folder=tmp_path)
+    assert reasons and not any(reasons)
+    assert {each.shape[1:] for each in inputs if each.dtype == torch.float64} == {(10,)}
+    assert not [each for each in inputs if each.shape[1:] == (64, 64, 3)]
+
+
+@pytest.mark.parametrize("game", RENDERED)
+def test_images_rendered_on_the_device_are_those_of_the_cpu(game):
+    experiment = load_experiment("disc_tiny", [*SMALL, *RENDERED[game]])
+    world = make_world(experiment)
+    players = make_players(experiment, world).to("cuda")
+    pairs = [pair for _, pair in players.pairs()]
+    for number in (0, 3, 4):
+        for place, rounds in enumerate(players._rendered(players._rounds(pairs, number))):
+            expected = players.first_pair.rounds(players.batch(number, place))
+            assert rounds.form == expected.form
+            for name, tensor in expected.tensors().items():
+                difference = (rounds.tensors()[name].double() - tensor.double()).abs()
+                assert difference.max() <= 1.01 / 255 and (difference > 0).double().mean() < 1e-5, name
 
 
 def test_a_run_that_was_stopped_goes_on(tmp_path):

@@ -17,7 +17,7 @@ from ecsuite.games.players.reasoning import every_message, require_candidates
 from ecsuite.games.registry import LOSSES
 from ecsuite.games.sections import Experiment, Role
 from ecsuite.games.tasks import Task, Truth, choose
-from ecsuite.games.views import SeenRounds, View, round_parts
+from ecsuite.games.views import SeenRounds, View, round_parts, shown_objects
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError
 
@@ -194,11 +194,12 @@ class Pair(nn.Module):
                 others = self.speaker.messages_of_each(candidates)
         return self.listener.response(message, candidates, generator, others)
 
-    def rounds(self, batch: Batch) -> SeenRounds:
-        """The rounds of a batch as the two see them."""
-        candidates, truth = self.round_parts(batch)
+    def rounds(self, batch: Batch, world: World | None = None) -> SeenRounds:
+        """The rounds of a batch as the two see them; `world`: whose batch it is, if not that of the two."""
+        world = world or self.world
+        candidates, truth = round_parts(batch, world, self.task, self.listener.dtype, self.device)
         return SeenRounds(
-            shown=self.speaker.shown(batch),
+            shown=shown_objects(batch, world, self.speaker.dtype, self.speaker.device),
             candidates=candidates,
             truth=truth,
             num_positive=batch.num_positive,

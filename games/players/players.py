@@ -27,7 +27,7 @@ from ecsuite.games.players.side_by_side import SideBySide
 from ecsuite.games.players.teaching import Teaching
 from ecsuite.games.players.voting import votes
 from ecsuite.games.sections import ROLES, Experiment, Role
-from ecsuite.games.views import SeenRounds
+from ecsuite.games.views import SeenRounds, rendered
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.ahead import Ahead
 from ecsuite.runtime.errors import ConfigError
@@ -152,7 +152,7 @@ class Players(Agents):
     ) -> StepResult:
         """Play rounds, with the gradients of what comes of them; often played ones of a form are recorded."""
         if differentiate is None:
-            return play(rounds)
+            return play(self._rendered(rounds))
         if not self.records:
             return differentiated(play(rounds), differentiate)
         tensors = [each.tensors() for each in rounds]
@@ -163,7 +163,7 @@ class Players(Agents):
                 each.with_tensors({name: next(left) for name in names})
                 for each, names in zip(rounds, tensors, strict=True)
             ]
-            result = differentiated(play(given), differentiate)
+            result = differentiated(play(self._rendered(given)), differentiate)
             assert result.gradients is not None
             return {OBJECTIVE: result.objective, **result.measures}, result.gradients
 
@@ -326,15 +326,26 @@ class Players(Agents):
     def _rounds(self, pairs: Sequence[Pair], number: int) -> list[SeenRounds]:
         """A batch of rounds for each pair; or one of all, where they can be drawn at once."""
         batches = (self.draws_ahead or self._drawn)(number, len(pairs))
-        return [pair.rounds(batch) for pair, batch in zip(pairs, batches, strict=False)]
+        return [pair.rounds(batch, self.source) for pair, batch in zip(pairs, batches, strict=False)]
+
+    @cached_property
+    def source(self) -> World:
+        """The world of rounds of training: on CUDA, images that it renders are rendered there, as a part of a step."""
+        in_step = self.device.type == "cuda" and self.records
+        return (self.world.unrendered() if in_step else None) or self.world
+
+    def _rendered(self, rounds: Sequence[SeenRounds]) -> Sequence[SeenRounds]:
+        """Rounds of the source as agents see them."""
+        if self.source is self.world:
+            return rounds
+        return rendered(rounds, self.world, self.task, self.dtype)
 
     def _drawn(self, number: int, num_pairs: int) -> Sequence[Batch]:
         """The batches of so many pairs; or one of all."""
-        if num_pairs > 1:
-            numbers = [self.batch_number(number, place) for place in range(num_pairs)]
-            if (joined := self.world.batches("train", numbers)) is not None:
-                return [joined]
-        return [self.batch(number, place) for place in range(num_pairs)]
+        numbers = [self.batch_number(number, place) for place in range(num_pairs)]
+        if num_pairs > 1 and (joined := self.source.batches("train", numbers)) is not None:
+            return [joined]
+        return [self.source.batch("train", each) for each in numbers]
 
     @cached_property
     def draws_ahead(self) -> Ahead[Sequence[Batch]] | None:
@@ -345,7 +356,7 @@ class Players(Agents):
         """Receivers learn what senders say now; the weights of senders do not change."""
         meetings = self.schedule.with_receivers(receivers, step, epoch)
         met, noises = self._meet(meetings, step, fixed=["sender"]), self.noises(number, range(len(meetings)))
-        rounds = of_each(self._rounds(met.pairs, number), met.pairs)
+        rounds = of_each(self._rendered(self._rounds(met.pairs, number)), met.pairs)
         played = self.side_by_side.play(met.pairs, rounds, noises, epoch, met.unchanged)
         loss = torch.stack([result.measures["loss"] for result in played]).mean()
         objective = torch.stack([result.objective for result in played]).sum()

@@ -9,6 +9,9 @@ from ecsuite.games.worlds.frequencies import Floats, drawn
 from ecsuite.games.worlds.world import Integers
 from ecsuite.runtime.randomness import distinct_draws
 
+MOST_UNUSED = 16
+"""Up to this ratio of the largest number of an object to those in use, a table of all takes a third of the time of
+sorting, or less."""
 Words = NDArray[np.uint64]
 Distractors = Callable[[Integers, Words], Integers]
 """The distractors of targets, (batch,), by random words, (batch, num_distractors): (batch, num_distractors)."""
@@ -71,6 +74,13 @@ def each_once(*numbers: Integers) -> tuple[Integers, list[Integers]]:
         numbers: Objects by number, (batch, any width) each.
     """
     joined = np.concatenate(numbers, axis=1)
-    used, places = np.unique(joined, return_inverse=True)
+    if (last := joined.max(initial=0)) < MOST_UNUSED * joined.size:
+        is_used = np.zeros(last + 1, dtype=bool)
+        is_used[joined] = True
+        used, place_of = np.flatnonzero(is_used), np.empty(last + 1, dtype=np.int64)
+        place_of[used] = np.arange(len(used))
+        places = place_of[joined]
+    else:
+        used, places = np.unique(joined, return_inverse=True)
     ends = np.cumsum([each.shape[1] for each in numbers])[:-1]
     return used, np.split(places.reshape(joined.shape), ends, axis=1)

@@ -4,6 +4,9 @@ An image is a pure function of the seed, the split, its index and its label: not
 drawn again. Position, size, rotation and shade vary with the index.
 """
 
+from collections.abc import Mapping
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,9 +20,8 @@ from ecsuite.games.worlds.rendering import (
     TRIANGLE,
     Floats,
     Integers,
-    Pictures,
+    Scenes,
     reach,
-    render,
 )
 from ecsuite.runtime.randomness import random_words
 
@@ -59,8 +61,8 @@ PEN = 1.0
 """Width of ShapeWorld's polygon outlines, in pixels: half of it enlarges the polygon on each side."""
 
 
-def shape_images(seed: int, split: str, indices: Integers, labels: Integers) -> Pictures:
-    """Draw images of SHAPE, (num_pictures, 64, 64, 3) (CBM paper, section 4 and appendix B).
+def shape_scenes(seed: int, split: str, indices: Integers, labels: Integers) -> Scenes:
+    """Draw what images of SHAPE show (CBM paper, section 4 and appendix B).
 
     The paper defines shapes, colours, the nine positions and the black background. Sizes, jitter and shades are our
     choice: a label defines a cell of a 3 x 3 grid, the object's centre is near that of the cell, and the whole object
@@ -72,7 +74,7 @@ def shape_images(seed: int, split: str, indices: Integers, labels: Integers) -> 
     width = least + (greatest - least) * draws[0]
     height = width / (SHAPE_RATIOS[0] + (SHAPE_RATIOS[1] - SHAPE_RATIOS[0]) * draws[1])
     radius = reach(shape, width, height)
-    return render(
+    return Scenes(
         shape,
         shades(colour, draws[2:5]),
         place_in_cell(column, radius, draws[5]),
@@ -83,24 +85,21 @@ def shape_images(seed: int, split: str, indices: Integers, labels: Integers) -> 
     )
 
 
-def shapeworld_images(
+def shapeworld_scenes(
     seed: int, split: str, indices: Integers, colours: Integers, shapes: Integers
-) -> Pictures:
-    """Draw images like those of Mu and Goodman's ShapeWorld (2021; generator `minishapeworld`).
+) -> Scenes:
+    """Draw what is shown by images like those of Mu and Goodman's ShapeWorld (2021; generator `minishapeworld`).
 
     Small objects at integer coordinates from 8 to 47, rotated by integer degrees below 90, with integer sizes before
     the outline: radius 2 to 7; axes 2 to 7 with a ratio of at least 1.5; sides 4 to 9. Two peculiarities of the
     generator are not copied: here an ellipse is filled, and (x, y) is the centre of every shape, also of a square,
     not its corner. So no object touches the border. Colours and shapes are indices into `COLORS` and `SHAPES`,
     (num_pictures,); splits share no images.
-
-    Returns:
-        Images, (num_pictures, 64, 64, 3).
     """
     draws = uniform(seed, f"shapeworld {split}", indices, 7)
     places = np.arange(FIRST_PLACE, LAST_PLACE + 1, dtype=np.float64)
     width, height = shapeworld_sizes(shapes, draws[3])
-    return render(
+    return Scenes(
         shapes,
         shades(colours, draws[:3]),
         choose(places, draws[4]),
@@ -113,22 +112,28 @@ def shapeworld_images(
 
 def shapeworld_sizes(shapes: Integers, draws: Floats) -> tuple[Floats, Floats]:
     """Width and height of ShapeWorld's objects; all sizes of a shape are equally likely, (num_pictures,) each."""
+    sizes = np.zeros((len(shapes), 2))
+    for shape, choices in choices_of_size().items():
+        members = shapes == shape
+        sizes[members] = choose(choices, draws[members])
+    return sizes[:, 0], sizes[:, 1]
+
+
+@cache
+def choices_of_size() -> Mapping[int, Integers | Floats]:
+    """Width and height of ShapeWorld's objects, (num_sizes, 2), by shape."""
     radii, sides = np.arange(2, 8), np.arange(4, 10)
     axes = elongated(radii, radii)
     boxes = elongated(sides, radii)
     boxes = np.concatenate([boxes, boxes[:, ::-1]])
     equal = np.ones(2)
-    sizes = np.zeros((len(shapes), 2))
-    for shape, choices in {
+    return {
         CIRCLE: 2 * radii[:, None] * equal,
         ELLIPSE: 2 * axes,
         SQUARE: (sides + PEN)[:, None] * equal,
         RECTANGLE: boxes + PEN,
         TRIANGLE: (sides + PEN * np.sqrt(3))[:, None] * equal,  # each edge moves out by half the outline
-    }.items():
-        members = shapes == shape
-        sizes[members] = choose(choices, draws[members])
-    return sizes[:, 0], sizes[:, 1]
+    }
 
 
 def elongated(firsts: Integers, seconds: Integers) -> Integers:

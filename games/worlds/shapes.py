@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.games.worlds.candidates import each_once
+from ecsuite.games.worlds.rendered import RenderedWorld
 from ecsuite.games.worlds.rules import ConjunctionWorld, pairs_broken
-from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_images
+from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_scenes
 from ecsuite.games.worlds.splits import HeldOutValue
 from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes
 from ecsuite.parts.config import Count, Share
@@ -21,7 +22,7 @@ ENDS = tuple(accumulate(NUM_VALUES))
 """Where the concepts of each of these end in `SHAPE_CONCEPTS`."""
 
 
-class ShapesWorld(ConjunctionWorld):
+class ShapesWorld(RenderedWorld, ConjunctionWorld):
     """Images of one coloured shape at one of nine positions, with any number of images per label.
 
     Images are expensive to encode, so the rounds of a batch share `images_per_batch` images: `images_per_batch //
@@ -51,7 +52,6 @@ class ShapesWorld(ConjunctionWorld):
         images_per_batch: Count = 320
         """Number of images that the rounds of a batch share; each image is encoded once per batch."""
 
-    object_shape = (64, 64, 3)
     default_perceptions = ("conv_grid", "conv_grid")
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
@@ -78,25 +78,28 @@ class ShapesWorld(ConjunctionWorld):
         is_playable = False
         while not is_playable:
             rules, labels = self._labels(split, size, rng)
-            of_round = rules[np.arange(size) % len(rules)]
-            num_broken = pairs_broken(labels, self.table[of_round])  # (batch, num_images)
-            is_playable = num_broken.max(1).min() > 0
+            of_rule = pairs_broken(labels, self.table[rules])
+            is_playable = of_rule.max(1).min() > 0
+        turns = np.arange(size) % len(rules)
+        num_broken = of_rule[turns]  # (batch, num_images)
         draws = rng.random(num_broken.shape)
-        targets = _lowest_cost(np.where(num_broken == 0, draws, np.inf), self.num_targets)
-        cost = num_broken + draws if self.is_hard else draws
-        distractors = _lowest_cost(np.where(num_broken > 0, cost, np.inf), self.num_distractors)
+        order, is_target = draws.argsort(1), num_broken == 0
+        targets = _first(order, is_target, self.num_targets)
+        if self.is_hard:
+            order = (num_broken + draws).argsort(1)
+        distractors = _first(order, ~is_target, self.num_distractors)
         used, places = each_once(targets, distractors)
         candidates = np.concatenate(places, axis=1)
         # Each batch has its own range of indices, so that batches of a split share no image.
-        images = shape_images(self.seed, split, number * len(labels) + used, labels[used])
+        scenes = shape_scenes(self.seed, split, number * len(labels) + used, labels[used])
         return Batch(
-            objects=images,
+            objects=self.objects_of(scenes),
             shown=candidates if self.rounds.sender_sees_all else candidates[:, : self.num_targets],
             num_positive=self.num_targets,
             candidates=candidates,
             labels=self.targets_first(size),
             values=labels[used],
-            rules=of_round,
+            rules=rules[turns],
         )
 
     def _num_rules(self, size: int) -> int:
@@ -111,8 +114,10 @@ class ShapesWorld(ConjunctionWorld):
         return rules, labels
 
 
-def _lowest_cost(costs: NDArray[np.float64], number: int) -> Integers:
-    """Indices of the `number` lowest costs per row, (batch, number); where fewer are finite, these are repeated."""
-    order = np.argsort(costs, axis=1)
-    num_finite = np.isfinite(costs).sum(1, keepdims=True)
-    return np.take_along_axis(order, np.arange(number) % num_finite, axis=1)
+def _first(order: Integers, is_in: NDArray[np.bool_], number: int) -> Integers:
+    """The first `number` places in an order, (batch, num_images), that are in; where fewer are, these are repeated."""
+    is_taken = np.take_along_axis(is_in, order, axis=1)
+    num_taken = is_taken.sum(1)
+    before = np.cumsum(num_taken) - num_taken
+    first: Integers = order[is_taken][before[:, None] + np.arange(number) % num_taken[:, None]]
+    return first

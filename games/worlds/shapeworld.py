@@ -14,9 +14,10 @@ from ecsuite.games.worlds.formulas import (
     formula_rules,
     split_formulas,
 )
+from ecsuite.games.worlds.rendered import RenderedWorld
 from ecsuite.games.worlds.rendering import SHAPES
 from ecsuite.games.worlds.rules import RuleWorld
-from ecsuite.games.worlds.scenes import COLORS, shapeworld_images
+from ecsuite.games.worlds.scenes import COLORS, shapeworld_scenes
 from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, Variant, World
 from ecsuite.parts.config import Count
 
@@ -24,7 +25,7 @@ VARIANTS: dict[Variant, str] = {"reference": "ref", "set_reference": "setref", "
 """The reference, set-reference and concept games of Mu & Goodman, and their names there."""
 
 
-class ShapeWorld(RuleWorld):
+class ShapeWorld(RenderedWorld, RuleWorld):
     """The three games of Mu & Goodman on images of ShapeWorld.
 
     A round has `num_targets` images that satisfy a formula and `num_distractors` that violate it; their worlds (colour
@@ -53,7 +54,6 @@ class ShapeWorld(RuleWorld):
     has_targets_first = True
     variants = tuple(VARIANTS)
     corpus_split = "all"  # Mu & Goodman evaluate messages for training and test formulas together
-    object_shape = (64, 64, 3)
     num_values = (len(COLORS), len(SHAPES))
     value_names = (COLORS, SHAPES)
     default_perceptions = ("conv_max", "conv_max")
@@ -92,7 +92,7 @@ class ShapeWorld(RuleWorld):
         colors, shapes = np.divmod(used % num_images // self.images_per_label, len(SHAPES))
         indices = number * num_views * num_images + used
         return Batch(
-            objects=shapeworld_images(self.seed, split, indices, colors, shapes),
+            objects=self.objects_of(shapeworld_scenes(self.seed, split, indices, colors, shapes)),
             shown=places[:, : num_both if self.rounds.sender_sees_all else self.num_targets],
             num_positive=self.num_targets,
             candidates=places[:, -num_both:],
@@ -113,14 +113,12 @@ class ShapeWorld(RuleWorld):
 
     def _draw(self, rules: Integers, rng: np.random.Generator) -> Integers:
         """Indices of the images that one agent sees, targets first, (batch, num_targets + num_distractors)."""
-        cumulative = np.repeat(
-            np.stack([self.positive[rules], self.negative[rules]], axis=1),
-            [self.num_targets, self.num_distractors],
-            axis=1,
-        )  # (batch, num_both, num_worlds)
-        num_both = cumulative.shape[1]
-        draws = rng.random((len(rules), num_both))
-        worlds = (draws[..., None] >= cumulative).sum(-1)
+        draws = rng.random((len(rules), self.num_targets + self.num_distractors))
+        ends = self.positive[rules][:, None], self.negative[rules][:, None]  # (batch, 1, num_worlds)
+        parts = np.split(draws[..., None], [self.num_targets], axis=1)
+        # The first world whose end is above the draw.
+        chosen = [(part >= end).argmin(-1) for part, end in zip(parts, ends, strict=True)]
+        worlds = np.concatenate(chosen, axis=1)
         is_same = worlds[:, :, None] == worlds[:, None, :]
         occurrence = np.tril(is_same, -1).sum(-1) % self.images_per_label  # earlier ones of this world
         order = rng.random((len(rules), NUM_WORLDS, self.images_per_label)).argsort(-1)

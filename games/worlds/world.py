@@ -282,6 +282,13 @@ class World(ABC):
         features = objects.to(dtype)
         return features / 255 if objects.dtype == torch.uint8 else features
 
+    def unrendered(self) -> "World | None":
+        """The world with numbers in the place of images that it renders; its `features` leaves these as they are.
+
+        `features` of the world itself makes them what it makes of the images. None: it renders no images.
+        """
+        return None
+
     def describe(self, batch: Batch) -> Description:
         """Meaning and concepts of each round: the rule, or the attribute values of the target."""
         about = None if self.rules is None or batch.rules is None else self.rules.of(batch.rules)

@@ -9,7 +9,7 @@ import torch
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
-from ecsuite.games.worlds.candidates import distinct_others, with_target_at
+from ecsuite.games.worlds.candidates import distinct_others, each_once, with_target_at
 from ecsuite.runtime.errors import ConfigError
 
 BATCH = ("training.batch_size=64", "evaluation.num_valid=100", "training.precision=fp32")
@@ -101,3 +101,13 @@ def test_rounds_have_different_numbers_of_candidates():
 def test_numbers_that_cannot_be_had_are_refused(setting, message):
     with pytest.raises(ConfigError, match=f"task.fewest_distractors: {message}"):
         load_experiment("disc_tiny", ["task.fewest_distractors=1", setting])
+
+
+@pytest.mark.parametrize("total", [3, 200, 10**6])
+def test_objects_in_use_are_each_there_once(total):
+    first, second = np.random.default_rng(0).integers(total, size=(2, 5, 4))
+    used, places = each_once(first, second)
+    assert used.tolist() == sorted({*first.ravel(), *second.ravel()})
+    assert all((used[place] == numbers).all() for place, numbers in zip(places, (first, second), strict=True))
+    used, (places,) = each_once(first[:0])
+    assert used.shape == (0,) and places.shape == (0, 4)

@@ -2,21 +2,22 @@
 
 import numpy as np
 import pytest
+import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ecsuite.games.worlds.objects import Product
-from ecsuite.games.worlds.rendering import ELLIPSE, RECTANGLE, SHAPES
+from ecsuite.games.worlds.rendering import ELLIPSE, RECTANGLE, SHAPES, Scenes, render, render_table
 from ecsuite.games.worlds.scenes import (
     COLORS,
     COLUMNS,
     ROWS,
     SHAPE_CONCEPTS,
     shades,
-    shape_images,
-    shapeworld_images,
+    shape_scenes,
+    shapeworld_scenes,
     shapeworld_sizes,
 )
 from ecsuite.games.worlds.shapes import NUM_VALUES
@@ -24,6 +25,16 @@ from ecsuite.games.worlds.shapes import NUM_VALUES
 NUM_PICTURES = 1350
 LABELS = Product(NUM_VALUES).all_values()
 """All labels of SHAPE, (270, 4)."""
+
+
+def shape_images(*arguments):
+    """Pictures of SHAPE."""
+    return render(*shape_scenes(*arguments))
+
+
+def shapeworld_images(*arguments):
+    """Pictures of ShapeWorld."""
+    return render(*shapeworld_scenes(*arguments))
 
 
 @pytest.fixture(scope="module")
@@ -204,3 +215,31 @@ def test_shades_agree_with_the_standard_library():
         hues = np.array([0, 2 / 3, 1 / 3, 1 / 6]) + 0.02 * (2 * hue_noise - 1)
         expected = [hsv_to_rgb(hue % 1, 0.8, 0.8) for hue in hues]
         assert shades(np.arange(4), draws) == pytest.approx(np.array(expected))
+
+
+@pytest.mark.parametrize("shape", range(5), ids=SHAPES)
+@pytest.mark.parametrize("world", ["shape", "shapeworld"])
+def test_pictures_of_a_table_are_those_of_the_processor(world, shape):
+    """Of 500 million bytes 24 are otherwise, by 1: distances are rounded otherwise in windows."""
+    rng = np.random.default_rng(shape)
+    colours, columns, rows = rng.integers([[6], [3], [3]], size=(3, NUM_PICTURES))
+    shapes = np.full(NUM_PICTURES, shape)
+    if world == "shape":
+        labels = np.stack([shapes, colours, columns, rows], axis=1)
+        scenes = shape_scenes(5, "train", np.arange(NUM_PICTURES), labels)
+    else:
+        scenes = shapeworld_scenes(5, "train", np.arange(NUM_PICTURES), colours, shapes)
+    pictures = render(*scenes)
+    found = render_table(torch.from_numpy(scenes.table()))
+    assert found.dtype == torch.uint8 and found.shape == pictures.shape
+    difference = np.abs(found.numpy().astype(int) - pictures)
+    assert difference.max() <= 1 and (difference > 0).mean() < 1e-6
+
+
+def test_a_table_has_what_is_out_of_the_picture_cut_off():
+    rng = np.random.default_rng(0)
+    x, y, width = rng.uniform([[-5], [-5], [2]], [[70], [70], [200]], size=(3, 500))
+    colour, height, rotation = rng.random((500, 3)), rng.uniform(2, 60, 500), rng.uniform(-7, 7, 500)
+    scenes = Scenes(rng.integers(5, size=500), colour, x, y, width, height, rotation)
+    difference = np.abs(render_table(torch.from_numpy(scenes.table())).numpy().astype(int) - render(*scenes))
+    assert difference.max() <= 1 and (difference > 0).mean() < 1e-6

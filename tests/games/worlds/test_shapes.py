@@ -20,9 +20,10 @@ def drawn(monkeypatch):
     """Instead of images, what they would show: rows (index, shape, colour, column, row)."""
     monkeypatch.setattr(
         shapes,
-        "shape_images",
+        "shape_scenes",
         lambda seed, split, indices, labels: np.concatenate([indices[:, None], labels], axis=1),
     )
+    monkeypatch.setattr(ShapesWorld, "objects_of", lambda world, scenes: scenes)
 
 
 SIZES = ("world.kind=shape", "task.kind=concept", "task.num_targets=20", "task.num_distractors=20",

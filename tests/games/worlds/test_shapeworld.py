@@ -21,9 +21,10 @@ def drawn(monkeypatch):
     """Instead of pictures, what they would show: rows (index, colour, shape)."""
     monkeypatch.setattr(
         shapeworld,
-        "shapeworld_images",
+        "shapeworld_scenes",
         lambda seed, split, indices, colours, shapes: np.stack([indices, colours, shapes], axis=1),
     )
+    monkeypatch.setattr(ShapeWorld, "objects_of", lambda world, scenes: scenes)
 
 
 SIZES = (
