@@ -29,6 +29,8 @@ CIRCLE, ELLIPSE, SQUARE, RECTANGLE, TRIANGLE = range(len(SHAPES))
 
 WINDOW_SIZES = (16, 20, 24, 32, 48, IMAGE_SIZE)
 """Sides of the square windows in which pixels are computed; each object uses the smallest that contains it."""
+TINY = 1e-6
+"""In the place of 0, by which nothing can be divided: at the centre of an ellipse."""
 CHUNK_PIXELS = 131072
 """Pixels computed at once: few enough for the cache of a core."""
 
@@ -165,7 +167,7 @@ def cover_ellipse(along: Numbers, across: Numbers, half_width: Numbers, half_hei
     circle, and to first order at the edge of an ellipse.
     """
     along, across = along / half_width, across / half_height
-    scaled = (along * along + across * across) ** 0.5
+    scaled = (along * along + across * across) ** 0.5  # numpy and torch take square roots for this
     along /= half_width
     across /= half_height
     slope = (along * along + across * across) ** 0.5
@@ -196,8 +198,6 @@ def cover(distance: Numbers) -> Numbers:
     return (0.5 - distance).clip(0, 1)
 
 
-TINY = 1e-6
-"""In the place of 0, by which nothing can be divided: the centre of an ellipse."""
 COVERAGES = (cover_ellipse, cover_rectangle, cover_triangle)
 FAMILIES = np.array([0, 0, 1, 1, 2])
 """Which of these draws each shape: a circle is an ellipse, a square a rectangle."""

@@ -220,7 +220,7 @@ def test_shades_agree_with_the_standard_library():
 @pytest.mark.parametrize("shape", range(5), ids=SHAPES)
 @pytest.mark.parametrize("world", ["shape", "shapeworld"])
 def test_pictures_of_a_table_are_those_of_the_processor(world, shape):
-    """Of 500 million bytes 24 are otherwise, by 1: distances are rounded otherwise in windows."""
+    """Of 491 million bytes 20 were otherwise, by 1: distances are rounded otherwise in windows."""
     rng = np.random.default_rng(shape)
     colours, columns, rows = rng.integers([[6], [3], [3]], size=(3, NUM_PICTURES))
     shapes = np.full(NUM_PICTURES, shape)
