@@ -37,7 +37,8 @@ class Graph:
             values = args[place] if place < len(args) else kwargs.get(argument.name)
             for tensor in tree_leaves(values):
                 if isinstance(tensor, torch.Tensor) and memory(tensor) not in self.made:
-                    self.before.setdefault(memory(tensor), (tensor, tensor.clone()))
+                    part = memory(tensor), tensor.storage_offset(), tensor.shape, tensor.stride()
+                    self.before.setdefault(part, (tensor, tensor.clone()))
 
     def add(self, compute, args, kwargs, result, generator):
         """An operation of the capture; `generator`: that from which it draws without naming it, or None."""
@@ -55,7 +56,7 @@ class Graph:
 
     def end(self):
         """End the capture."""
-        for tensor, value in self.before.values():
+        for tensor, value in reversed(self.before.values()):
             tensor.copy_(value)
         for generator, state in zip(self.generators, self.states, strict=True):
             generator.set_state(state)
