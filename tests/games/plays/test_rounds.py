@@ -197,6 +197,24 @@ def test_an_answer_of_another_type_is_no_word(answer, tmp_path):
             played(settings, tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ('```json\n{"answer": "a"}\n```', "a"),
+        ('Here you are:\n\n```JSON\r\n{"answer": "a"}\r\n```\n', "a"),
+        ('``` {"answer": 2} ```', "2"),
+        ('{"answer": "``` {} ```"}', "``` {} ```"),
+        ("```python\na\n```", "```python\na\n```"),
+    ],
+)
+def test_an_answer_in_a_code_fence_is_read(said, answer):
+    content = json.dumps({"choices": [{"message": {"content": said}}]})
+    with ModelServer(body=content.encode()) as model:
+        server = Server(Server.Options(url=model.url, model="m"))
+        reply = server.reply(Request(system="", user="", allowed=Allowed(choices=("a", "b")), draw=0))
+    assert reply.text == answer
+
+
 def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_longer():
     """As hosted servers send spaces so that a connection stays open."""
     listening, is_over = socket.create_server(("127.0.0.1", 0)), threading.Event()
