@@ -82,6 +82,8 @@ def test_there_are_as_many_rounds_as_asked_and_agreement_may_end_again(tmp_path)
             "training.accumulate: a step of play naming has one batch: expected 1, got 2",
         ),
         ("evaluation.mode=sample", "evaluation.mode: nothing is said in evaluations of play naming"),
+        ("evaluation.num_valid=8", "^evaluation.num_valid: not read by play naming: expected 1024"),
+        ("evaluation.batch_size=8", "^evaluation.batch_size: not read by play naming: expected none"),
         ("play.max_symbols=3", "max_symbols: not read with symbols=pool: expected 12"),
         ("play.names=[a,b] play.pool=3", "pool: not read with names: expected 10"),
         ("play.symbols=text play.names=[a,b]", "names: not read with symbols=text: expected none"),
