@@ -371,9 +371,13 @@ def results(*paths: str | Path, rows: str = "run") -> Any:
     """
     from ecsuite.eval.records.reading import names_apart, read_runs, read_sources
     from ecsuite.eval.records.source import record_frame, run_frame
+    from ecsuite.eval.reports.console import Reporter
 
     look_up("rows", rows, dict.fromkeys(("run", "value")))
-    return run_frame(read_runs(paths)) if rows == "run" else record_frame(names_apart(read_sources(paths)))
+    with Reporter() as reporter:
+        if rows == "run":
+            return run_frame(read_runs(paths, reporter.note))
+        return record_frame(names_apart(read_sources(paths, reporter.note)))
 
 
 def report(

@@ -200,6 +200,7 @@ def main() -> None:
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # typer's own end
             _end_quietly()
+        _end_of_own_part(end)
         raise
     except UsageError as error:
         sys.stderr.write(f"{one_line(usage_line(error))}\n")
@@ -211,13 +212,17 @@ def main() -> None:
         sys.stderr.write(f"not enough memory: {LESS_MEMORY}\n")
         sys.exit(2)
     except Exception as error:
-        from ecsuite.parts.own_code import error_in_part
+        _end_of_own_part(error)
+        raise
+    sys.exit(code or 0)
 
-        if (found := error_in_part(error)) is None:
-            raise
+
+def _end_of_own_part(error: BaseException) -> None:
+    """End with a line if an error, or `sys.exit()`, came out of a user's own part."""
+    own_code = sys.modules.get("ecsuite.parts.own_code")
+    if own_code is not None and (found := own_code.error_in_part(error)) is not None:
         sys.stderr.write(f"{one_line(found)}\n")
         sys.exit(2)
-    sys.exit(code or 0)
 
 
 if __name__ == "__main__":

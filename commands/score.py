@@ -95,7 +95,7 @@ def score(
     from ecsuite.commands.scoring import Scored, asked_run, prepare_scores, score_and_keep
     from ecsuite.eval.metrics import METRICS, metric_names, traits_of_metric
     from ecsuite.eval.metrics.score import Options
-    from ecsuite.eval.xferbench.metric import own_options, study_of
+    from ecsuite.eval.xferbench.metric import jobs_of, own_options
     from ecsuite.parts.own_code import trust
 
     names = metric_names(None if metrics is None else split_names(metrics))
@@ -127,13 +127,11 @@ def score(
         _score_collection(corpora, names, of_metrics, options, scored, plot=plot, trust_code=trust_code)
         return
     if options.plan:
-        from ecsuite.eval.xferbench.jobs import plan as plan_jobs
-
         jobs = [
             job
             for path in corpora
             for own in transfers.values()
-            for job in plan_jobs(study_of(scored.read(path), of_metrics, own)).values()
+            for job in jobs_of(scored.read(path), of_metrics, own)
         ]
         options.print_plan(jobs)
         return

@@ -80,7 +80,7 @@ def table(
         if over is not None and drawn != "over":
             raise ConfigError(f"--over: {drawn} has no numeric axis; it is read with --kind over")
         check_picture(plot)
-    sources = read_runs(runs)
+    sources = read_runs(runs, lambda text: print(text, file=sys.stderr))
     if failed:
         if as_json:
             print_json(with_format("result", failed_runs.to_json(sources)))

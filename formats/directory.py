@@ -13,6 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import CHECKSUM, changed, require_unchanged, sealed
@@ -52,6 +54,7 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         directory: Target directory; created if missing. Files of an older corpus in it are replaced.
 
     Raises:
+        CorpusError: If a meaning or a value of a column is not finite, which JSON can't hold; nothing is written then.
         ValueError: If an id is negative, lengths differ, a column has no name for a file, or the metadata is not
             JSON-serialisable.
         OSError: If the files cannot be written.
@@ -68,6 +71,7 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
             raise ValueError(f"cannot write {len(rows)} {name} for {num_messages} messages")
     if corpus.messages.values.min(initial=0) < 0:
         raise ValueError(f"cannot write the symbol id {corpus.messages.values.min()}: ids are not negative")
+    _require_finite(corpus)
     content = corpus.content()
     num_distinct = len(content.reindexed()[1])
     computed: dict[str, Any] = {
@@ -108,6 +112,37 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     write_atomically(directory / "metadata.json", encode(sealed(metadata | {"sha256": hashes}), indent=2))
     for name in {"meanings.jsonl", *replaced} - set(files):
         (directory / name).unlink(missing_ok=True)
+
+
+def _require_finite(corpus: Corpus) -> None:
+    """Refuse numbers that JSON can't hold, before any file is written; `CorpusError` with the place of the first."""
+    meanings = None if corpus.meanings is None else np.asarray(corpus.meanings)
+    if meanings is not None and meanings.dtype.kind == "f" and not np.isfinite(meanings).all():
+        row, column = np.argwhere(~np.isfinite(meanings))[0].tolist()
+        named = f", attribute {corpus.attribute_names[column]}" if corpus.attribute_names else ""
+        raise CorpusError(
+            f"meanings[{row}, {column}]{named}: expected a finite number, got {meanings[row, column]}"
+        )
+    for name, values in corpus.columns.items():
+        places: Iterator[int] = iter(())
+        if values.dtype.kind == "f":
+            places = iter(np.flatnonzero(~np.isfinite(values)).tolist())
+        elif values.dtype.hasobject:
+            places = (place for place, value in enumerate(values) if _has_no_json(value))
+        if (place := next(places, None)) is not None:
+            raise CorpusError(
+                f"columns[{name!r}][{place}]: expected finite numbers, got {show(values[place])}"
+            )
+
+
+def _has_no_json(value: Any) -> bool:
+    if value is None or isinstance(value, str | int):
+        return False
+    try:
+        encode(value)
+    except ValueError:
+        return True
+    return False
 
 
 def message_lines(messages: Ragged) -> Iterator[bytes]:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from ecsuite.jobs.job import Context, JobFunction, SentJob, Stopped, canonical, import_function
 from ecsuite.jobs.store import Store
+from ecsuite.parts.own_code import error_in_part
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, DivergedError, FormatError
 
 USERS_ERRORS = {error.__name__: error for error in (ConfigError, CorpusError, DamagedError, FormatError)}
@@ -81,6 +82,8 @@ def compute(group: Group, store: Store, context: Context) -> Iterator[SentJob]:
         if len(group) > 1:
             raise  # not known which one: each is computed alone
         yield keep(group[0], None, str(error))  # every other try would end in the same way
+    except SystemExit as error:  # of a user's own part; it would end a worker without a word
+        raise error_in_part(error) or error from None
 
 
 def compute_and_report(

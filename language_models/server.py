@@ -7,6 +7,7 @@ redirection is followed.
 import json
 import math
 import os
+import re
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -43,6 +44,8 @@ MOST_BYTES = 1 << 22
 """Most bytes of an answer that are read."""
 LONGEST_WAIT = 120.0
 """Most seconds between two tries, whatever the server asks for."""
+FENCE = re.compile(r"```(?:json)?\s(.*?)```", re.DOTALL | re.IGNORECASE)
+"""A block of code in Markdown, into which some models put their JSON."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """Addresses to which no proxy is asked for the way."""
 
@@ -230,16 +233,26 @@ class Server(Backend):
 
 
 def _answer_in(said: str) -> str:
-    """The answer in a JSON object; text that is none is checked as any other, and an answer of another type is none."""
-    try:
-        found = json.loads(said)
-    except ValueError:
-        return said
+    """The answer in a JSON object, which may be in a code fence; text that is none is checked as any other.
+
+    An answer of another type is none.
+    """
+    found = _json_in(said)
+    if found is None and (fenced := FENCE.search(said)):
+        found = _json_in(fenced[1])
     if not isinstance(found, dict):
         return said
     answer = found.get("answer")
     is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
     return str(answer) if isinstance(answer, str) or is_number else ""
+
+
+def _json_in(text: str) -> Any:
+    """What JSON says; None if it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def _count(value: Any) -> int:

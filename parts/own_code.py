@@ -34,6 +34,9 @@ TRUSTED = "ECSUITE_TRUSTED_CODE"
 PREFIX = "ecsuite_part_"
 """How the names of packages begin that hold the modules of parts."""
 
+STOPS = Path(__file__).parents[1] / "jobs" / "signals.py"
+"""Where the requests of schedulers to stop are raised, which are not errors of a part that they interrupt."""
+
 _trusted: set[str] = set(os.environ.get(TRUSTED, "").split())
 _files: set[str] = set()
 """The paths of files whose errors are the user's."""
@@ -189,6 +192,8 @@ def error_in_part(error: BaseException) -> PartError | None:
     if isinstance(error, SyntaxError) and error.filename in _files:
         return PartError(f"{error.filename}:{error.lineno}: {error.msg}")
     frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, SystemExit) and frames and Path(frames[-1].filename) == STOPS:
+        return None  # a request to stop came while the part ran
     places = [(frame.filename, frame.lineno or 0) for frame in frames if frame.filename in _files]
     if not places and isinstance(error, TypeError):
         places = _called(str(error))

@@ -54,12 +54,11 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         """A job for each corpus and metric, and those of XferBench."""
         jobs = [job for of_member in self._jobs(study).values() for job in of_member.values()]
         for name in (name for name in study.metrics if name.partition(",")[0] == "xferbench"):
-            from ecsuite.eval.xferbench.jobs import plan as plan_xferbench
-            from ecsuite.eval.xferbench.metric import own_options, study_of
+            from ecsuite.eval.xferbench.metric import jobs_of, own_options
 
             own = own_options(name)
             for member in study.members:
-                jobs += plan_xferbench(study_of(self.read(member.path), self.options, own)).values()
+                jobs += jobs_of(self.read(member.path), self.options, own)
         return jobs
 
     def _jobs(self, study: CollectionStudy) -> dict[Member, dict[str, Job]]:

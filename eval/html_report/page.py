@@ -94,7 +94,8 @@ def write_report(
     """
     check_out(out)
     places = [Path(path) for path in paths]
-    sources = names_apart(read_sources(places))
+    copies: list[str] = []
+    sources = names_apart(read_sources(places, copies.append))
     runs = [source for source in sources if source.is_run]
     others = [source for source in sources if not source.is_run]
     table = means_of(runs, by=by, figures=metrics) if runs else None
@@ -103,6 +104,7 @@ def write_report(
     compared = differences(table, runs, base) if table else None
     about = about_scores(runs, table.figures) if table else []
     corpora, notes = corpora_data(sources, reading or Reading())
+    notes = [*copies, *notes]
     found, num_other = inventories(sources)
     rows = None
     if others:

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 from ecsuite.corpus import SPEAKER, Corpus
@@ -14,6 +15,8 @@ from ecsuite.eval.statistics.t_intervals import mean_and_half_width, standard_er
 
 BY_SPEAKER = "by_speaker"
 """The key of the details that has the value of each speaker."""
+BY_TARGET = "by_target"
+"""The key of the details that has parts of the value, such as of each target language, which are means, too."""
 
 
 def speakers_of(corpus: Corpus) -> list[Any]:
@@ -39,14 +42,19 @@ def by_speaker(metric: Metric) -> Metric:
     bounds = {each.name: each.bounds for each in traits_in(metric)}
 
     def scored(corpus: Corpus, options: Options) -> list[Score]:
-        speakers = speakers_of(corpus)
-        if len(speakers) < 2:
-            return metric(corpus, options)
-        each = [metric(corpus.where(SPEAKER, speaker), options) for speaker in speakers]
-        return [mean_score(speakers, scores, bounds) for scores in zip(*each, strict=True)]
+        each = [metric(part, options) for part in parts_of(corpus)]
+        if len(each) == 1:
+            return each[0]
+        return [mean_score(speakers_of(corpus), scores, bounds) for scores in zip(*each, strict=True)]
 
     vars(scored)["traits"] = traits_in(metric)
     return scored
+
+
+def parts_of(corpus: Corpus) -> list[Corpus]:
+    """What such a metric scores: the messages of each speaker, where there are several; else the corpus."""
+    speakers = speakers_of(corpus)
+    return [corpus] if len(speakers) < 2 else [corpus.where(SPEAKER, speaker) for speaker in speakers]
 
 
 def mean_score(
@@ -63,6 +71,9 @@ def mean_score(
     signature = f"{_common_signature([score.signature for score in scores])}|speakers:{len(speakers)}"
     if not defined:
         return replace(first, signature=signature, chance=None, details=details)
+    if all(BY_TARGET in score.details for score in defined):
+        targets = [score.details[BY_TARGET] for score in defined]
+        details[BY_TARGET] = {name: fmean(each[name] for each in targets) for name in targets[0]}
     known = [float(score.value) for score in defined if score.value is not None]
     value, half_width = mean_and_half_width(known)
     chance = of_mean([score.chance for score in defined], known, standard_error(known), len(known) - 1)

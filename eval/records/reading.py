@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ class _Sweep(msgspec.Struct):
     metrics: list[str] = []
 
 
-def read_sources(paths: Iterable[str | Path]) -> list[Source]:
+def read_sources(paths: Iterable[str | Path], note: Callable[[str], object] = lambda _: None) -> list[Source]:
     """The sources at paths, each once: of run folders with the same settings, seed and corpus one, with most scores.
 
     The settings of the runs of one sweep are those that it varies; of other runs, those that all have and that differ
@@ -57,6 +57,7 @@ def read_sources(paths: Iterable[str | Path]) -> list[Source]:
 
     Args:
         paths: Run folders, folders of sweeps, corpora, files of scores, and folders that hold these.
+        note: Told in a line of copies that are left out.
 
     Raises:
         ConfigError: If there is nothing at a path, or a file can't be read.
@@ -64,18 +65,22 @@ def read_sources(paths: Iterable[str | Path]) -> list[Source]:
         FormatError: If a newer version wrote a file.
     """
     places = list(dict.fromkeys(map(Path, paths)))
-    sources = _without_copies([source for place in places for source in sources_at(place)])
+    sources = _without_copies([source for place in places for source in sources_at(place)], note)
     return sources if len(places) == 1 and _sweep_file(places[0]) is not None else in_order(varied(sources))
 
 
-def read_runs(paths: Iterable[str | Path]) -> list[Source]:
+def read_runs(paths: Iterable[str | Path], note: Callable[[str], object] = lambda _: None) -> list[Source]:
     """The runs at paths, and the corpora of scored collections, whose system and name are their settings.
+
+    Args:
+        paths: See `read_sources`.
+        note: See `read_sources`.
 
     Raises:
         ConfigError: If a path holds neither, or a file can't be read.
     """
     runs: list[Source] = []
-    sources = names_apart(each_corpus_once(read_sources(paths)))
+    sources = names_apart(each_corpus_once(read_sources(paths, note)))
     of_systems = any(source.system for source in sources)
     for source in sources:
         if source.is_run:
@@ -89,18 +94,30 @@ def read_runs(paths: Iterable[str | Path]) -> list[Source]:
     return runs
 
 
-def _without_copies(sources: Sequence[Source]) -> list[Source]:
-    """The sources without copies of run folders, which would count as further seeds."""
+def _without_copies(sources: Sequence[Source], note: Callable[[str], object]) -> list[Source]:
+    """The sources without copies of run folders, which would count as further seeds; a line names some."""
     kept: dict[Any, Source] = {}
+    copies: dict[Path, Source] = {}  # by folder, of which run
     for number, source in enumerate(sources):
         key: Any = number
         if source.is_run and source.file.name == SWEEP:  # whose names have a digest of all settings
             key = source.name, source.seed, repr([source.settings, source.measures, source.failure])
         elif source.is_run and source.group and (corpus := source.metadata.get("sha256")):
             key = source.group, source.seed, repr(corpus)
-        if key not in kept or len(kept[key].records) < len(source.records):
-            kept[key] = source
+        first = kept.get(key, source)
+        one, other = (first, source) if len(first.records) >= len(source.records) else (source, first)
+        kept[key] = one
+        if _folder(one).absolute() != _folder(other).absolute():  # and not named twice
+            copies[_folder(other)] = one
+    if copies:
+        folder, run = next(iter(copies.items()))
+        others = f" and {len(copies) - 1:,} more" if len(copies) > 1 else ""
+        note(f"{folder}{others}: left out, as a copy of a run counts once, here {_folder(run)}")
     return list(kept.values())
+
+
+def _folder(source: Source) -> Path:
+    return source.folder or source.file
 
 
 def each_corpus_once(sources: Iterable[Source]) -> list[Source]:

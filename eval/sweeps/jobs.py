@@ -86,7 +86,7 @@ class Metric:
     def job_key(self) -> Any:
         """What can change its scores."""
         kind, _, options = self.name.partition(",")
-        data = _data_in(options)
+        data = _data_in(options) | _downloaded_texts(self.name)
         if own_code.is_foreign(kind):
             return {
                 "code": own_code.checksum(own_code.source_of(kind)),
@@ -124,6 +124,19 @@ def _data_in(options: str) -> dict[str, str]:
         with open(file, "rb") as opened:
             found[str(file)] = hashlib.file_digest(opened, "sha256").hexdigest()
     return found
+
+
+def _downloaded_texts(metric: str) -> dict[str, str]:
+    """The names and a hash of the downloaded texts that a preset of XferBench reads where no folder is named."""
+    if metric.partition(",")[0] != "xferbench":
+        return {}
+    from ecsuite.eval.xferbench.metric import own_options, texts_of
+    from ecsuite.eval.xferbench.presets import PRESETS
+    from ecsuite.eval.xferbench.texts import fingerprint
+
+    own = own_options(metric)
+    reads_downloaded = PRESETS[own.preset].languages and not own.targets
+    return {"texts": fingerprint(texts_of(own))} if reads_downloaded else {}
 
 
 def _label_of_score(*, metric: Metric, game: str, **_: Any) -> str:

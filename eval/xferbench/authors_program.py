@@ -97,6 +97,8 @@ def target(text: Text, sizes: TextSizes, *, shuffled: bool = False) -> Target:
         ConfigError: If the text is too short.
     """
     documents = text.documents()[:NUM_DOCUMENTS]
+    if not documents:
+        raise ConfigError(f"{text.name}: text too short: expected documents, found none")
     tokenizer = train_bpe(documents[:NUM_BPE_DOCUMENTS], sizes.vocab_size - 1)
     in_test_order = [documents[place] for place in np.random.default_rng(0).permutation(len(documents))]
     tested = in_test_order[: min(-(-len(documents) // 10), NUM_TEST_DOCUMENTS)]

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.by_speaker import parts_of
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import metric
 from ecsuite.eval.xferbench.traits import USUAL, XFERBENCH, XferBenchOptions
@@ -12,6 +13,7 @@ from ecsuite.runtime.errors import ConfigError, DivergedError, look_up
 if TYPE_CHECKING:
     from ecsuite.eval.xferbench.study import Corpora, Study
     from ecsuite.eval.xferbench.texts import Text
+    from ecsuite.jobs.job import Job
 
 MAX_SEED = 2**31 - 1
 """Largest seed: larger numbers are made of it, of at most 63 bits."""
@@ -49,6 +51,22 @@ def score_source(corpus: "Corpora", options: Options, own: XferBenchOptions = US
         return report(study, measure(study, options.runner))
     except DivergedError as error:
         return report(study, None, str(error))
+
+
+def jobs_of(corpus: Corpus, options: Options, own: XferBenchOptions = USUAL) -> "list[Job]":
+    """The jobs of the score of a corpus: of each speaker's messages, where there are several; none without symbols.
+
+    Raises:
+        ConfigError: See `xferbench`.
+    """
+    from ecsuite.eval.xferbench.jobs import plan
+
+    return [
+        job
+        for part in parts_of(corpus)
+        if len(part.messages.values)
+        for job in plan(study_of(part, options, own)).values()
+    ]
 
 
 def study_of(corpus: "Corpora", options: Options, own: XferBenchOptions = USUAL) -> "Study":

@@ -57,18 +57,29 @@ def no_pretrain(request: Request) -> None:
 
 def human(request: Request) -> Corpus:
     """BPE tokens of a human language (--text), a message per line."""
+    path = _required("human", request)
+    return tokens_of(TextFile(path.name, path), request.preset)
+
+
+def tokens_of(text: TextFile, preset: Preset) -> Corpus:
+    """BPE tokens of a text in a human language, a message per line, as many as pretraining reads.
+
+    Raises:
+        ConfigError: If it can't be read, has changed, or is empty.
+    """
     from ecsuite.eval.learning.bpe import encode, train_bpe  # most sources need no tokeniser
     from ecsuite.eval.xferbench.strict import shuffled
 
-    path = _required("human", request)
-    lines = shuffled(TextFile(path.name, path).documents())
-    tokenizer = train_bpe(lines, request.preset.vocab_size, request.preset.bpe_bytes)
+    lines = shuffled(text.documents())
+    if not lines:
+        raise ConfigError(f"{text.path}: expected text, found none")
+    tokenizer = train_bpe(lines, preset.vocab_size, preset.bpe_bytes)
     rows: list[list[int]] = []
     num_tokens = 0
     for row in encode(tokenizer, lines):
         rows.append(row)
         num_tokens += len(row)
-        if num_tokens > request.preset.pretrain_tokens:
+        if num_tokens > preset.pretrain_tokens:
             break
     names = tuple(str(tokenizer.id_to_token(token)) for token in range(tokenizer.get_vocab_size()))
     return Corpus(messages=Ragged.from_rows(rows), symbol_names=names)

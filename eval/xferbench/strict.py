@@ -58,10 +58,11 @@ def target(text: Text, sizes: TextSizes) -> Target:
     length = sizes.num_windows(sizes.tune_tokens) * context + 1
     tune = _first(encode(tokenizer, tune_lines), length)
     test = _first(encode(tokenizer, test_lines), sizes.test_tokens + 1)
-    if len(test) <= context or len(tune) <= context:
-        raise ConfigError(
-            f"{text.name}: text too short: expected more than {context} test tokens, found {len(test)}"
-        )
+    for tokens, use in ((test, "test"), (tune, "fine-tuning")):
+        if len(tokens) <= context:
+            raise ConfigError(
+                f"{text.name}: text too short: expected more than {context} {use} tokens, found {len(tokens)}"
+            )
     return Target(
         vocab_size=tokenizer.get_vocab_size(),
         tune=Windows(symbols=stretches(np.resize(tune, length), context + 1, context)),

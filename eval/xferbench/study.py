@@ -7,7 +7,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.xferbench.presets import Preset
 from ecsuite.eval.xferbench.protocols import PROTOCOLS
-from ecsuite.eval.xferbench.texts import ArtificialText, Text
+from ecsuite.eval.xferbench.texts import ArtificialText, Text, TextFile
 from ecsuite.runtime.errors import ConfigError, look_up
 
 LARGEST_SEED = 2**32 - 1
@@ -58,7 +58,7 @@ def make_study(
         device: `auto`, `cpu`, `cuda` or `mps`.
 
     Raises:
-        ConfigError: If a seed is not usable, or a name is unknown.
+        ConfigError: If a seed is not usable, a name is unknown, or a text cannot be read.
     """
     for seed in seeds:
         if not 0 <= seed <= LARGEST_SEED:
@@ -66,7 +66,7 @@ def make_study(
     look_up("protocol", protocol, PROTOCOLS)
     return Study(
         corpora={seed: corpus[seed] if isinstance(corpus, Mapping) else corpus for seed in seeds},
-        texts=tuple(texts),
+        texts=tuple(text.identified() if isinstance(text, TextFile) else text for text in texts),
         preset=preset,
         protocol=protocol,
         machine=Machine.chosen(device, preset.precision, is_reduced=preset.is_reduced),

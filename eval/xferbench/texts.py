@@ -2,50 +2,69 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
 from ecsuite.eval.xferbench.presets import Preset
-from ecsuite.formats.stored_text import digest_of, read_text
+from ecsuite.formats.stored_text import digest_of, read_beginning, read_text
 from ecsuite.formats.strict_json import parse_json
 from ecsuite.runtime.errors import ConfigError
 
 SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
 BYTES_PER_TOKEN = 4
 """An upper bound, so that no artificial text is too short."""
+NUM_BEGINNING_BYTES = 1 << 16
+"""Bytes by which it is seen whether a plain text could be read as JSON lines."""
 
 
-class TextFile(msgspec.Struct, frozen=True, tag=True, dict=True):
+class TextFile(msgspec.Struct, frozen=True, tag=True):
     """A text file, a document per line: plain text or, in a .jsonl file, a JSON string."""
 
     name: str
     """File name without its suffix."""
     path: Path
     """The file."""
+    digest: str = ""
+    """The `job_key` with which its jobs were planned; empty: it was not asked for."""
 
-    @cached_property
-    def _digest(self) -> str:
-        return digest_of(self.path)
-
-    def job_key(self) -> str:
-        """A hash of the content, wherever the file is.
+    def identified(self) -> "TextFile":
+        """The same, with its whole path and the hash of what is stored now: no other content is read then.
 
         Raises:
             ConfigError: If the file can't be read.
         """
-        return self._digest
+        return msgspec.structs.replace(self, path=self.path.absolute(), digest=self._stored_key())
+
+    def job_key(self) -> str:
+        """A hash of the content and of how it is read, wherever the file is.
+
+        Raises:
+            ConfigError: If the file can't be read.
+        """
+        return self.digest or self._stored_key()
 
     def documents(self) -> list[str]:
         """Non-empty documents, without white space at their ends.
 
         Raises:
-            ConfigError: If the file can't be read, or a line is not a document.
+            ConfigError: If the file can't be read, a line is not a document, or it has changed since it was identified.
         """
         text = read_text(self.path)
-        found = self._json_lines(text) if ".jsonl" in self.path.name else map(str.strip, text.splitlines())
+        if self.digest and self._stored_key() != self.digest:
+            raise ConfigError(f"{self.path}: has changed while it was in use: run the same command again")
+        found = self._json_lines(text) if self._is_json else map(str.strip, text.splitlines())
         return [document for document in found if document]
+
+    @property
+    def _is_json(self) -> bool:
+        return ".jsonl" in self.path.name
+
+    def _stored_key(self) -> str:
+        digest = digest_of(self.path)
+        # The same bytes in a .jsonl file are other documents.
+        is_like_json = read_beginning(self.path, NUM_BEGINNING_BYTES).lstrip().startswith(('"', "{"))
+        return f"{digest} as plain text" if is_like_json and not self._is_json else digest
 
     def _json_lines(self, text: str) -> Iterator[str]:
         for number, line in enumerate(text.split("\n"), start=1):

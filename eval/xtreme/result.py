@@ -203,16 +203,25 @@ def reference_scores(study: Study) -> tuple[ByTask, ByTask]:
     baselines: dict[str, dict[str, Metrics]] = {}
     chance_level: dict[str, dict[str, Metrics]] = {}
     for task, languages in study.tested.items():
-        predict = TASKS[task].fit_baseline(study.data)
+        predict = TASKS[task].fit_baseline(study.data) if _has_baseline(study, task) else None
         for language in languages:
             _, examples = study.examples["test", task, language].read()
             if TASKS[task].kind != "retrieval":
                 examples = examples[: study.preset.max_test]
             labels = TASKS[task].labels(examples)
-            metrics = TASKS[task].score(language, predict(examples), labels)
-            baselines.setdefault(task, {})[language] = metrics
+            if predict is not None:
+                metrics = TASKS[task].score(language, predict(examples), labels)
+                baselines.setdefault(task, {})[language] = metrics
             chance_level.setdefault(task, {})[language] = TASKS[task].chance(language, labels)
     return baselines, chance_level
+
+
+def _has_baseline(study: Study, task: str) -> bool:
+    """Whether there is what a baseline is fitted on: labels in English, which training in other languages needs not."""
+    is_fitted = TASKS[task].kind in ("pairs", "tagging")
+    return not is_fitted or any(
+        TASKS[task].is_labelled(study.data, ENGLISH, part) for part in ("train", "dev")
+    )
 
 
 def _study_notes(study: Study, learnt_from: Mapping[str, Mapping[str, str | None]]) -> list[str]:
@@ -239,6 +248,8 @@ def _study_notes(study: Study, learnt_from: Mapping[str, Mapping[str, str | None
         missing = [one for one in requested if one not in languages and one != ENGLISH]
         if missing:
             lines.append(f"{TASKS[task].title}: no labels in {', '.join(missing)}.")
+        if not _has_baseline(study, task):
+            lines.append(f"{TASKS[task].title}: no baseline, as there are no labels in English.")
     left_out = [TASKS[task].title for task in study.tasks if task not in study.tested]
     if left_out:
         lines.append(f"Left out, as there are no labels: {', '.join(left_out)}.")

@@ -9,7 +9,7 @@ from ecsuite.eval.learning.data import Source
 from ecsuite.eval.learning.sizes import TransformerSizes
 from ecsuite.eval.xferbench import strict
 from ecsuite.eval.xferbench.presets import MINI, Preset
-from ecsuite.eval.xferbench.sources import Request, human
+from ecsuite.eval.xferbench.sources import tokens_of
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.presets import Pretraining
 from ecsuite.grammars.baselines import zipf_parentheses
@@ -55,7 +55,7 @@ def _corpus(name: str, corpus: Corpus | None, text: TextFile | None, preset: Pre
         return zipf_parentheses(preset.pretrain_tokens, rng, num_types=preset.vocab_size)
     if name == HUMAN:
         assert text is not None
-        return human(Request(preset=preset, protocol="strict", seed=seed, text=text.path))
+        return tokens_of(text, preset)
     assert corpus is not None
     if name == CORPUS:
         return corpus

@@ -51,6 +51,7 @@ class ExampleSet(Contents):
         """The name of the set, such as `train`, and its examples.
 
         For the test the split with labels; for training train, else dev, else another task's, else most of the test.
+        Splits whose labels are withheld teach nothing, and count as absent.
 
         Without training examples of its own, the end of the test split is the test, and the rest is for training.
 
@@ -62,11 +63,11 @@ class ExampleSet(Contents):
             return "dev", self._with_gold(task.read(self.data, self.language, "dev"))
         tested = task.scored_split(self.data, self.language)
         own: tuple[str, Task, str] | None = None
-        if self._has(task, "train"):
+        if self._teaches(task, "train"):
             own = "train", task, "train"
-        elif tested == "test" and task.dev_is_apart and self._has(task, "dev"):
+        elif tested == "test" and task.dev_is_apart and self._teaches(task, "dev"):
             own = "dev", task, "dev"
-        elif substitute is not None and self._has(substitute, "train"):
+        elif substitute is not None and self._teaches(substitute, "train"):
             own = f"train of {substitute.name}", substitute, "train"
         if self.part == "train" and own is not None:
             name, source, split = own
@@ -90,8 +91,8 @@ class ExampleSet(Contents):
             f"{self.data}: expected training examples of {self.task} in '{self.language}', found none"
         )
 
-    def _has(self, task: Task, split: str) -> bool:
-        return task.find(self.data, self.language, split) is not None
+    def _teaches(self, task: Task, split: str) -> bool:
+        return task.is_labelled(self.data, self.language, split)
 
     def _with_gold(self, bitext: Bitext) -> Bitext:
         if bitext.gold is None:

@@ -187,7 +187,7 @@ def make_study(
     study = Study(
         corpus=corpus,
         model=published,
-        human=None if human is None else TextFile(human.name, human),
+        human=None if human is None else TextFile(human.name, human).identified(),
         body=body,
         protocol=rules,
         preset=sizes,

@@ -28,6 +28,7 @@ from ecsuite.games.sections import EvaluationOptions, Experiment
 from ecsuite.jobs.signals import ending_at_once
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.backend import Person
+from ecsuite.parts.config import require_defaults
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, shown
 from ecsuite.runtime.ragged import Ragged
@@ -65,6 +66,11 @@ class Rounds(Play):
             raise ConfigError(
                 f"evaluation.mode: nothing is said in evaluations of play {experiment.play.kind}: expected greedy"
             )
+        try:
+            unread = ("num_valid", "batch_size")
+            require_defaults(experiment.evaluation, unread, f"by play {experiment.play.kind}")
+        except ConfigError as error:
+            raise ConfigError(f"evaluation.{error}") from None
         if options.num_others >= options.agents:
             raise ConfigError(
                 f"play.num_others: expected fewer than the {options.agents} agents, got {options.num_others}"

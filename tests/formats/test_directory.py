@@ -8,6 +8,7 @@ from languages import rows_of
 from ecsuite.corpus import Corpus
 from ecsuite.files.checksums import checksum_of
 from ecsuite.formats import read_corpus, write_corpus
+from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.ragged import Ragged
 
 
@@ -130,6 +131,21 @@ def test_a_smaller_corpus_replaces_a_larger_one(tmp_path):
         ),
         ({"meanings": np.zeros((4, 2))}, "cannot write 4 meanings for 5 messages"),
         ({"concepts": Ragged.from_rows([[0]])}, "cannot write 1 concepts for 5 messages"),
+        (
+            {
+                "meanings": np.array([[0.5, 1.0]] * 3 + [[0.5, np.nan]] * 2),
+                "attribute_names": ("hue", "size"),
+            },
+            r"^meanings\[3, 1\], attribute size: expected a finite number, got nan$",
+        ),
+        (
+            {"columns": {"loss": [1.0, 2.0, -np.inf, 3.0, 4.0]}},
+            r"^columns\['loss'\]\[2\]: expected finite numbers, got -Infinity$",
+        ),
+        (
+            {"columns": {"seen": [None, "a", {"x": [1.5]}, {"x": [np.inf]}, 2]}},
+            r"^columns\['seen'\]\[3\]: expected finite numbers, got \{\"x\": \[Infinity\]\}$",
+        ),
         ({"metadata": {"loss": float("nan")}}, "Out of range float values are not JSON compliant"),
     ],
 )
@@ -137,6 +153,16 @@ def test_a_corpus_that_cannot_be_written_leaves_no_file(tmp_path, changes, messa
     with pytest.raises(ValueError, match=message):
         write_corpus(make_corpus(**changes), tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_corpus_that_cannot_be_written_leaves_the_former(tmp_path):
+    """Its messages were replaced before the meanings were found to have no JSON, and it was damaged then."""
+    write_corpus(make_corpus(), tmp_path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    other = Ragged.from_rows([[1]] * 5)
+    with pytest.raises(CorpusError):
+        write_corpus(make_corpus(messages=other, meanings=np.full((5, 2), np.nan)), tmp_path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_another_tools_metadata_is_tolerated(tmp_path):

@@ -2,12 +2,14 @@
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from torch import nn
 
 from ecsuite.agents.registry import SENDERS
 from ecsuite.games.registry import CHANNELS
+from ecsuite.jobs.signals import ending_at_once, exit_at_sigterm, stop_signals
 from ecsuite.parts import own_code
 from ecsuite.parts.registry import KIND
 from ecsuite.runtime.errors import ConfigError
@@ -112,3 +114,48 @@ def test_options_after_commas(folder):
     assert CHANNELS.section("./own.py:Mine,flip=0.5", "channel") == {KIND: "./own.py:Mine", "flip": 0.5}
     with pytest.raises(ConfigError, match="expected key=value after the comma"):
         CHANNELS.section("./own.py:Mine,flip", "channel")
+
+
+ENDS = """import argparse
+import sys
+
+def plain(corpus):
+    sys.exit()
+
+def said(corpus):
+    sys.exit("not today")
+
+class OfALibrary:
+    def __call__(self, corpus):
+        argparse.ArgumentParser().parse_args(["--nope"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("plain", "./own.py:5: SystemExit\n"),
+        ("said", "./own.py:8: SystemExit: not today\n"),
+        ("OfALibrary", "./own.py:12: SystemExit: 2\n"),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "topsim,"])
+def test_a_part_that_ends_the_program_is_named(ecsuite, name, told, before):
+    Path("own.py").write_text(ENDS)
+    Path("corpus.jsonl").write_text("[0, 1]\n[1, 0]\n[1, 1]\n")
+    code, out, err = ecsuite("score", "corpus.jsonl", "--metrics", f"{before}./own.py:{name}")
+    assert (code, out, err.splitlines(keepends=True)[-1]) == (2, "", told)
+
+
+def test_a_request_to_stop_while_a_part_runs_is_no_error_of_it(folder):
+    (folder / "own.py").write_text(
+        "import signal\ndef slow(corpus):\n    signal.raise_signal(signal.SIGTERM)\n    return 1.0\n"
+    )
+    own_code.trust(["./own.py:slow"])
+    slow = own_code.named("./own.py:slow")
+    with exit_at_sigterm(), pytest.raises(SystemExit) as raised:
+        slow(None)
+    assert raised.value.code == 75 and own_code.error_in_part(raised.value) is None
+    with stop_signals(), ending_at_once(), pytest.raises(SystemExit) as raised:
+        slow(None)
+    assert raised.value.code == 75 and own_code.error_in_part(raised.value) is None

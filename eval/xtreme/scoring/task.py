@@ -181,7 +181,7 @@ class Task(ABC):
         Raises:
             ConfigError: If data or labels are missing.
         """
-        split = "train" if self.find(folder, SOURCE, "train") else "dev"
+        split = "train" if self.is_labelled(folder, SOURCE, "train") else "dev"
         examples = self.read(folder, SOURCE, split)
         try:
             return examples, self.labels(examples)
@@ -242,11 +242,12 @@ class Task(ABC):
 
     def scored_split(self, folder: Path, language: str) -> str | None:
         """The split for scoring: test if it has labels, else dev if it has labels, else None."""
-        for split in ("test", "dev"):
-            stored = self.find(folder, language, split)
-            if stored is not None and self._is_labelled(stored[0].format, stored[1][0]):
-                return split
-        return None
+        return next((split for split in ("test", "dev") if self.is_labelled(folder, language, split)), None)
+
+    def is_labelled(self, folder: Path, language: str, split: str) -> bool:
+        """Whether there is such a split, with labels."""
+        stored = self.find(folder, language, split)
+        return stored is not None and self._is_labelled(stored[0].format, stored[1][0])
 
     def _given(self, labels: list[Any]) -> list[Any]:
         """The same labels, none of which may be withheld."""

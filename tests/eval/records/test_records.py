@@ -6,6 +6,7 @@ import shutil
 import pytest
 from compared_sources import run as made_run
 
+from ecsuite.api import results
 from ecsuite.eval.collections.score_table import read_table
 from ecsuite.eval.records.documents import sources_of
 from ecsuite.eval.records.reading import names_apart, read_runs, read_sources
@@ -171,9 +172,33 @@ def test_a_copy_of_a_run_is_no_further_seed(tmp_path, small_files):
     metadata["sha256"]["corpus.jsonl"] = "0" * 64
     (other / "metadata.json").write_text(json.dumps(resealed(metadata)))
     for paths in ([copy, original], [tmp_path / "link", copy]):
-        [source] = read_runs(paths)
+        notes = []
+        [source] = read_runs(paths, notes.append)
         assert source.scores and means_of([source]).rows[0].num_runs == 1
-    assert [source.name for source in read_runs([original, other, copy])] == ["finished", "other"]
+        used = next(path for path in paths if path != copy)
+        assert notes == [f"{copy}: left out, as a copy of a run counts once, here {used}"]
+    notes.clear()
+    assert [source.name for source in read_runs([original, other, original], notes.append)] == [
+        "finished",
+        "other",
+    ]
+    assert not notes  # one that is named twice is no copy
+    read_runs([copy, original, tmp_path / "link"], notes.append)
+    assert notes == [f"{copy} and 1 more: left out, as a copy of a run counts once, here {original}"]
+
+
+def test_copies_that_are_left_out_are_told(tmp_path, small_files, ecsuite):
+    shutil.copytree(tmp_path / "finished", tmp_path / "copy")
+    told = "copy: left out, as a copy of a run counts once, here finished\n"
+    assert ecsuite("compare", "table", "finished", "copy")[::2] == (0, told)
+    code, _, err = ecsuite("report", "finished", "copy")
+    assert code == 0 and err == f"note: {told}"
+
+
+def test_copies_that_are_left_out_are_told_in_python(tmp_path, small_files, capsys):
+    shutil.copytree(tmp_path / "finished", tmp_path / "copy")
+    assert len(results(tmp_path / "finished", tmp_path / "copy")) == 1
+    assert capsys.readouterr().err.endswith(f"counts once, here {tmp_path / 'finished'}\n")
 
 
 def test_runs_that_diverged_or_have_not_ended_are_in_no_mean(tmp_path, small_files):

@@ -44,3 +44,16 @@ def test_files_that_options_name_are_in_the_key(tmp_path):
         for one, other in zip(before, [Metric(name=name).job_key() for name in names], strict=True)
     )
     assert "data" not in Metric(name="topsim,correlation=pearson").job_key()
+
+
+def test_downloaded_texts_are_in_the_key(tmp_path, monkeypatch):
+    """With another download, the scores of the former texts were shown."""
+    monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
+    file = tmp_path / "wikipedia" / "da.jsonl"
+    file.parent.mkdir()
+    keys = []
+    for text in ("en", "to", "en"):
+        file.write_text(f'"{text}"\n')
+        keys.append(Metric(name="xferbench,preset=danish").job_key())
+    assert keys[0] == keys[2] != keys[1]
+    assert "data" not in Metric(name="xferbench").job_key()

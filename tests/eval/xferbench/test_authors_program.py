@@ -11,7 +11,7 @@ from ecsuite.eval.learning.bpe import encode, train_bpe
 from ecsuite.eval.learning.data import IGNORED
 from ecsuite.eval.xferbench.authors_program import PADDING, source, target
 from ecsuite.eval.xferbench.presets import FULL, NANO
-from ecsuite.eval.xferbench.texts import ArtificialText
+from ecsuite.eval.xferbench.texts import ArtificialText, TextFile
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 
@@ -117,3 +117,10 @@ def test_a_text_too_short_for_tuning():
     message = r"^artificial-1: this protocol expects 4,000 tokens for fine-tuning, found \d"
     with pytest.raises(ConfigError, match=message):
         target(ArtificialText(1, 4000), NANO)
+
+
+def test_a_text_without_documents(tmp_path):
+    (tmp_path / "da.txt").write_text("\n\n")
+    for shuffled in (False, True):
+        with pytest.raises(ConfigError, match=r"^da: text too short: expected documents, found none$"):
+            target(TextFile("da", tmp_path / "da.txt"), NANO, shuffled=shuffled)

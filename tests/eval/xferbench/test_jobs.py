@@ -18,6 +18,7 @@ from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO, Pretraining, Text
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Result, Stopped
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 
 MACHINE = Machine(device="cpu", precision="fp32", num_threads=1)
@@ -216,3 +217,12 @@ def test_tiny_jobs_have_the_figures_of_their_version(study_of, texts, tmp_path, 
     found = (hashlib.sha256(data).hexdigest()[:16], sum_of_squares, results[tuning].value["cross_entropy"])
     assert found[0] == digest
     assert found[1:] == (pytest.approx(squares, rel=1e-5), pytest.approx(nats, rel=1e-4))
+
+
+def test_a_text_that_changes_before_it_is_tokenised_is_not_kept_as_the_former(study_of, tmp_path):
+    file = tmp_path / "da.txt"
+    file.write_text("a text\n")
+    jobs = plan(study_of(texts=[TextFile("da", file)]))
+    file.write_text("another text\n")
+    with pytest.raises(ConfigError, match="has changed while it was in use"):
+        Runner(folder=tmp_path / "kept").run([jobs[0, "da"].inputs["tokens"]])

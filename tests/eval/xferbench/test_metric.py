@@ -11,12 +11,13 @@ from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.preset_limits import passes_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.reports.scorecard import score_corpus
-from ecsuite.eval.xferbench.metric import score_source, xferbench
+from ecsuite.eval.xferbench.metric import jobs_of, score_source, xferbench
 from ecsuite.eval.xferbench.presets import MINI, NANO, PRESETS
 from ecsuite.eval.xferbench.report import report
 from ecsuite.eval.xferbench.texts import ArtificialText, choose_texts
 from ecsuite.eval.xferbench.traits import XferBenchOptions
 from ecsuite.jobs.graph import Runner
+from ecsuite.jobs.job import everything
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 
@@ -128,3 +129,26 @@ def test_what_is_refused(corpus, options, message):
 
 def test_mini_has_two_artificial_targets():
     assert [text.name for text in choose_texts(None, MINI)] == ["artificial-1", "artificial-2"]
+
+
+@pytest.mark.usefixtures("nano")
+def test_each_speaker_is_scored_and_what_is_planned_is_computed(corpus, tmp_path):
+    names = ["a"] * 5 + ["b"] * (len(corpus.messages) - 5)
+    both = replace(corpus, columns={"speaker": np.array(names)})
+    options = Options(runner=Runner(folder=tmp_path))
+    planned = jobs_of(both, options)
+    card = score_corpus(both, ["xferbench"], options)
+    [score] = card.scores
+    each = [xferbench(both.where("speaker", name), options)[0] for name in "ab"]
+    assert score.value == pytest.approx(np.mean([one.value for one in each]))
+    found = card.to_json()
+    assert found["by_target"] == {
+        target: pytest.approx(np.mean([one.details["by_target"][target] for one in each]))
+        for target in each[0].details["by_target"]
+    }
+    kept_files = {file.stem for file in (tmp_path / "results").glob("*.json")}
+    assert kept_files == {job.name for job in everything(planned)}
+
+
+def test_nothing_is_planned_for_a_corpus_without_symbols():
+    assert jobs_of(Corpus(messages=Ragged.from_rows([[], []])), Options()) == []

@@ -47,3 +47,9 @@ def test_seeds_draw_and_texts_do_not(text):
 def test_no_text(name):
     with pytest.raises(ValueError, match=f"{name} needs a text: give --text FILE"):
         SOURCES.load(name)(REQUEST)
+
+
+def test_an_empty_text(tmp_path):
+    (tmp_path / "fr.txt").write_text("\n \n")
+    with pytest.raises(ValueError, match=r"fr.txt: expected text, found none$"):
+        SOURCES.load("human")(replace(REQUEST, text=tmp_path / "fr.txt"))

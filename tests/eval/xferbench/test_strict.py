@@ -70,6 +70,16 @@ def test_a_short_text_is_repeated_and_a_shorter_one_refused(tmp_path):
         target(text_of(tmp_path, lines[:3]), NANO)
 
 
+def test_a_text_whose_lines_for_fine_tuning_are_too_short(tmp_path):
+    short = list("abcdefghi")
+    long_lines = (f"{number} " * 40 + "end" for number in range(1000))
+    tested = next(line for line in long_lines if shuffled([*short, line])[0] == line)
+    with pytest.raises(
+        ValueError, match="x: text too short: expected more than 32 fine-tuning tokens, found 18"
+    ):
+        target(text_of(tmp_path, [*short, tested]), replace(NANO, context=32))
+
+
 def test_the_order_of_lines_and_their_repetition_do_not_matter():
     lines = ArtificialText(2, 5_000).documents()
     assert shuffled(lines) == shuffled(lines[::-1] + lines)

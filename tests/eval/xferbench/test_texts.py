@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
@@ -96,13 +97,40 @@ def test_presets_of_human_languages_find_what_was_downloaded(tmp_path, monkeypat
 
 
 def test_texts_are_known_by_name_and_content(tmp_path):
-    files = {"a.txt": b"x\n", "b.jsonl": b"x\n", "c.txt": b"y\n", "d.txt.gz": gzip.compress(b"x\n")}
+    files = {"a.txt": b"x\n", "c.txt": b"y\n", "d.txt.gz": gzip.compress(b"x\n")}
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     same, *others = (TextFile("a", tmp_path / name) for name in files)
-    assert [text.job_key() == same.job_key() for text in others] == [True, False, True]
-    assert [fingerprint([text]) == fingerprint([same]) for text in others] == [True, False, True]
+    assert [text.job_key() == same.job_key() for text in others] == [False, True]
+    assert [fingerprint([text]) == fingerprint([same]) for text in others] == [False, True]
     assert fingerprint([same, TextFile("c", tmp_path / "c.txt")]).startswith("a+c#")
+
+
+def test_the_same_bytes_in_a_text_and_in_json_lines_are_two_texts(tmp_path):
+    content = b'\n"one line"\n{"text": "another"}\n'
+    texts = []
+    for name in ("a.txt", "a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_bytes(content)
+        texts.append(TextFile("a", tmp_path / name))
+    plain, lines, same = texts
+    assert plain.documents() != lines.documents() == same.documents()
+    assert plain.job_key() != lines.job_key() == same.job_key()
+    assert fingerprint([plain]) != fingerprint([lines]) == fingerprint([same])
+
+
+def test_a_text_that_changes_while_it_is_in_use_is_refused(tmp_path, monkeypatch):
+    file = tmp_path / "da.txt"
+    file.write_text("one\ntwo\n")
+    monkeypatch.chdir(tmp_path)
+    text = TextFile("da", Path("da.txt")).identified()
+    assert text.job_key() == TextFile("da", file).job_key()
+    monkeypatch.chdir("/")  # workers may be elsewhere
+    assert text.documents() == ["one", "two"]
+    file.write_text("one\nthree\n")
+    with pytest.raises(
+        ConfigError, match=r"da\.txt: has changed while it was in use: run the same command again"
+    ):
+        text.documents()
 
 
 def test_embedded_texts_are_long_enough():

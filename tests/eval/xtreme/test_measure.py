@@ -106,6 +106,14 @@ def test_english_as_the_only_language(ask, protocol):
     report(result)
 
 
+def test_english_is_not_needed_where_tasks_are_learnt_in_their_language(ask, write_data):
+    data = write_data("udpos", "xquad", parts={"de": ("train", "dev", "test")}, folder="german")
+    result = collected(ask(data=data, tasks=("udpos",), languages=("de",), protocol="in-language"))
+    assert result.chance.keys() == {"udpos"} and not result.baselines
+    assert "POS: no baseline, as there are no labels in English." in result.notes
+    report(result)
+
+
 def test_skipped_tasks_are_noted(ask, write_data):
     data = write_data("udpos", "tatoeba", folder="two")
     result = collected(ask(data=data, tasks=("xnli", "udpos", "tatoeba"), skips_missing_tasks=True))

@@ -1,5 +1,7 @@
 """Training and test examples of hand-made folders: no sentence is in both."""
 
+import json
+
 import pytest
 from xtreme_data import find_examples, find_text
 
@@ -78,6 +80,34 @@ def test_a_test_split_without_labels_is_not_scored(write_data):
     # It is no training text either, as others may score it.
     lines = find_text("en", data, None).read()
     assert set(lines) == {" ".join(one.words) for one in learnt}
+
+
+def without_labels(file):
+    if file.suffix == ".json":
+        content = json.loads(file.read_text())
+        for entry in content["data"][0]["paragraphs"]:
+            entry["qas"][0]["answers"] = []
+        file.write_text(json.dumps(content))
+    else:
+        file.write_text("".join(line.rpartition("\t")[0] + "\n" for line in file.read_text().splitlines()))
+
+
+@pytest.mark.parametrize(
+    ("task", "file", "then"),
+    [
+        ("panx", "panx/train-en.tsv", "dev"),
+        ("xnli", "xnli/train-en.tsv", "dev"),
+        ("xquad", "squad/train-v1.1.json", "train of tydiqa"),
+    ],
+)
+def test_training_examples_without_labels_teach_nothing(write_data, task, file, then):
+    data = write_data(task, "tydiqa")
+    assert training_examples(data, task, "en", is_zero_shot=True)[0] == "train"
+    without_labels(data / file)
+    name, learnt = training_examples(data, task, "en", is_zero_shot=True)
+    assert (name, len(learnt)) == (then, 12)
+    if task != "xquad":
+        assert None not in TASKS[task].english_examples(data)[1]
 
 
 def test_a_language_without_labels_is_refused(write_data):

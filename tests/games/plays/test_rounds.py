@@ -82,6 +82,8 @@ def test_there_are_as_many_rounds_as_asked_and_agreement_may_end_again(tmp_path)
             "training.accumulate: a step of play naming has one batch: expected 1, got 2",
         ),
         ("evaluation.mode=sample", "evaluation.mode: nothing is said in evaluations of play naming"),
+        ("evaluation.num_valid=8", "^evaluation.num_valid: not read by play naming: expected 1024"),
+        ("evaluation.batch_size=8", "^evaluation.batch_size: not read by play naming: expected none"),
         ("play.max_symbols=3", "max_symbols: not read with symbols=pool: expected 12"),
         ("play.names=[a,b] play.pool=3", "pool: not read with names: expected 10"),
         ("play.symbols=text play.names=[a,b]", "names: not read with symbols=text: expected none"),
@@ -195,6 +197,24 @@ def test_an_answer_of_another_type_is_no_word(answer, tmp_path):
         settings = of_server(server, "play.symbols=text", "play.participant.tries=2")
         with pytest.raises(ConfigError, match=r"'' is not at most 12 words; asked 2 times"):
             played(settings, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ('```json\n{"answer": "a"}\n```', "a"),
+        ('Here you are:\n\n```JSON\r\n{"answer": "a"}\r\n```\n', "a"),
+        ('``` {"answer": 2} ```', "2"),
+        ('{"answer": "``` {} ```"}', "``` {} ```"),
+        ("```python\na\n```", "```python\na\n```"),
+    ],
+)
+def test_an_answer_in_a_code_fence_is_read(said, answer):
+    content = json.dumps({"choices": [{"message": {"content": said}}]})
+    with ModelServer(body=content.encode()) as model:
+        server = Server(Server.Options(url=model.url, model="m"))
+        reply = server.reply(Request(system="", user="", allowed=Allowed(choices=("a", "b")), draw=0))
+    assert reply.text == answer
 
 
 def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_longer():

@@ -39,8 +39,10 @@ def test_without_numbers_in_training_they_are_tagged_as_other_words(store, run):
     assert run("udpos", "xx")[0] == [("NOUN",)]
 
 
-def test_dev_is_used_if_train_is_missing(store, run):
+def test_dev_is_used_if_train_or_its_labels_are_missing(store, run):
     store("udpos/dev-en.tsv", columns("a/DET a/NOUN"))
+    assert run("udpos", "en", "majority")[0] == [("DET", "DET")]
+    store("udpos/train-en.tsv", "One\ntwo\n")
     assert run("udpos", "en", "majority")[0] == [("DET", "DET")]
     store("udpos/train-en.tsv", columns("a/DET b/NOUN c/NOUN"))
     assert run("udpos", "en", "majority")[0] == [("NOUN", "NOUN")]
@@ -51,10 +53,10 @@ def test_dev_is_used_if_train_is_missing(store, run):
     [
         ("udpos/train-en.tsv", "a\tBAD\n", "udpos", "train-en.tsv:1: tag 'BAD'; expected one of "),
         (
-            "udpos/train-en.tsv",
+            "udpos/dev-en.tsv",
             "One\ntwo\n",
             "udpos",
-            ": expected labels of udpos in 'en' (train), found none",
+            ": expected labels of udpos in 'en' (dev), found none",
         ),
         ("pawsx/dev-en.tsv", "a\tb\n", "pawsx", ": expected labels of pawsx in 'en' (dev), found none"),
     ],
