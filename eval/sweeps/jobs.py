@@ -33,8 +33,8 @@ WEIGHTS = ".safetensors"
 """The ending of checkpoints."""
 
 
-def needs_of(*, device: str, **_: Any) -> Resources:
-    """What a training run needs of a machine."""
+def needs_of(*, device: str = "cpu", **_: Any) -> Resources:
+    """What a run, or a score that trains a model, needs of a machine."""
     return Resources(num_gpus=GPU_SHARE if device == "cuda" else 0)
 
 
@@ -143,14 +143,17 @@ def _label_of_score(*, metric: Metric, game: str, **_: Any) -> str:
     return f"{metric.name} of {game}"
 
 
-@job_function(version=VERSION, work=lambda **_: 500.0, label=_label_of_score)
-def score_run(*, run: Result, game: str, metric: Metric, context: Context) -> list[dict[str, Any]]:
+@job_function(version=VERSION, work=lambda **_: 500.0, label=_label_of_score, resources=needs_of)
+def score_run(
+    *, run: Result, game: str, metric: Metric, device: str = "cpu", context: Context
+) -> list[dict[str, Any]]:
     """Compute one metric of a run: of its corpus, or of its agents.
 
     Args:
         run: The result of `train_game`.
         game: The name of the run, for progress.
         metric: Which metric.
+        device: Where a metric that trains a model does so: cpu, cuda or mps.
         context: See `Context`.
 
     Returns:
@@ -161,7 +164,7 @@ def score_run(*, run: Result, game: str, metric: Metric, context: Context) -> li
         unpack(run.arrays, Path(folder))
         of_agents = load_run(folder) if metric.asks_agents else None
         corpus = read_corpus(Path(folder))
-        scores = score_corpus(corpus, [metric.name], Options(), run=of_agents).scores
+        scores = score_corpus(corpus, [metric.name], Options(device=device), run=of_agents).scores
     return [score.to_json(is_kept=True) for score in scores]
 
 
@@ -202,6 +205,11 @@ class PlannedRun:
     """Scores it, by metric."""
 
 
+def _device_of(metric: Metric, study: Study) -> dict[str, str]:
+    """The device of a metric that trains a model, as an input of its job."""
+    return {"device": study.device.type} if traits_of_metric(metric.name).trains else {}
+
+
 def plan(study: Study, folder: Path) -> list[PlannedRun]:
     """The runs of a sweep with their jobs."""
     return [plan_run(study, variant, seed, folder) for variant in study.variants for seed in study.seeds]
@@ -216,7 +224,7 @@ def plan_run(study: Study, variant: Variant, seed: int, folder: Path) -> Planned
     weights = {"keeps_weights": True} if any(each.asks_agents for each in metrics.values()) else {}
     training = Job(train_game, game=game, folder=location, device=study.device.type, **weights)
     scores = {
-        name: Job(score_run, run=training, game=game.folder_name, metric=metric)
+        name: Job(score_run, run=training, game=game.folder_name, metric=metric, **_device_of(metric, study))
         for name, metric in metrics.items()
     }
     return PlannedRun(

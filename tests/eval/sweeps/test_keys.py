@@ -1,12 +1,15 @@
 """Keys of kept scores: they change with the version of the metric, and with that of draws."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.statistics import resampling
-from ecsuite.eval.sweeps.jobs import Metric
+from ecsuite.eval.sweeps import jobs
+from ecsuite.eval.sweeps.jobs import Metric, plan_run
+from ecsuite.eval.sweeps.study import load_study
 
 
 @pytest.mark.parametrize("name", ["csar", "morphemes", "xferbench", "topsim", "transfer"])
@@ -57,3 +60,24 @@ def test_downloaded_texts_are_in_the_key(tmp_path, monkeypatch):
         keys.append(Metric(name="xferbench,preset=danish").job_key())
     assert keys[0] == keys[2] != keys[1]
     assert "data" not in Metric(name="xferbench").job_key()
+
+
+def test_models_of_scores_are_trained_where_the_sweep_computes(tmp_path, monkeypatch):
+    """Of a sweep on the CPU, XferBench was computed on the GPU where there was one, and in bf16."""
+    tree = {"base": "disc_tiny", "vary": {"channel.vocab_size": [5]}, "score": ["xferbench", "topsim"]}
+    study = load_study(tree, device="cpu")
+    scores = plan_run(study, study.variants[0], 1, tmp_path).scores
+    assert {name: job.inputs.get("device") for name, job in scores.items()} == {
+        "xferbench": "cpu",
+        "topsim": None,
+    }
+    asked = []
+    monkeypatch.setattr(jobs, "unpack", lambda *_: None)
+    monkeypatch.setattr(jobs, "read_corpus", lambda _: None)
+    monkeypatch.setattr(
+        jobs, "score_corpus",
+        lambda corpus, names, options, run: asked.append(options.device) or SimpleNamespace(scores=[]),
+    )  # fmt: skip
+    run = SimpleNamespace(arrays=tmp_path)
+    jobs.score_run(run=run, game="", metric=Metric(name="xferbench"), device="cuda", context=None)
+    assert asked == ["cuda"]
