@@ -126,10 +126,6 @@ def test_kept_results_of_a_study_are_data(ecsuite, trained):
         "2",
         "--seeds",
         "1",
-        "--protocol",
-        "budget",
-        "--max-steps",
-        "20",
     )
     assert ecsuite(*line, "--workers", "1", "--cache", "kept")[0] == 0
     for file in Path("kept").rglob("*.json"):
