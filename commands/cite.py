@@ -1,7 +1,8 @@
 """`ecsuite cite`: BibTeX of what a run, a game or a metric rests on."""
 
+import functools
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -22,25 +23,31 @@ def cite(
     ] = None,
 ) -> None:
     """Print BibTeX of ecsuite and of the works behind runs (with their scores), games, metrics and data."""
-    print("\n".join(bibliography(name for each in what or () for name in _names(each))))
+    from ecsuite.commands.named import registered_names
+
+    registered = functools.cache(registered_names)
+    print("\n".join(bibliography(name for each in what or () for name in _names(each, registered))))
     if not what:
         print("ecsuite cite RUN... adds the works behind a run and its scores", file=sys.stderr)
 
 
-def _names(what: str) -> Iterable[str]:
+def _names(what: str, registered: Callable[[], Mapping[str, Mapping[str, str]]]) -> Iterable[str]:
     """The names that a run, a study or a name stands for.
+
+    Args:
+        what: The run, study or name.
+        registered: Finds all that can be named, by kind; asked of what is no folder.
 
     Raises:
         ConfigError: If it is none of them.
     """
-    from ecsuite.commands.named import registered_names
     from ecsuite.eval.claims.claim import load_claim, shipped_claims
 
     if Path(what).is_dir():
         return names_in_run(Path(what))
     if what in shipped_claims():
         return [load_claim(what).source.work]
-    shipped = registered_names()
+    shipped = registered()
     studies = shipped_studies()
     others = {*sources()} - {*studies} | {
         name for kind in shipped if kind != "studies" for name in shipped[kind]

@@ -4,6 +4,7 @@ One thread a process: tests are small, and run side by side. And no data that th
 Compiled modules are kept, whatever the user's setting: else each process would compile and rewrite all of them again.
 Nulls and intervals have few draws, also those of shared fixtures; a test that is about draws asks for `all_draws`.
 The time of a plan is measured for a moment, where users' is for seconds.
+The process that hands tests to others imports nothing of what they need: they begin two seconds earlier.
 """
 
 import atexit
@@ -24,25 +25,16 @@ os.environ["ECSUITE_DATA"] = os.path.join(tempfile.mkdtemp(), "data")
 
 import pretended_cuda.chosen  # noqa: F401, before torch
 import pytest
-import torch
 
 from ecsuite.cli import main
-from ecsuite.eval.icy import acquisition
-from ecsuite.eval.reports.console import Reporter
-from ecsuite.eval.statistics import resampling
-from ecsuite.eval.studies import training_time
-from ecsuite.people import database
 
 sys.dont_write_bytecode = False
 atexit.register(shutil.rmtree, os.path.dirname(os.environ["ECSUITE_DATA"]), True)
-torch.set_num_threads(1)
 
-pytest_plugins = ["device_option", "xtreme_data", "xtreme_submissions"]
+pytest_plugins = ["device_option"]
 
-ALL_DRAWS = {name: getattr(resampling, name) for name in ("NUM_PERMUTATIONS", "NUM_SUBSAMPLES", "MIN_DRAWS")}
-for name in ALL_DRAWS:
-    setattr(resampling, name, 9)
-training_time.SECONDS = acquisition.SECONDS_BETWEEN_REPORTS = 0.02
+ALL_DRAWS = {}
+"""Numbers of draws for nulls and intervals that users get."""
 
 LONGEST_NAME = 100
 """Characters of a test's name with its parameters."""
@@ -61,6 +53,26 @@ def pytest_make_parametrize_id(val, argname):
         return None
     readable = re.sub(r"[^A-Za-z0-9 _.,:;=+/()<>?!|*-]+", "_", val)
     return readable[:longest].strip("_ ") or argname
+
+
+def pytest_configure(config):
+    """Where tests run, one thread, few draws, short measurements, and fixtures for all folders."""
+    is_given_out = config.getoption("dist", "no") != "no" and not config.getoption("collectonly")
+    if is_given_out and not hasattr(config, "workerinput"):
+        return
+    import torch
+
+    from ecsuite.eval.icy import acquisition
+    from ecsuite.eval.statistics import resampling
+    from ecsuite.eval.studies import training_time
+
+    torch.set_num_threads(1)
+    for name in ("NUM_PERMUTATIONS", "NUM_SUBSAMPLES", "MIN_DRAWS"):
+        ALL_DRAWS[name] = getattr(resampling, name)
+        setattr(resampling, name, 9)
+    training_time.SECONDS = acquisition.SECONDS_BETWEEN_REPORTS = 0.02
+    for name in ("xtreme_data", "xtreme_submissions"):
+        config.pluginmanager.import_plugin(name)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -110,6 +122,8 @@ def refuse_bad_names(items):
 @pytest.fixture
 def all_draws(monkeypatch):
     """As many draws for nulls and intervals as users get."""
+    from ecsuite.eval.statistics import resampling
+
     for name, number in ALL_DRAWS.items():
         monkeypatch.setattr(resampling, name, number)
 
@@ -117,6 +131,8 @@ def all_draws(monkeypatch):
 @pytest.fixture(autouse=True, scope="session")
 def no_waiting_for_disks():
     """What is written need not outlive a power cut: a killed process loses nothing of it."""
+    from ecsuite.people import database
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         patch.setattr(database, "SYNCHRONOUS", "OFF")
@@ -149,6 +165,8 @@ def layout_where_it_is_looked_at(request):
 @pytest.fixture
 def ecsuite(monkeypatch, capsys, tmp_path):
     """Runs a command here, in an empty folder: exit code, standard output, standard error."""
+    from ecsuite.eval.reports.console import Reporter
+
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("ECSUITE_MAX_MEMORY", "")  # which --max-memory sets
@@ -196,6 +214,8 @@ class SoftMessageBuilder:
         return logits.softmax(-1)
 
     def message(self):
+        import torch
+
         return torch.stack(self.logits)  # (num_steps, batch, vocab_size + 1)
 
 

@@ -192,7 +192,6 @@ def prepare() -> None:
 
     registered_names()
     for name in (
-        "torch._dynamo",  # which the first optimizer imports
         "matplotlib.pyplot",
         "sklearn.metrics",
         "ecsuite.games.training",

@@ -1,6 +1,5 @@
 """Names, comments, messages and pages are in plain terms of the field and of Python."""
 
-import ast
 import io
 import re
 import tokenize
@@ -52,4 +51,4 @@ def test_pages_have_no_figures_of_speech():
 def test_public_docstrings_exist():
     """Each module says in its first line what is in it."""
     for file in SOURCES:
-        assert ast.get_docstring(ast.parse(file.read_text())), f"{file.relative_to(ROOT)}"
+        assert re.match(r'\s*r?"""\s*[^\s"]', file.read_text()), f"{file.relative_to(ROOT)}"

@@ -1,5 +1,6 @@
 """What is made of the results of claims is what they say, and criteria are older than results."""
 
+import functools
 import subprocess
 
 import claims
@@ -36,20 +37,35 @@ def git(*arguments):
     ).stdout
 
 
+@functools.cache
+def history():
+    """The commits of each file of a claim and of its results, the oldest first; none without a whole history."""
+    try:
+        if git("rev-parse", "--is-shallow-repository").strip() == "true":
+            return {}
+        folders = ("configs/claims", claims.RESULTS.relative_to(claims.ROOT))
+        lines = git("log", "--reverse", "--format=commit %H", "--name-only", "--", *folders).splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    found, commit = {}, ""
+    for line in filter(None, lines):
+        if line.startswith("commit "):
+            commit = line.removeprefix("commit ")
+        else:
+            found.setdefault(line, []).append(commit)
+    return found
+
+
 @pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
 def test_the_criterion_was_committed_before_the_results(file):
     """By the history: the commit from which on the file decides as it does now is older than that of the results."""
     path = f"configs/claims/{file.stem}.yaml"
-    try:
-        results = git("log", "--diff-filter=A", "--format=%H", "--", file.relative_to(claims.ROOT)).split()
-        commits = git("log", "--reverse", "--format=%H", "--", path).split()
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no history of git")
-    if not results or not commits or git("rev-parse", "--is-shallow-repository").strip() == "true":
+    results, commits = (history().get(str(each), []) for each in (file.relative_to(claims.ROOT), path))
+    if not results or not commits:
         pytest.skip("no history of git")
     now = load_claim(file.stem).decides
     same = [each for each in commits if decided_by(yaml.safe_load(git("show", f"{each}:{path}"))) == now]
-    git("merge-base", "--is-ancestor", same[0], f"{results[-1]}~1")
+    git("merge-base", "--is-ancestor", same[0], f"{results[0]}~1")
     assert not set(commits[commits.index(same[0]) :]) - set(same), (
         "the criterion was changed, and changed back"
     )

@@ -14,7 +14,7 @@ def folder(tmp_path_factory):
     """Two runs: `drawn` about drawn objects, and `table` about those of a table."""
     folder = tmp_path_factory.mktemp("evaluate")
     (folder / "objects.csv").write_text(TABLE)
-    quick = {"training.num_examples": 2048, "training.num_epochs": 2, "training.precision": "fp32"}
+    quick = {"training.num_examples": 1024, "training.num_epochs": 1, "training.precision": "fp32"}
     for name, game in (("drawn", "disc_tiny"), ("table", folder / "objects.csv")):
         ec.train(
             game,

@@ -5,6 +5,7 @@ is `slow`. Every command of every page is parsed by default. `RECORD_PAGES=1 pyt
 this file runs all code, and records that of each page that passes.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -102,7 +103,11 @@ def parse(command, arguments, place):
     if arguments and f"{command} {arguments[0]}" in COMMANDS:
         command, arguments = f"{command} {arguments[0]}", arguments[1:]
     assert command in COMMANDS, f"{place}: {command}"
-    Commands().get_command(None, command).make_context(command, list(arguments))
+    made(command).make_context(command, list(arguments))
+
+
+made = functools.cache(functools.partial(Commands().get_command, None))
+"""The command of a name, which is made once."""
 
 
 def test_what_the_list_of_commands_says_can_be_typed():

@@ -188,14 +188,14 @@ def test_an_evaluation_that_is_not_finite_is_not_used(tmp_path, small, run, monk
 CONTACT = ("society.meets=[groups until 1, all]",)
 
 
-@pytest.mark.parametrize(("every", "more"), [(12, ()), (8, CONTACT)], ids=["generations", "contact"])
+@pytest.mark.parametrize(("every", "more"), [(6, ()), (3, CONTACT)], ids=["generations", "contact"])
 def test_a_run_that_diverges_as_a_generation_begins_writes_messages_down_once(
     tmp_path, small, run, poison, every, more
 ):
     """In the state that is kept, the agents whose messages are written down are there no more."""
     experiment = small(
-        "society.senders=4", "society.receivers=4", f"generations.every={every}", "generations.transmit=true",
-        "generations.size=16", "generations.sender_steps=2", *more,
+        "society.senders=2", "society.receivers=2", f"generations.every={every}", "generations.transmit=true",
+        "generations.size=16", "generations.sender_steps=2", "training.num_examples=96", *more,
     )  # fmt: skip
     run(experiment, tmp_path / "whole")
     patch = poison(every + 1)
@@ -204,5 +204,5 @@ def test_a_run_that_diverges_as_a_generation_begins_writes_messages_down_once(
     run(experiment, tmp_path / "run", resume=True)
     names = [file.name for file in (tmp_path / "whole").glob("*.jsonl") if file.name != "log.jsonl"]
     assert ("before.jsonl" in names) == bool(more)
-    for name in ("checkpoint-000000024.safetensors", *names):
+    for name in ("checkpoint-000000009.safetensors", *names):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name

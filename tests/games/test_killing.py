@@ -46,9 +46,7 @@ train(
 def server():
     """Starts children from a clean process that has the imports done."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["ecsuite.games.training", "torch._dynamo"]
-    )  # the optimizer's first step imports the latter
+    context.set_forkserver_preload(["ecsuite.games.training"])
     return context
 
 

@@ -109,7 +109,14 @@ def test_rounds_of_a_society_have_what_was_drawn_in_the_evaluation(settings, tmp
     """Each pair meets noise of its own, and each sender draws messages of its own for all that it meets."""
     experiment = load_experiment(
         "disc_tiny",
-        [*WORLD, "society.senders=2", "society.receivers=2", "optimizer.lr=0.01", *settings],
+        [
+            *WORLD,
+            "society.senders=2",
+            "society.receivers=2",
+            "optimizer.lr=0.01",
+            "training.num_epochs=1",
+            *settings,
+        ],
     )
     result = train(experiment, tmp_path / "run", device="cpu", progress=ignore, note=ignore)
     run = load_run(tmp_path / "run")

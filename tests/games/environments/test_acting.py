@@ -92,7 +92,7 @@ RECORDED = {
 def test_a_recorded_training_ends_with_the_same_bytes(name, tmp_path, monkeypatch):
     """In one that is not recorded, all agents decide at all steps: they may be needed."""
     monkeypatch.setattr(recording, "MAX_OTHER", 10**9)  # episodes may end at another step in each batch
-    found, left = experiment("training.num_examples=64", *RECORDED[name]), {}
+    found, left = experiment("training.num_examples=24", *RECORDED[name]), {}
     for calls in (1, 10**9):
         monkeypatch.setattr(recording, "NUM_CALLS_BEFORE", calls)
         if calls > 1:

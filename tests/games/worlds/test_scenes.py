@@ -219,16 +219,17 @@ def test_shades_agree_with_the_standard_library():
 
 @pytest.mark.parametrize("shape", range(5), ids=SHAPES)
 @pytest.mark.parametrize("world", ["shape", "shapeworld"])
-def test_pictures_of_a_table_are_those_of_the_processor(world, shape):
+@pytest.mark.parametrize("number", [150, pytest.param(NUM_PICTURES, marks=pytest.mark.slow)])
+def test_pictures_of_a_table_are_those_of_the_processor(world, shape, number):
     """Of 491 million bytes 20 were otherwise, by 1: distances are rounded otherwise in windows."""
     rng = np.random.default_rng(shape)
-    colours, columns, rows = rng.integers([[6], [3], [3]], size=(3, NUM_PICTURES))
-    shapes = np.full(NUM_PICTURES, shape)
+    colours, columns, rows = rng.integers([[6], [3], [3]], size=(3, number))
+    shapes = np.full(number, shape)
     if world == "shape":
         labels = np.stack([shapes, colours, columns, rows], axis=1)
-        scenes = shape_scenes(5, "train", np.arange(NUM_PICTURES), labels)
+        scenes = shape_scenes(5, "train", np.arange(number), labels)
     else:
-        scenes = shapeworld_scenes(5, "train", np.arange(NUM_PICTURES), colours, shapes)
+        scenes = shapeworld_scenes(5, "train", np.arange(number), colours, shapes)
     pictures = render(*scenes)
     found = render_table(torch.from_numpy(scenes.table()))
     assert found.dtype == torch.uint8 and found.shape == pictures.shape
