@@ -18,7 +18,7 @@ from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.pair import Pair, PlayResult, make_pair
 from ecsuite.games.plays.play import Play
 from ecsuite.games.registry import PLAYS
-from ecsuite.games.sections import ROLES, Experiment
+from ecsuite.games.sections import ROLES, EvaluationOptions, Experiment
 from ecsuite.games.training import train
 from ecsuite.games.training_result import Result
 from ecsuite.games.world_making import make_world
@@ -56,9 +56,11 @@ SECTIONS = {
     "backend": "play.participant.backend",
 }
 """The section of a kind of part whose name is not that of the kind."""
+ROUNDS = {"play.kind": "naming", "evaluation.num_valid": EvaluationOptions().num_valid}
+"""A play of rounds, which has no rounds of validation."""
 OTHER_GAMES = {
-    "participant": {"play.kind": "naming"},
-    "backend": {"play.kind": "naming", "play.participant.kind": "language_model"},
+    "participant": ROUNDS,
+    "backend": {**ROUNDS, "play.participant.kind": "language_model"},
 }
 """Settings of the game for kinds that have no place in the ordinary one."""
 
