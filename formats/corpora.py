@@ -14,6 +14,14 @@ from ecsuite.formats.roles import described, roles_of
 from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
+from ecsuite.formats.table_notes import (
+    has_spellings,
+    nearly_all_differ,
+    note_different,
+    note_missing,
+    note_numbers,
+    note_unknown,
+)
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.given_values import column_of, named_attributes, word_vectors
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
@@ -22,10 +30,6 @@ from ecsuite.runtime.ragged import Ragged
 
 Numeric = Literal["values", "features"]
 Missing = Literal["keep", "leave", "value"]
-SHARE_OF_DIFFERENT = 0.9
-"""Numbers of which at least this share differ are hardly values of an attribute, which a note says."""
-MANY = 10
-"""Rows from which on that is said."""
 MISSING_VALUE = "missing"
 """What a cell without a value is called by `--missing value`."""
 CANONICAL = {
@@ -86,7 +90,7 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
     messages, names = messages_of(table, message, reading.split, notes)
     note_spellings(table, meant.get("concept_names", ()), "values", notes)
     columns = _kept(table, roles)
-    _note_unknown(table, roles, notes)
+    note_unknown(table, roles, notes)
     if table.is_header:
         metadata["roles"] = roles
     if notes:
@@ -112,7 +116,7 @@ def _meant(
     attributes, features, bare = parts_of(table, roles, reading)
     found: dict[str, Any] = {}
     if attributes:
-        _note_numbers(table, attributes, reading, notes)
+        note_numbers(table, attributes, notes, are_values=reading.numeric == "values")
         _fill(table, attributes, reading, notes, metadata)
         found = named_attributes(attributes)
     if features or (bare is not None and _are_features(bare, reading)):
@@ -163,19 +167,11 @@ def parts_of(
                 not is_feature
                 and not isinstance(own, Ragged)
                 and key == name
-                and _has_spellings(table, name, inner)
+                and has_spellings(table, name, inner)
             ):
                 inner = [cell or None for cell in own]
             (features if is_feature else attributes)[key] = inner
     return attributes, features, bare
-
-
-def _has_spellings(table: Table, name: str, numbers: Sequence[Any]) -> bool:
-    """Whether a number is written in several ways, such as `1.1` and `1.10`, which are then values of their own."""
-    cells = table.columns[name]
-    if not table.are_texts or isinstance(cells, Ragged) or not are_numbers(numbers):
-        return False
-    return len(set(filter(None, cells))) > len({cell for cell in numbers if cell is not None})
 
 
 def _expanded(table: Table, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:
@@ -245,7 +241,7 @@ def _vectors(table: Table, rows: Sequence[Any], notes: list[str], metadata: dict
     if are_texts and (len(lengths) > 1 or all("=" in item for row in rows for item in row)):
         return _named(rows)
     if lacking:
-        _note_missing(table, lacking, "a meaning", notes, metadata)
+        note_missing(table, lacking, "a meaning", notes, metadata)
         return {"meanings": None}
     if len(lengths) > 1:
         raise CorpusError(
@@ -253,8 +249,8 @@ def _vectors(table: Table, rows: Sequence[Any], notes: list[str], metadata: dict
         )
     if are_texts and lengths != {0}:
         return word_vectors(rows)
-    if not are_texts and len(rows) >= MANY and len(set(map(tuple, rows))) >= SHARE_OF_DIFFERENT * len(rows):
-        _note_different(table, ["the meanings"], len(rows), notes)
+    if not are_texts and nearly_all_differ(list(map(tuple, rows))):
+        note_different(table, ["the meanings"], len(rows), notes)
     return {
         "meanings": np.array(
             [[int(item) if item is True or item is False else item for item in row] for row in rows]
@@ -298,7 +294,7 @@ def _features(
         rows = [None if None in row else row for row in zip(*named.values(), strict=True)]
     lacking = [place for place, row in enumerate(rows) if row is None]
     if lacking:
-        _note_missing(table, lacking, "a feature", notes, metadata)
+        note_missing(table, lacking, "a feature", notes, metadata)
         return {"meanings": None}
     return {"meanings": np.array(rows, dtype=np.float64), "attribute_names": tuple(named)}
 
@@ -345,19 +341,7 @@ def _fill(
         if cell is None
     ]
     if lacking:
-        _note_missing(
-            table, [place for place, _ in lacking], f"a value of {min(lacking)[1]}", notes, metadata
-        )
-
-
-def _note_missing(
-    table: Table, places: Sequence[int], what: str, notes: list[str], metadata: dict[str, Any]
-) -> None:
-    more = f", and {len(places) - 1:,} more values" if len(places) > 1 else ""
-    metadata["missing"] = f"{table.place(min(places))} lacks {what}{more}"
-    notes.append(
-        f"{metadata['missing']}: --missing leave takes the complete rows, --missing value makes `missing` a value"
-    )
+        note_missing(table, [place for place, _ in lacking], f"a value of {min(lacking)[1]}", notes, metadata)
 
 
 def _complete(table: Table, roles: Mapping[str, str]) -> Table:
@@ -383,61 +367,7 @@ def _lacking(table: Table, name: str) -> list[int]:
     ]
 
 
-def _note_numbers(
-    table: Table, attributes: Mapping[str, Sequence[Any]], reading: Reading, notes: list[str]
-) -> None:
-    """Say where numbers are taken as values of attributes that are hardly such."""
-    written = [
-        name
-        for name in attributes
-        if name in table.columns and _has_spellings(table, name, table.values(name))
-    ]
-    if written:
-        notes.append(
-            f"{table.source}: {', '.join(written)}: numbers are written in several ways, such as 1.1 and 1.10, and "
-            "each is a value of its own (--numeric features takes them as numbers)"
-        )
-    commas = [name for name in attributes if _has_decimal_commas(table, name)]
-    if commas:
-        notes.append(f"{table.source}: {', '.join(commas)}: a comma is that of a decimal, so 2,5 is 2.5")
-    odd = [name for name, cells in attributes.items() if are_numbers(cells) and _is_measure(cells)]
-    if odd and reading.numeric == "values":
-        _note_different(table, odd, len(table.rows), notes)
-
-
-def _has_decimal_commas(table: Table, name: str) -> bool:
-    cells = table.columns.get(name, ())
-    if isinstance(cells, Ragged) or not table.has_decimal_comma:
-        return False
-    return any("," in str(cell) for cell in cells) and are_numbers(table.values(name))
-
-
-def _note_different(table: Table, names: Sequence[str], number: int, notes: list[str]) -> None:
-    listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    notes.append(
-        f"{table.source}: each different number of {listed} is a value of its own, in {number:,} rows "
-        "(--numeric features takes them as numbers)"
-    )
-
-
-def _is_measure(cells: Sequence[Any]) -> bool:
-    """Whether numbers have decimals, or nearly all differ."""
-    if any(isinstance(cell, float) for cell in cells):
-        return True
-    return len(cells) >= MANY and len(set(cells)) >= SHARE_OF_DIFFERENT * len(cells)
-
-
 # What is kept
-
-
-def _note_unknown(table: Table, roles: Mapping[str, str], notes: list[str]) -> None:
-    """Say of which messages it is not known who said them."""
-    for name, role in roles.items():
-        if role == "speaker" and (lacking := table.missing(name)):
-            more = f", and {len(lacking) - 1:,} more rows" if len(lacking) > 1 else ""
-            notes.append(
-                f"{table.place(lacking[0])} lacks a speaker{more}: scores of several speakers are without them"
-            )
 
 
 def _kept(table: Table, roles: Mapping[str, str]) -> dict[str, Any]:

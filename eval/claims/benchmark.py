@@ -16,6 +16,7 @@ from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Result
+from ecsuite.runtime.devices import choose_device, hardware
 from ecsuite.runtime.provenance import own_commit, processor
 
 
@@ -95,7 +96,7 @@ class Reproduction(Benchmark[Claim, Outcome]):
 def _computer(device: str) -> str:
     """What computed: the GPU of CUDA, or the processor."""
     if device == "cuda" and torch.cuda.is_available():
-        return f"{torch.cuda.get_device_name()}, {processor()}"
+        return hardware(choose_device(device))
     return processor()
 
 

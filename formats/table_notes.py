@@ -1,0 +1,92 @@
+"""What people are told of a table of which a corpus is made: what it lacks, and numbers that are hardly values."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ecsuite.formats.cells import are_numbers
+from ecsuite.formats.table import Table
+from ecsuite.runtime.ragged import Ragged
+
+SHARE_OF_DIFFERENT = 0.9
+"""Numbers of which at least this share differ are hardly values of an attribute, which a note says."""
+MANY = 10
+"""Rows from which on that is said."""
+
+
+def note_missing(
+    table: Table, places: Sequence[int], what: str, notes: list[str], metadata: dict[str, Any]
+) -> None:
+    """Say what rows at some places lack, also in the metadata."""
+    more = f", and {len(places) - 1:,} more values" if len(places) > 1 else ""
+    metadata["missing"] = f"{table.place(min(places))} lacks {what}{more}"
+    notes.append(
+        f"{metadata['missing']}: --missing leave takes the complete rows, --missing value makes `missing` a value"
+    )
+
+
+def note_unknown(table: Table, roles: Mapping[str, str], notes: list[str]) -> None:
+    """Say of which messages it is not known who said them."""
+    for name, role in roles.items():
+        if role == "speaker" and (lacking := table.missing(name)):
+            more = f", and {len(lacking) - 1:,} more rows" if len(lacking) > 1 else ""
+            notes.append(
+                f"{table.place(lacking[0])} lacks a speaker{more}: scores of several speakers are without them"
+            )
+
+
+def note_numbers(
+    table: Table, attributes: Mapping[str, Sequence[Any]], notes: list[str], *, are_values: bool
+) -> None:
+    """Say where numbers are taken as values of attributes that are hardly such."""
+    written = [
+        name
+        for name in attributes
+        if name in table.columns and has_spellings(table, name, table.values(name))
+    ]
+    if written:
+        notes.append(
+            f"{table.source}: {', '.join(written)}: numbers are written in several ways, such as 1.1 and 1.10, and "
+            "each is a value of its own (--numeric features takes them as numbers)"
+        )
+    commas = [name for name in attributes if _has_decimal_commas(table, name)]
+    if commas:
+        notes.append(f"{table.source}: {', '.join(commas)}: a comma is that of a decimal, so 2,5 is 2.5")
+    odd = [name for name, cells in attributes.items() if are_numbers(cells) and _is_measure(cells)]
+    if odd and are_values:
+        note_different(table, odd, len(table.rows), notes)
+
+
+def note_different(table: Table, names: Sequence[str], number: int, notes: list[str]) -> None:
+    """Say that the numbers of some columns, in so many rows, are taken as values."""
+    listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    notes.append(
+        f"{table.source}: each different number of {listed} is a value of its own, in {number:,} rows "
+        "(--numeric features takes them as numbers)"
+    )
+
+
+def has_spellings(table: Table, name: str, numbers: Sequence[Any]) -> bool:
+    """Whether a number is written in several ways, such as `1.1` and `1.10`, which are then values of their own."""
+    cells = table.columns[name]
+    if not table.are_texts or isinstance(cells, Ragged) or not are_numbers(numbers):
+        return False
+    return len(set(filter(None, cells))) > len({cell for cell in numbers if cell is not None})
+
+
+def _has_decimal_commas(table: Table, name: str) -> bool:
+    cells = table.columns.get(name, ())
+    if isinstance(cells, Ragged) or not table.has_decimal_comma:
+        return False
+    return any("," in str(cell) for cell in cells) and are_numbers(table.values(name))
+
+
+def _is_measure(cells: Sequence[Any]) -> bool:
+    """Whether numbers have decimals, or nearly all differ."""
+    if any(isinstance(cell, float) for cell in cells):
+        return True
+    return nearly_all_differ(cells)
+
+
+def nearly_all_differ(values: Sequence[Any]) -> bool:
+    """Whether there are many values, and hardly any is there twice."""
+    return len(values) >= MANY and len(set(values)) >= SHARE_OF_DIFFERENT * len(values)
