@@ -169,9 +169,9 @@ class Source:
     def scores(self) -> dict[str, float | None]:
         """Scores by name, for tables: all of them, or those that were asked for by name, and users' own."""
         values = {record.score: record.value for record in self.records if not record.is_measure}
-        wanted = {
-            name: value for name, value in values.items() if name in self.asked or name not in METRIC_OF
-        }
+        # Options that belong to the name of a score are a part of it; those of others, as of XferBench, are not.
+        asked = {each if each in values else each.partition(",")[0] for each in self.asked}
+        wanted = {name: value for name, value in values.items() if name in asked or name not in METRIC_OF}
         return wanted if self.asked and wanted else values
 
     @property

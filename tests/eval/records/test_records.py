@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from compared_sources import run as made_run
@@ -10,7 +11,7 @@ from ecsuite.api import results
 from ecsuite.eval.collections.score_table import read_table
 from ecsuite.eval.records.documents import sources_of
 from ecsuite.eval.records.reading import names_apart, read_runs, read_sources
-from ecsuite.eval.records.source import Record, unit_text
+from ecsuite.eval.records.source import Record, Source, unit_text
 from ecsuite.eval.reports.failed_runs import to_json as failed_runs_json
 from ecsuite.eval.sweeps.means import means_of
 from ecsuite.eval.sweeps.pictures import groups_of
@@ -261,3 +262,15 @@ def test_scores_of_one_corpus_in_two_files_are_of_one(tmp_path):
     assert [source.scores["topsim"] for source in read_runs([*files, other])] == [0.5, 0.7]
     more = [scored(tmp_path / f"{at}.json", f"x/{at}.csv", score(value=at / 9)) for at in range(5)]
     assert len(read_table([*files, *more]).sources) == 6
+
+
+def test_a_score_that_was_asked_for_with_options_is_in_tables():
+    """Beside another one, XferBench's had no column, as its options are not in its name."""
+    names = ("topsim", "topsim,correlation=pearson", "posdis", "xferbench", "mine")
+    source = Source(
+        name="run",
+        file=Path("scores.json"),
+        records=tuple(Record(score=name, value=1.0) for name in names),
+        asked=("topsim,correlation=pearson", "xferbench,preset=nano"),
+    )
+    assert list(source.scores) == ["topsim,correlation=pearson", "xferbench", "mine"]
