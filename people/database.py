@@ -113,8 +113,8 @@ class Database:
                 file, isolation_level=None, timeout=20, check_same_thread=False
             )
             self._connection.row_factory = sqlite3.Row
-            self._run("PRAGMA journal_mode = WAL")
             self._run(f"PRAGMA synchronous = {SYNCHRONOUS}")
+            self._run("PRAGMA journal_mode = WAL")
             self._run("PRAGMA foreign_keys = ON")
             self._run("PRAGMA secure_delete = ON")  # so that what a participant withdraws leaves the file
             if is_new and settings is not None:

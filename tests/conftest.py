@@ -29,6 +29,9 @@ import pytest
 from ecsuite.cli import main
 
 sys.dont_write_bytecode = False
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # The last that is called at a worker's end, in it alone: to free all that it holds would take seconds.
+    atexit.register(lambda worker: os.getpid() == worker and os._exit(0), os.getpid())
 atexit.register(shutil.rmtree, os.path.dirname(os.environ["ECSUITE_DATA"]), True)
 
 pytest_plugins = ["device_option"]
@@ -65,7 +68,9 @@ def pytest_configure(config):
     from ecsuite.eval.icy import acquisition
     from ecsuite.eval.statistics import resampling
     from ecsuite.eval.studies import training_time
+    from ecsuite.runtime.compiler import leave_compiler_out
 
+    leave_compiler_out()
     torch.set_num_threads(1)
     for name in ("NUM_PERMUTATIONS", "NUM_SUBSAMPLES", "MIN_DRAWS"):
         ALL_DRAWS[name] = getattr(resampling, name)
@@ -85,6 +90,13 @@ def pytest_collection():
         gc.freeze()
         gc.set_threshold(100_000)
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish():
+    """Errors in what is freed last are found by one search; pytest's ten would take seconds."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

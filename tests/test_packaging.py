@@ -222,12 +222,3 @@ def test_constraints_pin_every_dependency():
     pinned = {line.split("==")[0].lower() for line in lines if "==" in line}
     needed = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["data"]]
     assert {name.split(">=")[0].lower() for name in needed} <= pinned
-
-
-def test_training_imports_no_statistics():
-    """They take half a second at every start, and only metrics of the language need them."""
-    script = (
-        "import sys, ecsuite.games.training; print(*{'scipy', 'sklearn', 'transformers'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "\n"

@@ -29,6 +29,7 @@ def before(function, count):
         return die() if count < 0 else function(*args, **kwargs)
     return counted
 
+os.fsync = lambda descriptor: None  # what is killed is a process, not the machine
 for name, count in deaths.items():
     setattr(os, name, before(getattr(os, name), count))
 train(
@@ -39,6 +40,11 @@ train(
     progress=lambda label, done, total: die() if done == death_step else None,
     note=lambda text: None,
 )
+"""
+
+NO_STATISTICS = """
+import sys, ecsuite.games.training
+assert not {"scipy", "sklearn", "transformers"} & set(sys.modules)
 """
 
 
@@ -69,6 +75,13 @@ def start(server, tmp_path, small):
 def finish(child):
     child.join(60)
     return child.exitcode
+
+
+def test_training_imports_no_statistics(server):
+    """They take half a second at every start, and only metrics of the language need them."""
+    child = server.Process(target=exec, args=(NO_STATISTICS, {}))
+    child.start()
+    assert finish(child) == 0
 
 
 def test_killed_after_steps_and_at_random_moments(start, tmp_path, contents, whole):
