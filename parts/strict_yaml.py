@@ -9,13 +9,21 @@ from functools import lru_cache
 from typing import Any
 
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.resolver import Resolver
+from yaml.scanner import Scanner
 
 MAX_CHARACTERS = 1 << 18
-"""Longest text; a config of the package has some thousand characters, and PyYAML reads 50,000 in a second."""
+"""Longest text; a config of the package has some thousand characters."""
 MAX_VALUES = 100_000
 """Most values, where each alias counts as what it stands for: nine lines of aliases may stand for 10^9 values."""
 MAX_LEVELS = 60
 """Deepest nesting."""
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+"""A character that no YAML has (YAML 1.2.2, section 5.1); a byte order mark, too, where the text has begun."""
 _MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -27,8 +35,30 @@ class StrictYamlError(ValueError):
         self.line = line
 
 
-class Loader(yaml.SafeLoader):
-    """PyYAML's safe loader with the core schema of YAML 1.2 in place of YAML 1.1; merge keys stay."""
+class PythonParser(Reader, Scanner, Parser):
+    """PyYAML's own parser, which takes longer than libyaml's."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+
+PARSER: Any = vars(yaml.cyaml)["CParser"] if yaml.__with_libyaml__ else PythonParser
+"""What reads a text; PyYAML can be built without libyaml."""
+
+
+class Loader(Composer, PARSER, SafeConstructor, Resolver):  # type: ignore[misc]
+    """The core schema of YAML 1.2, and merge keys.
+
+    Nodes are put together in Python, where deep nesting is an error; libyaml would end the process.
+    """
+
+    def __init__(self, text: str) -> None:
+        PARSER.__init__(self, text)
+        Composer.__init__(self)
+        SafeConstructor.__init__(self)
+        Resolver.__init__(self)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """The value of a node; an error names its line."""
@@ -104,6 +134,10 @@ def _value(text: str) -> Any:
     """The value of a text, which nobody changes: a study reads the same few files for each of its runs."""
     if len(text) > MAX_CHARACTERS:
         raise StrictYamlError(f"expected at most {MAX_CHARACTERS:,} characters, got {len(text):,}")
+    text = text.removeprefix("\ufeff")
+    if found := _FORBIDDEN.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise StrictYamlError(f"not YAML: the character {found[0]!r} is not allowed", line)
     try:
         loader = Loader(text)
         try:
@@ -115,13 +149,11 @@ def _value(text: str) -> Any:
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = "" if mark is None else f" at column {mark.column + 1}"
+        mark, num_lines = error.problem_mark or error.context_mark, len(text.splitlines())
+        is_end = mark is not None and mark.line >= num_lines > 0
+        place = "" if mark is None else " at the end" if is_end else f" at column {mark.column + 1}"
         reason = f"not YAML: {error.problem or error.context}{place}"
-        raise StrictYamlError(reason, None if mark is None else mark.line + 1) from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise StrictYamlError(f"not YAML: the character {error.character!r} is not allowed", line) from None
+        raise StrictYamlError(reason, None if mark is None else min(mark.line + 1, num_lines)) from None
     except RecursionError:
         raise StrictYamlError(f"expected at most {MAX_LEVELS} levels, got more") from None
 

@@ -56,6 +56,27 @@ def history():
     return found
 
 
+@functools.cache
+def deciders():
+    """What decides by the file of each claim at each commit that changed it; one process of git reads them all."""
+    asked = [
+        (path, commit) for path, commits in history().items() for commit in commits if path.endswith(".yaml")
+    ]
+    answer = subprocess.run(
+        ["git", "-C", claims.ROOT, "cat-file", "--batch"],
+        input="".join(f"{commit}:{path}\n" for path, commit in asked).encode(),
+        capture_output=True,
+        check=True,
+    ).stdout
+    found = {}
+    for each in asked:
+        told, _, answer = answer.partition(b"\n")
+        if not told.endswith(b"missing"):  # of a commit that took the file away
+            size = int(told.split()[-1])
+            found[each], answer = decided_by(yaml.safe_load(answer[:size])), answer[size + 1 :]
+    return found
+
+
 @pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
 def test_the_criterion_was_committed_before_the_results(file):
     """By the history: the commit from which on the file decides as it does now is older than that of the results."""
@@ -64,7 +85,7 @@ def test_the_criterion_was_committed_before_the_results(file):
     if not results or not commits:
         pytest.skip("no history of git")
     now = load_claim(file.stem).decides
-    same = [each for each in commits if decided_by(yaml.safe_load(git("show", f"{each}:{path}"))) == now]
+    same = [commit for commit in commits if deciders().get((path, commit)) == now]
     git("merge-base", "--is-ancestor", same[0], f"{results[0]}~1")
     assert not set(commits[commits.index(same[0]) :]) - set(same), (
         "the criterion was changed, and changed back"

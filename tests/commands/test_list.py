@@ -29,8 +29,9 @@ def test_the_names_of_a_kind_have_a_line_each(ecsuite):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_name_has_details(as_json, kind):
-    """Of games a few: the page of games has those of all."""
-    for name in list(KINDS[kind].names())[:: 8 if kind == "games" else 1]:
+    """Of many names a few: the pages of games, settings and scores have those of all."""
+    names = list(KINDS[kind].names())
+    for name in names[:: 1 + len(names) // 8]:
         details = as_json("list", singular(kind).replace(" ", "-"), name.replace("CELL", "lstm"))
         assert details["about"] and details["kind"] == singular(kind)
 

@@ -117,7 +117,7 @@ FILES = {
     "3": "expected keys and values, got int",
     "": "expected keys and values, got NoneType",
     "- world": "expected keys and values, got list",
-    "world: {": "not YAML: expected the node content",
+    "world: {": "not YAML: did not find expected node content at the end",
     "about: !!timestamp foo": "not YAML: a value that its tag does not allow",
     "world: !!python/object/apply:os.system [echo]": "not YAML: could not determine a constructor for the tag",
     "!!python/object:ecsuite.games.experiment.Experiment {}": "not YAML: could not determine a constructor for the tag",

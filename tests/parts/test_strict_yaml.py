@@ -2,12 +2,15 @@
 
 import math
 import re
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
 import ecsuite as package
+from ecsuite.parts import strict_yaml
 from ecsuite.parts.strict_yaml import StrictYamlError, as_yaml, load_yaml
 
 VALUES = {
@@ -68,6 +71,33 @@ def test_shipped_files_mean_the_same_in_yaml_1_1():
     for file in files:
         text = file.read_text("utf-8")
         assert repr(load_yaml(text)) == repr(Yaml11(text).get_single_data()), file
+
+
+@pytest.fixture
+def without_libyaml(monkeypatch):
+    """The module where PyYAML was built without libyaml."""
+    monkeypatch.setattr(yaml, "__with_libyaml__", False)
+    return SimpleNamespace(**runpy.run_path(strict_yaml.__file__))
+
+
+def test_without_libyaml_the_same_is_read(without_libyaml):
+    assert without_libyaml.PARSER is without_libyaml.PythonParser
+    for text, value in VALUES.items():
+        assert without_libyaml.load_yaml(text) == value
+    for file in sorted((Path(package.__file__).parent / "configs").glob("**/*.yaml"))[::10]:
+        assert without_libyaml.load_yaml(file.read_text()) == load_yaml(file.read_text())
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a: 1\nb: [", 2), ("a: 1\n\tb: 2", 2), ("a: 1\na: 2\n", 2), ("[" * 500, None), ("a\n\0", 2)],
+)
+def test_both_parsers_name_the_line(without_libyaml, text, line):
+    with pytest.raises(StrictYamlError) as here:
+        load_yaml(text)
+    with pytest.raises(without_libyaml.StrictYamlError) as there:
+        without_libyaml.load_yaml(text)
+    assert here.value.line == there.value.line == line
 
 
 @pytest.mark.parametrize(
