@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.runtime.errors import CorpusError
-from ecsuite.runtime.given_values import column_of, fields_of, is_of_values
+from ecsuite.runtime.given_values import as_array, column_of, fields_of, is_of_values, names_of, rows_of
 from ecsuite.runtime.printable import preformatted, printable
 from ecsuite.runtime.ragged import Ragged
 
@@ -55,20 +55,58 @@ class Corpus:
             found = {"meanings": None, **fields_of(self.meanings)}
             for name in ("concepts", "concept_names") if self.concepts is not None else ():
                 found.pop(name, None)
+            if missing := found.pop("missing", None):
+                found["metadata"] = {**self.metadata, "missing": missing}
             for name, value in found.items():
                 object.__setattr__(self, name, value)
-        if not isinstance(self.messages, Ragged):
-            object.__setattr__(self, "messages", _rows(self.messages))
-            if self.meanings is not None and len(self.meanings) != len(self.messages):
-                raise CorpusError(f"{len(self.messages)} messages, and {len(self.meanings)} meanings")
-        for name in ("symbol_names", "concept_names", "attribute_names"):
-            if names := getattr(self, name):
-                object.__setattr__(self, name, tuple(map(printable, names)))
-        columns = {printable(name): column_of(values) for name, values in self.columns.items()}
-        for name, values in columns.items():
+        for name, what in (("messages", "message"), ("concepts", "concepts of message")):
+            rows = getattr(self, name)
+            if not isinstance(rows, Ragged) and (name == "messages" or rows is not None):
+                object.__setattr__(self, name, rows_of(rows, what))
+        self._check_ids()
+        for name, rows in (("meanings", self.meanings), ("lists of concepts", self.concepts)):
+            if rows is not None and len(rows) != len(self.messages):
+                raise CorpusError(f"{len(self.messages)} messages, and {len(rows)} {name}")
+        self._check_attribute_names()
+        columns = {}
+        for name, given in self.columns.items():
+            try:
+                values = columns[printable(name)] = column_of(given)
+            except CorpusError as error:
+                raise CorpusError(f"column {name}: {error}") from None
             if values.shape != (len(self.messages),):
                 raise CorpusError(f"{len(self.messages)} messages, and {len(values)} values of column {name}")
         object.__setattr__(self, "columns", columns)
+
+    def _check_ids(self) -> None:
+        """Refuse ids that are none, and names that are not as many as what they name."""
+        if self.eos is not None:
+            if (
+                isinstance(self.eos, bool | np.bool_)
+                or not isinstance(self.eos, int | np.integer)
+                or self.eos < 0
+            ):
+                raise CorpusError(f"eos: expected an integer from 0, or None, got {self.eos!r}")
+            object.__setattr__(self, "eos", int(self.eos))
+        for what, rows, field_of_names in (
+            ("messages", self.messages, "symbol_names"),
+            ("concepts", self.concepts, "concept_names"),
+        ):
+            ids = np.zeros(0, np.int32) if rows is None else rows.values
+            if ids.size and ids.min() < 0:
+                raise CorpusError(f"{what}: expected integers from 0, got {ids.min()}")
+            if names := getattr(self, field_of_names):
+                found = names_of(field_of_names, names, int(ids.max(initial=-1)) + 1)
+                object.__setattr__(self, field_of_names, found)
+
+    def _check_attribute_names(self) -> None:
+        """Refuse names that are not as many as attributes."""
+        if self.attribute_names:
+            width = 0 if self.meanings is None else self.meanings.shape[1]
+            found = names_of("attribute_names", self.attribute_names, width)
+            if self.meanings is not None and len(found) > width:
+                raise CorpusError(f"attribute_names: expected {width} names, got {len(found)}")
+            object.__setattr__(self, "attribute_names", found)
 
     @classmethod
     def from_strings(cls, messages: Iterable[str], meanings: Any = None, *, by_word: bool = True) -> Self:
@@ -80,7 +118,9 @@ class Corpus:
                 mapping of columns, a list of mappings or a frame; or None.
             by_word: Whether symbols are words between spaces; otherwise characters.
         """
-        rows = [message.split() if by_word else list(message) for message in messages]
+        if isinstance(messages, str):
+            raise CorpusError(f"expected a list of texts, got {messages!r:.60}")
+        rows = [_symbols_of(place, message, by_word) for place, message in enumerate(messages)]
         names = sorted({symbol for row in rows for symbol in row})
         ids = {name: number for number, name in enumerate(names)}
         symbols = Ragged.from_rows([[ids[symbol] for symbol in row] for row in rows])
@@ -98,16 +138,27 @@ class Corpus:
             meanings: Attribute values or features, (num_messages, num_attributes), or None.
             eos: The id of EOS, at which messages end; None: there is none.
         """
-        ids = np.asarray(messages)
-        ends = np.full(len(ids), ids.shape[1]) if lengths is None else np.asarray(lengths)
-        rows = _rows(row[:end] for row, end in zip(ids, ends, strict=True))
-        return cls(rows, eos=eos, meanings=meanings)
+        rows = as_array(messages)
+        try:
+            ids = np.asarray(rows)
+            ends = np.full(len(ids), ids.shape[1]) if lengths is None else np.asarray(as_array(lengths))
+        except (IndexError, TypeError, ValueError):  # no array, or of another shape
+            raise CorpusError(f"expected an array of two dimensions, got {rows!r:.60}") from None
+        if ends.shape != ids.shape[:1] or (ends.size and ends.dtype.kind not in "iu"):
+            raise CorpusError(f"lengths: expected {len(ids)} integers, got {ends!r:.60}")
+        if ends.size and not 0 <= ends.min() <= ends.max() <= ids.shape[1]:
+            raise CorpusError(f"lengths: expected 0 to {ids.shape[1]}, got {ends.min()} to {ends.max()}")
+        found = rows_of((row[:end] for row, end in zip(ids, ends, strict=True)), "message")
+        return cls(found, eos=eos, meanings=meanings)
 
     @property
     def why_no_meanings(self) -> str:
         """Why `meanings` is None, for the reason of a score that needs them."""
         missing = self.metadata.get("missing")
-        return f"{missing} (--missing leave or value)" if missing else "the corpus has no meanings"
+        if not missing:
+            return "the corpus has no meanings"
+        is_of_table = self.metadata.get("source_format") not in (None, "ecsuite corpus")
+        return f"{missing} (--missing leave or value)" if is_of_table else str(missing)
 
     def where(self, column: str, value: Any) -> Self:
         """The messages with a value in a column: `corpus.where("split", "held_out")`.
@@ -199,16 +250,8 @@ class Corpus:
         return self.content().reindexed()
 
 
-def _rows(messages: Any) -> Ragged:
-    """Lists of symbol ids as rows.
-
-    Raises:
-        CorpusError: If they are anything else.
-    """
-    rows: list[Any] = []
-    for number, message in enumerate(messages):
-        row = np.asarray(message)
-        if row.ndim != 1 or (row.size and (row.dtype.kind not in "iu" or row.min() < 0)):
-            raise CorpusError(f"message {number}: expected a list of integers from 0, got {message!r:.60}")
-        rows.append(row.astype(np.int32))
-    return Ragged.from_rows(rows)
+def _symbols_of(place: int, message: Any, by_word: bool) -> list[str]:
+    """The words or characters of a message."""
+    if not isinstance(message, str):
+        raise CorpusError(f"message {place}: expected a text, got {message!r:.60}")
+    return message.split() if by_word else list(message)

@@ -24,6 +24,7 @@ from ecsuite.formats.meanings import meaning_lines, with_meanings
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.strict_json import encode, is_text
 from ecsuite.runtime.errors import CorpusError, DamagedError
+from ecsuite.runtime.plain_values import plain
 from ecsuite.runtime.ragged import Ragged
 
 _FORMAT = "ecsuite-corpus"
@@ -54,9 +55,9 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         directory: Target directory; created if missing. Files of an older corpus in it are replaced.
 
     Raises:
-        CorpusError: If a meaning or a value of a column is not finite, which JSON can't hold; nothing is written then.
-        ValueError: If an id is negative, lengths differ, a column has no name for a file, or the metadata is not
-            JSON-serialisable.
+        CorpusError: If a meaning, or a number in a column or in the metadata, is not finite, which JSON can't hold;
+            nothing is written then.
+        ValueError: If there are no messages, or a column has no name for a file.
         OSError: If the files cannot be written.
     """
     directory = Path(directory)
@@ -65,12 +66,6 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         raise ValueError("cannot write a corpus without messages")
     files_of = column_files(corpus.columns)
     columns = {files_of[name]: column_lines(values) for name, values in corpus.columns.items()}
-    aligned = {"meanings": corpus.meanings, "concepts": corpus.concepts, **corpus.columns}
-    for name, rows in aligned.items():
-        if rows is not None and len(rows) != num_messages:
-            raise ValueError(f"cannot write {len(rows)} {name} for {num_messages} messages")
-    if corpus.messages.values.min(initial=0) < 0:
-        raise ValueError(f"cannot write the symbol id {corpus.messages.values.min()}: ids are not negative")
     _require_finite(corpus)
     content = corpus.content()
     num_distinct = len(content.reindexed()[1])
@@ -94,9 +89,12 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     }
     if numbered:
         computed["column_names"] = numbered
-    provenance = {key: value for key, value in corpus.metadata.items() if key not in _OWN_KEYS}
+    provenance = {key: plain(value) for key, value in corpus.metadata.items() if key not in _OWN_KEYS}
     metadata = {"vocab_size": num_distinct} | provenance | computed
-    encode(metadata)  # raises before any file is written
+    try:  # before any file is written
+        encode(metadata)
+    except ValueError as error:
+        raise CorpusError(f"metadata: expected what JSON can hold, got an error: {error}") from None
 
     directory.mkdir(parents=True, exist_ok=True)
     files = {"corpus.jsonl": message_lines(corpus.messages)}

@@ -1,4 +1,4 @@
-"""Columns and meanings of a corpus, of what people give: arrays, frames, lists of dictionaries, words."""
+"""Messages, columns and meanings of a corpus, of what people give: arrays, tensors, frames, lists, words."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,69 @@ from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, TYPES, plain
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
+MAX_ID = 2**31 - 1
+"""The largest id of a symbol or concept."""
+
+
+def as_array(values: Any) -> Any:
+    """An array in place of a tensor on any device or of a frame; anything else as it is.
+
+    Raises:
+        CorpusError: If values of an array are masked: whether they are padding or missing is not known.
+    """
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()
+    if isinstance(values, np.ma.MaskedArray):
+        if np.ma.is_masked(values):
+            raise CorpusError("expected values, got a masked array: give lists without what is masked")
+        values = values.data
+    return np.asarray(values) if isinstance(values, np.ndarray) else values
+
+
+def rows_of(rows: Any, what: str) -> Ragged:
+    """Lists of ids as rows.
+
+    Args:
+        rows: A sequence of lists, arrays or tensors; an array, a tensor or a frame of two dimensions.
+        what: What one of them is: message, or concepts of message.
+
+    Raises:
+        CorpusError: If they are anything else.
+    """
+    rows = as_array(rows.to_numpy() if hasattr(rows, "to_numpy") else rows)
+    try:
+        given = iter(rows)
+    except TypeError:
+        raise CorpusError(f"expected a list of integers for each message, got {rows!r:.60}") from None
+    found: list[Any] = []
+    for number, each in enumerate(given):
+        row = np.asarray(as_array(each))
+        if row.ndim != 1 or (row.size and (row.dtype.kind not in "iu" or row.min() < 0)):
+            raise CorpusError(f"{what} {number}: expected a list of integers from 0, got {each!r:.60}")
+        if row.size and row.max() > MAX_ID:
+            raise CorpusError(f"{what} {number}: expected integers below {MAX_ID + 1}, got {row.max()}")
+        found.append(row.astype(np.int32))
+    return Ragged.from_rows(found)
+
+
+def names_of(field: str, names: Any, least: int) -> tuple[str, ...]:
+    """Names as printable texts.
+
+    Args:
+        field: Whose they are, such as symbol_names.
+        names: Texts.
+        least: How many there must be.
+
+    Raises:
+        CorpusError: If there are fewer, or they are one text.
+    """
+    if isinstance(names, str):
+        raise CorpusError(f"{field}: expected a list of names, got {names!r:.60}")
+    found = tuple(map(printable, names))
+    if len(found) < least:
+        raise CorpusError(f"{field}: expected {least:,} names, got {len(found):,}")
+    return found
+
 
 def column_of(values: Any) -> NDArray[Any]:
     """Values as an array of one dimension: of printable texts, whole numbers, numbers, truth values, or objects.
@@ -21,6 +84,9 @@ def column_of(values: Any) -> NDArray[Any]:
     Raises:
         CorpusError: If an integer has more than 64 bits.
     """
+    values = as_array(values)
+    if isinstance(values, str) or not hasattr(values, "__len__"):
+        raise CorpusError(f"expected a list of values, got {values!r:.60}")
     if isinstance(values, np.ndarray) and _is_plain(values):
         return values
     try:
@@ -85,9 +151,23 @@ def _plain_cells(name: str, cells: Sequence[Any]) -> list[Any]:
         raise CorpusError(f"{name}: expected {BITS}, got {error}") from None
 
 
+def _told_of(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Fields of a corpus for meanings of named attributes; `missing` says which value is."""
+    found = named_attributes(columns)
+    if "meanings" in found:
+        return found
+    cells = {name: _plain_cells(name, values) for name, values in columns.items()}
+    lacking = [
+        (place, name) for name, values in cells.items() for place, cell in enumerate(values) if cell is None
+    ]
+    more = f", and {len(lacking) - 1:,} more values" if len(lacking) > 1 else ""
+    place, name = min(lacking)
+    return {**found, "missing": f"message {place} lacks {name}{more}"}
+
+
 def is_of_values(meanings: Any) -> bool:
     """Whether meanings are an array as a corpus has it: rows of numbers, or of texts."""
-    return isinstance(meanings, np.ndarray) and meanings.ndim == 2 and meanings.dtype.kind in "ifU"
+    return type(meanings) is np.ndarray and meanings.ndim == 2 and meanings.dtype.kind in "ifU"
 
 
 def fields_of(meanings: Any) -> dict[str, Any]:
@@ -96,6 +176,9 @@ def fields_of(meanings: Any) -> dict[str, Any]:
     Raises:
         CorpusError: If rows are of several kinds or lengths, or a value is no number of 64 bits and no text.
     """
+    meanings = as_array(meanings)
+    if not hasattr(meanings, "__iter__") or isinstance(meanings, str):
+        raise CorpusError(f"expected a meaning for each message, got {meanings!r:.60}")
     if isinstance(meanings, np.ndarray):
         if meanings.dtype.kind != "O":
             return {"meanings": _values(meanings)}
@@ -103,11 +186,11 @@ def fields_of(meanings: Any) -> dict[str, Any]:
     if hasattr(meanings, "to_dict") and hasattr(meanings, "columns"):
         meanings = {str(name): list(meanings[name].to_list()) for name in meanings.columns}
     if isinstance(meanings, Mapping):
-        return named_attributes(meanings)
-    rows = list(meanings)
+        return _told_of(meanings)
+    rows = [as_array(row) for row in meanings]
     if rows and all(isinstance(row, Mapping) for row in rows):
         names = list(dict.fromkeys(name for row in rows for name in row))
-        return named_attributes({str(name): [row.get(name) for row in rows] for name in names})
+        return _told_of({str(name): [row.get(name) for row in rows] for name in names})
     lengths = {len(row) if isinstance(row, Sequence) and not isinstance(row, str) else 1 for row in rows}
     kinds = {isinstance(row, Mapping) for row in rows}
     if len(lengths) > 1 or len(kinds) > 1:

@@ -25,10 +25,17 @@ class Ragged:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[int]]) -> Self:
-        """Build from an iterable of integer sequences."""
-        arrays = [np.asarray(row, dtype=np.int32) for row in rows]
-        values = np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int32)
-        return cls.from_lengths(values, np.array([len(array) for array in arrays], dtype=np.int64))
+        """Build from an iterable of integer sequences.
+
+        Raises:
+            OverflowError: If an integer has more than 32 bits.
+        """
+        arrays = [np.asarray(row, dtype=np.int64) for row in rows]
+        values = np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
+        found = values.astype(np.int32)
+        if not np.array_equal(found, values):
+            raise OverflowError(f"expected integers of 32 bits, got {values[found != values][0]}")
+        return cls.from_lengths(found, np.array([len(array) for array in arrays], dtype=np.int64))
 
     @classmethod
     def from_lengths(cls, values: NDArray[np.int32], lengths: NDArray[np.integer[Any]]) -> Self:

@@ -25,6 +25,11 @@ def test_from_rows_and_back():
     assert len(Ragged.from_rows([])) == 0
 
 
+def test_no_integer_is_wrapped():
+    with pytest.raises(OverflowError, match="expected integers of 32 bits, got 4294967297"):
+        Ragged.from_rows([np.array([3]), np.array([2**32 + 1])])
+
+
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=8), st.data())
 def test_rows_are_taken_in_any_order(rows, data):
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=9))

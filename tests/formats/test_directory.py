@@ -1,4 +1,5 @@
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -124,13 +125,10 @@ def test_a_smaller_corpus_replaces_a_larger_one(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"messages": Ragged.from_rows([])}, "cannot write a corpus without messages"),
         (
-            {"messages": Ragged.from_rows([[1, -2]] * 5)},
-            "cannot write the symbol id -2: ids are not negative",
+            {"messages": [], "meanings": None, "concepts": None, "columns": {}},
+            "cannot write a corpus without messages",
         ),
-        ({"meanings": np.zeros((4, 2))}, "cannot write 4 meanings for 5 messages"),
-        ({"concepts": Ragged.from_rows([[0]])}, "cannot write 1 concepts for 5 messages"),
         (
             {
                 "meanings": np.array([[0.5, 1.0]] * 3 + [[0.5, np.nan]] * 2),
@@ -146,7 +144,10 @@ def test_a_smaller_corpus_replaces_a_larger_one(tmp_path):
             {"columns": {"seen": [None, "a", {"x": [1.5]}, {"x": [np.inf]}, 2]}},
             r"^columns\['seen'\]\[3\]: expected finite numbers, got \{\"x\": \[Infinity\]\}$",
         ),
-        ({"metadata": {"loss": float("nan")}}, "Out of range float values are not JSON compliant"),
+        (
+            {"metadata": {"loss": math.inf}},
+            "^metadata: expected what JSON can hold, got an error: Out of range float",
+        ),
     ],
 )
 def test_a_corpus_that_cannot_be_written_leaves_no_file(tmp_path, changes, message):

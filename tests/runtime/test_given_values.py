@@ -1,0 +1,153 @@
+"""Corpora that are made in Python: what is given is taken as it is meant, or refused with its place."""
+
+import datetime
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+import torch
+from languages import rows_of
+
+import ecsuite
+from ecsuite.corpus import Corpus
+from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.ragged import Ragged
+
+PADDED = np.ma.array([[1, 2], [3, 0]], mask=[[False, False], [False, True]])
+FAULTS = {
+    "an id beyond 31 bits": (
+        lambda: Corpus([[1], [2**31]]),
+        "message 1: expected integers below 2147483648, got 2147483648",
+    ),
+    "an id that would wrap to 1": (
+        lambda: Corpus(np.array([[2**32 + 1]])),
+        "message 0: expected integers below 2147483648, got 4294967297",
+    ),
+    "a negative id in rows": (
+        lambda: Corpus(Ragged.from_rows([[-3]])),
+        "messages: expected integers from 0, got -3",
+    ),
+    "no messages": (lambda: Corpus(None), "expected a list of integers for each message, got None"),
+    "a text as messages": (lambda: Corpus.from_strings("a b"), "expected a list of texts, got 'a b'"),
+    "a message that is no text": (
+        lambda: Corpus.from_strings(["a", None]),
+        "message 1: expected a text, got None",
+    ),
+    "masked messages": (lambda: Corpus(PADDED), "expected values, got a masked array"),
+    "masked meanings": (lambda: Corpus([[1], [2]], meanings=PADDED), "expected values, got a masked array"),
+    "fewer meanings": (lambda: Corpus.from_strings(["a", "b"], [[1]]), "2 messages, and 1 meanings"),
+    "one meaning": (lambda: Corpus([[1]], meanings=5), "expected a meaning for each message, got 5"),
+    "fewer lists of concepts": (
+        lambda: Corpus([[1], [2]], concepts=[[0]]),
+        "2 messages, and 1 lists of concepts",
+    ),
+    "a concept that is no id": (
+        lambda: Corpus([[1]], concepts=[["red"]]),
+        "concepts of message 0: expected a list of integers from 0, got ['red']",
+    ),
+    "fewer names of symbols": (
+        lambda: Corpus([[1], [2]], symbol_names=["a", "b"]),
+        "symbol_names: expected 3 names, got 2",
+    ),
+    "fewer names of concepts": (
+        lambda: Corpus([[1]], concepts=[[1]], concept_names=["red"]),
+        "concept_names: expected 2 names, got 1",
+    ),
+    "fewer names of attributes": (
+        lambda: Corpus([[1]], meanings=[[1, 2]], attribute_names=["color"]),
+        "attribute_names: expected 2 names, got 1",
+    ),
+    "more names of attributes": (
+        lambda: Corpus([[1]], meanings=[[1]], attribute_names=["color", "shape"]),
+        "attribute_names: expected 1 names, got 2",
+    ),
+    "a text as names": (
+        lambda: Corpus([[1]], meanings=[[1, 2]], attribute_names="ab"),
+        "attribute_names: expected a list of names, got 'ab'",
+    ),
+    "a negative EOS": (lambda: Corpus([[1]], eos=-1), "eos: expected an integer from 0, or None, got -1"),
+    "an EOS that is a text": (
+        lambda: Corpus([[1]], eos="0"),
+        "eos: expected an integer from 0, or None, got '0'",
+    ),
+    "a text as a column": (
+        lambda: Corpus([[1], [2]], columns={"speaker": "ab"}),
+        "column speaker: expected a list of values, got 'ab'",
+    ),
+    "negative lengths": (
+        lambda: Corpus.from_arrays([[1, 2], [3, 4]], [-1, 1]),
+        "lengths: expected 0 to 2, got -1 to 1",
+    ),
+    "lengths beyond the array": (
+        lambda: Corpus.from_arrays([[1, 2], [3, 4]], [5, 1]),
+        "lengths: expected 0 to 2, got 1 to 5",
+    ),
+    "fewer lengths": (
+        lambda: Corpus.from_arrays([[1, 2], [3, 4]], [1]),
+        "lengths: expected 2 integers, got array([1])",
+    ),
+    "broken lengths": (
+        lambda: Corpus.from_arrays([[1, 2]], [0.5]),
+        "lengths: expected 1 integers, got array([0.5])",
+    ),
+    "an array of one dimension": (
+        lambda: Corpus.from_arrays([1, 2]),
+        "expected an array of two dimensions, got [1, 2]",
+    ),
+    "rows of two lengths": (
+        lambda: Corpus.from_arrays([[1, 2], [1]]),
+        "expected an array of two dimensions, got [[1, 2], [1]]",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_it_is_refused_with_its_place(fault):
+    make, message = FAULTS[fault]
+    with pytest.raises(CorpusError) as error:
+        make()
+    assert str(error.value).startswith(message)
+
+
+def test_tensors_frames_and_lists_are_the_same():
+    rows = [[1, 2], [3, 0]]
+    for given in (
+        rows,
+        np.array(rows, np.uint8),
+        torch.tensor(rows),
+        pandas.DataFrame(rows),
+        np.ma.array(rows),
+    ):
+        assert rows_of(Corpus(given, meanings=given).messages) == rows
+    weights = torch.tensor([[0.5], [1.0]], requires_grad=True)
+    assert Corpus(rows, meanings=weights).meanings.tolist() == [[0.5], [1.0]]
+    assert rows_of(Corpus(rows, concepts=rows).concepts) == rows
+    assert type(Corpus(rows, eos=np.int64(0)).eos) is int
+
+
+@pytest.mark.parametrize(
+    "meanings",
+    [{"color": ["r", None, None], "n": [1, 2, 3]}, [{"color": "r", "n": 1}, {"n": 2}, {"n": 3}]],
+    ids=["columns", "mappings"],
+)
+def test_a_missing_value_is_the_reason_why_there_are_no_meanings(meanings):
+    corpus = Corpus([[1], [2], [3]], meanings=meanings)
+    assert corpus.meanings is None
+    (score,) = ecsuite.score(corpus, ["posdis"]).scores
+    assert score.reason == "message 1 lacks color, and 1 more values"
+
+
+def test_metadata_of_numpy_and_python_are_written_as_json_has_them(tmp_path):
+    metadata = {
+        "n": np.int64(3),
+        "rate": np.float32(0.5),
+        "file": Path("a"),
+        "day": datetime.date(2020, 1, 2),
+    }
+    ecsuite.write_corpus(Corpus([[1]], metadata={**metadata, "loss": float("nan"), "pair": (1, 2)}), tmp_path)
+    written = json.loads((tmp_path / "metadata.json").read_text())
+    assert {name: written[name] for name in (*metadata, "loss", "pair")} == {
+        "n": 3, "rate": 0.5, "file": "a", "day": "2020-01-02", "loss": None, "pair": [1, 2],
+    }  # fmt: skip
