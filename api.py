@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
 from ecsuite.runtime.errors import ConfigError, look_up, shown
+from ecsuite.runtime.plain_values import settings_of
 
 if TYPE_CHECKING:
     from ecsuite.eval.methods.methods import Methods
@@ -75,7 +76,7 @@ def train(
     _require("game", game, (str, Path, Experiment), "a name, a YAML file or an Experiment")
     _require("out", out, (str, Path, NoneType), "a folder")
     _require("overrides", overrides, (Mapping, NoneType), "values by key, such as {'channel.vocab_size': 20}")
-    changes = {**(overrides or {}), **({} if seed is None else {"training.seed": seed})}
+    changes = settings_of({**(overrides or {}), **({} if seed is None else {"training.seed": seed})})
     with ExitStack() as stack:
         reporter = stack.enter_context(Reporter())
         should_stop = stack.enter_context(stop_signals())
@@ -126,7 +127,7 @@ def score(
     Args:
         corpus: A corpus, a run, or a path that `read_corpus` reads.
         metrics: Names of metrics, or `./mine.py:my_metric`; None: all.
-        **options: Fields of `ecsuite.eval.metrics.score.Options`, such as `seed`, `preset`, `num_seeds`.
+        **options: Fields of `ecsuite.eval.metrics.score.Options`: `seed`, `device`, and `runner`, which trains models.
 
     Raises:
         ConfigError: If there is no such metric.
@@ -148,7 +149,7 @@ def score(
     found = corpus if isinstance(corpus, Corpus) else read_corpus(Path(corpus))
     for name in options:
         look_up("option of score", name, Options.__dataclass_fields__)
-    return score_corpus(found, names, Options(**options), run=run)
+    return score_corpus(found, names, Options(**settings_of(options)), run=run)
 
 
 def language_similarity(
@@ -290,6 +291,7 @@ def icy(
         given = models if key == "models" else settings.get(key)
         if given is not None and given != ():
             settings[key] = _names(key, given)
+    seeds, settings = settings_of(seeds), settings_of(settings)
     if isinstance(seeds, int):
         if not 0 < seeds <= MAX_SEEDS:
             raise ConfigError(f"seeds: expected 1 to {MAX_SEEDS:,}, got {seeds}")
@@ -343,9 +345,10 @@ def sweep(
     from ecsuite.eval.sweeps.study import load_study
     from ecsuite.jobs.engines import place_of
 
+    _require("study", study, (str, Path, Mapping), "a YAML file or its content")
     place = place_of(on, slurm)
     with place.planning():
-        chosen = load_study(study, device=device)
+        chosen = load_study(settings_of(study), device=device)
     sweeps = Sweeps(folder=Path(out) if out is not None else Path("runs") / chosen.name)
     return run(
         lambda runner: sweeps.measure(chosen, runner),
@@ -357,11 +360,11 @@ def sweep(
     )
 
 
-def results(*paths: str | Path, rows: str = "run") -> Any:
+def results(*paths: "Run | str | Path", rows: str = "run") -> Any:
     """What is known of runs, sweeps, collections and files of scores, as a `pandas.DataFrame`.
 
     Args:
-        *paths: Their folders and files.
+        *paths: They, or their folders and files.
         rows: `run`: a row a run with its settings, seed, status, measures and scores. `value`: the record table, a row
             a value, with the source, settings, unit (whole, a seed and target language, a speaker, a pair), sizes, 95 %
             interval, chance level, signature, version and machine.
@@ -374,14 +377,15 @@ def results(*paths: str | Path, rows: str = "run") -> Any:
     from ecsuite.eval.reports.console import Reporter
 
     look_up("rows", rows, dict.fromkeys(("run", "value")))
+    places = _paths(paths)
     with Reporter() as reporter:
         if rows == "run":
-            return run_frame(read_runs(paths, reporter.note))
-        return record_frame(names_apart(read_sources(paths, reporter.note)))
+            return run_frame(read_runs(places, reporter.note))
+        return record_frame(names_apart(read_sources(places, reporter.note)))
 
 
 def report(
-    *paths: str | Path,
+    *paths: "Run | str | Path",
     out: str | Path = "report.html",
     base: str | None = None,
     by: Iterable[str] | None = None,
@@ -391,7 +395,7 @@ def report(
     """Write one HTML page, as `ecsuite report` does: what was run, scores, differences, curves, messages.
 
     Args:
-        *paths: Folders of sweeps or runs, corpora, and files of scores.
+        *paths: Runs, or folders of sweeps or runs, corpora, and files of scores.
         out: The page.
         base: What others are compared with: settings (`channel.kind=gumbel`), or the folder of a run; None: the first
             row of the table.
@@ -407,8 +411,9 @@ def report(
     """
     from ecsuite.eval.html_report.page import write_report
 
+    _require("out", out, (str, Path), "the file of the page; runs and folders come first")
     return write_report(
-        paths,
+        _paths(paths),
         Path(out),
         base=base,
         by=None if by is None else _names("by", by),
@@ -461,7 +466,7 @@ def verify(
             trust_code=trust_code,
             note=note or reporter.note,
         )
-        return verify_all([source.folder if isinstance(source, Run) else Path(source)], asked)
+        return verify_all(_paths([source]), asked)
 
 
 def methods(
@@ -481,13 +486,9 @@ def methods(
         ConfigError: If there is nothing at a path, or they have no such score.
     """
     from ecsuite.eval.methods.methods import methods as methods_of
-    from ecsuite.games.runs import Run
 
-    for source in sources:
-        _require("sources", source, (Run, str, Path), "runs or paths")
-    paths = [source.folder if isinstance(source, Run) else Path(source) for source in sources]
     return methods_of(
-        paths, metrics=None if metrics is None else _names("metrics", metrics), hardware=hardware
+        _paths(sources), metrics=None if metrics is None else _names("metrics", metrics), hardware=hardware
     )
 
 
@@ -626,6 +627,17 @@ def _scored(
     if name is not None:
         return sources_of(Path(place), {**data, "name": name})
     return sources_of(path / "scores.json" if path is not None and is_run else Path(place), data)
+
+
+def _paths(sources: "Iterable[Run | str | Path]") -> list[Path]:
+    """The folders and files of sources."""
+    from ecsuite.games.runs import Run
+
+    found = []
+    for source in sources:
+        _require("sources", source, (Run, str, Path), "runs or paths")
+        found.append(source.folder if isinstance(source, Run) else Path(source))
+    return found
 
 
 def _require(name: str, value: object, kinds: tuple[type, ...], expected: str) -> None:

@@ -44,3 +44,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     return None if str(value) in ("NaT", "<NA>", "nan") else str(value)
+
+
+def settings_of(value: Any) -> Any:
+    """Settings given in Python with NumPy's numbers as Python's, and ranges, tuples and arrays as lists."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: settings_of(each) for key, each in value.items()}
+    return [settings_of(each) for each in value] if isinstance(value, list | tuple | range) else value

@@ -148,6 +148,14 @@ def test_an_experiment_may_be_changed(run, folder):
         ),
         (lambda run: ec.score(run, 3), "metrics: expected a name or a list of names, got 3"),
         (lambda run: ec.score(run, "topsim", sed=3), "unknown option of score 'sed'; did you mean 'seed'"),
+        (lambda run: ec.score(run, "topsim", seed=1.5), "^seed: expected an integer from 0, got 1.5$"),
+        (lambda run: ec.compare(run, metric="topsim", seed=-1), "^seed: expected an integer from 0, got -1$"),
+        (lambda run: ec.results(3), "sources: expected runs or paths; got 3"),
+        (
+            lambda run: ec.report(run, out=run),
+            "out: expected the file of the page; runs and folders come first",
+        ),
+        (lambda run: ec.sweep(3), "study: expected a YAML file or its content; got 3"),
         (lambda run: ec.compare(3), "sources: expected runs, corpora, scorecards or paths; got 3"),
         (
             lambda run: ec.compare(run, ec.Corpus([[1], [2]]), metric="topsim"),
@@ -358,3 +366,33 @@ def test_a_training_takes_a_seed(run, tmp_path):
     assert other.experiment.training.seed == 2
     other = ec.train(other.experiment, out=tmp_path / "b", seed=4, note=lambda _: None)
     assert other.experiment.training.seed == 4
+
+
+def test_numbers_of_numpy_are_settings(tmp_path):
+    quick = {
+        **QUICK,
+        "training.num_epochs": np.int64(1),
+        "channel.vocab_size": np.int32(7),
+        "optimizer.lr": np.float64(0.1),
+    }
+    run = ec.train("disc_tiny", out=tmp_path / "a", seed=np.int64(2), overrides=quick, note=lambda _: None)
+    options = run.experiment.channel.options
+    assert (run.experiment.training.seed, options.vocab_size, run.experiment.optimizer.options.lr) == (
+        2,
+        7,
+        0.1,
+    )
+    study = {
+        "base": "disc_tiny",
+        "set": quick,
+        "vary": {"channel.max_len": np.array([1, 2])},
+        "seeds": range(1, np.int64(3)),
+        "score": ("topsim",),
+    }
+    found = ec.sweep(study, out=tmp_path / "study", on="here", progress=lambda *_: None, note=lambda _: None)
+    assert [run.settings["channel.max_len"] for run in found] == [1, 1, 2, 2]
+
+
+def test_runs_stand_for_their_folders(run, tmp_path):
+    assert list(ec.results(run)["accuracy"]) == [run.measures["accuracy"]]
+    assert ec.report(run, out=tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")

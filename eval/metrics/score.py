@@ -14,6 +14,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +29,11 @@ class Options:
     """How XferBench is run: the folder of kept results, processes, and who is told of progress."""
     run: Any = None
     """The `Run` whose corpus is scored, for metrics that also ask its agents; set where a run is scored."""
+
+    def __post_init__(self) -> None:
+        """Refuse a seed that is none."""
+        if type(self.seed) is not int or self.seed < 0:
+            raise ConfigError(f"seed: expected an integer from 0, got {self.seed!r}")
 
     @property
     def progress(self) -> Callable[[str, float, float], None]:
