@@ -1,7 +1,7 @@
 """A finished or unfinished run: its config, log, corpus, and its agents, ready to be asked."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -38,7 +38,9 @@ from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import World
 from ecsuite.runtime.devices import choose_device, unrounded_products
 from ecsuite.runtime.errors import ConfigError, DamagedError
+from ecsuite.runtime.given_values import as_array, rows_of
 from ecsuite.runtime.printable import preformatted
+from ecsuite.runtime.ragged import Ragged
 
 
 @dataclass(frozen=True, repr=False)
@@ -291,13 +293,11 @@ class Run:
         return [[symbol for symbol in row if symbol not in (EOS, PAD)] for row in rows]
 
     @torch.inference_mode()
-    def understand(
-        self, messages: Sequence[Sequence[int]], candidates: ArrayLike | None = None
-    ) -> NDArray[Any]:
+    def understand(self, messages: Ragged | ArrayLike, candidates: ArrayLike | None = None) -> NDArray[Any]:
         """What the receiver takes messages to mean: its best candidate, or the object that it reconstructs.
 
         Args:
-            messages: Content symbols of each message, without EOS.
+            messages: Content symbols of each message, (num_messages, any length); EOS ends one.
             candidates: Meanings to choose from, (number, num_attributes); None: those of the corpus, each once, or in
                 reconstruction all.
 
@@ -305,8 +305,9 @@ class Run:
             A meaning for each message, (num_messages, num_attributes).
 
         Raises:
-            ConfigError: If a symbol is not in the vocabulary, a message is too long or there is none, or the receiver
-                sees more than the message.
+            ConfigError: If a symbol is not in the vocabulary, a message is too long or too short or there is none, or
+                the receiver sees more than the message.
+            CorpusError: If messages are no lists of integers.
         """
         if isinstance(self.pair.task, Reconstruction) and candidates is None:
             values: NDArray[Any] = self.pair.task.values(self._states(messages))[0].numpy()
@@ -315,16 +316,16 @@ class Run:
             if self.corpus.meanings is None:
                 raise ConfigError("the corpus has no meanings: give the candidates")
             candidates = np.unique(self.corpus.meanings, axis=0)
-        choices = np.asarray(candidates)
+        choices = _array(candidates)
         best: NDArray[Any] = choices[self.scores(messages, choices).argmax(1)]
         return best
 
     @torch.inference_mode()
-    def scores(self, messages: Sequence[Sequence[int]], candidates: ArrayLike) -> NDArray[np.float32]:
+    def scores(self, messages: Ragged | ArrayLike, candidates: ArrayLike) -> NDArray[np.float32]:
         """How well the receiver finds that candidates fit to messages: the higher, the better.
 
         Args:
-            messages: Content symbols of each message, without EOS.
+            messages: Content symbols of each message, (num_messages, any length); EOS ends one.
             candidates: Meanings to choose from, (number, num_attributes), or objects as the world has them; in
                 reconstruction always attribute values.
 
@@ -335,7 +336,7 @@ class Run:
         Raises:
             ConfigError: As `understand` does, or if the receiver neither chooses nor names values.
         """
-        pair, choices, states = self.pair, np.asarray(candidates), self._states(messages)
+        pair, choices, states = self.pair, _array(candidates), self._states(messages)
         if isinstance(pair.task, Reconstruction):
             likelihoods = pair.task.logits(states)[0].log_softmax(
                 -1
@@ -352,7 +353,7 @@ class Run:
         found: NDArray[np.float32] = pair.listener.scores(states, seen, None)[0].numpy()
         return found
 
-    def _states(self, messages: Sequence[Sequence[int]]) -> torch.Tensor:
+    def _states(self, messages: Ragged | ArrayLike) -> torch.Tensor:
         """The receiver's states after messages, (1, num_messages, state_size)."""
         pair = self.pair
         if isinstance(pair.task, Reconstruction) and pair.task.num_known:
@@ -361,7 +362,7 @@ class Run:
 
     def _view(self, meanings: ArrayLike) -> View:
         """Meanings as objects that an agent sees, one a round."""
-        world, given = self.pair.world, np.asarray(meanings)
+        world, given = self.pair.world, _array(meanings)
         if world.num_values is not None and world.shows_values:
             fits = given.ndim == 2 and given.shape[1] == len(world.num_values) and given.dtype.kind in "iu"
             if not fits or (given < 0).any() or (given >= np.array(world.num_values)).any():
@@ -376,22 +377,37 @@ class Run:
         features = world.features(torch.from_numpy(np.array(given)), torch.float32)
         return View(features=features, num_seen=1, indices=None)
 
-    def _message(self, messages: Sequence[Sequence[int]]) -> Message:
+    def _message(self, messages: Ragged | ArrayLike) -> Message:
         """Messages of content symbols as the receiver gets them."""
         channel = self.pair.channel
         if channel.is_of_values:
             raise ConfigError("the words of this channel are values, which messages of ids can't give")
-        if not messages:
+        given = rows_of(messages, "message")
+        given = given.before(EOS) if channel.has_eos else given
+        rows = [given[number].tolist() for number in range(len(given))]
+        if not rows:
             raise ConfigError("expected at least one message")
-        for row in messages:
-            if len(row) > channel.max_len or not all(0 < symbol <= channel.vocab_size for symbol in row):
-                raise ConfigError(
-                    f"message {list(row)}: expected up to {channel.max_len} symbols from 1 to {channel.vocab_size}"
-                )
-        rows = [[*row, EOS] if channel.has_eos else list(row) for row in messages]
+        least, many = (0, "up to ") if channel.has_eos else (channel.max_len, "")
+        for row in rows:
+            is_long = not least <= len(row) <= channel.max_len
+            if is_long or not all(0 < symbol <= channel.vocab_size for symbol in row):
+                expected = f"{many}{channel.max_len} symbols from 1 to {channel.vocab_size}"
+                raise ConfigError(f"message {row}: expected {expected}")
+        rows = [[*row, EOS] for row in rows] if channel.has_eos else rows
         width = max(map(len, rows))
         ids = torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
         return Message(symbols=ids.t(), ends=None, length=torch.tensor([float(len(row)) for row in rows]))
+
+
+def _array(meanings: ArrayLike) -> NDArray[Any]:
+    """Meanings as an array, (number, ...)."""
+    try:
+        found = np.asarray(as_array(meanings))
+    except ValueError:
+        raise ConfigError("meanings: expected rows of one length") from None
+    if not found.ndim:
+        raise ConfigError(f"meanings: expected rows, got {meanings!r:.60}")
+    return found
 
 
 def load_run(folder: Path | str, *, trust_code: bool = False, note: Callable[[str], None] = ignore) -> Run:

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from api_page import FILE, page
 
 import ecsuite as ec
@@ -93,6 +94,24 @@ def test_its_receiver_understands_as_in_the_game(run):
     assert (run.understand(run.speak(meanings[:1]), candidates=meanings[:1]) == meanings[:1]).all()
 
 
+def test_its_receiver_understands_its_corpus(run):
+    """Messages with EOS, in any form; and what is no message of its channel is refused."""
+    said = run.corpus.messages
+    first = run.understand(said)
+    assert len(first) == len(said) and said.before(0).lengths.tolist() != said.lengths.tolist()
+    for given in ([row.tolist() for row in said], [row for row in said.before(0)]):
+        assert np.array_equal(run.understand(given), first)
+    assert run.understand(torch.tensor([[1, 2], [3, 1]])).shape == (2, 2)
+
+
+def test_a_message_of_a_fixed_length_has_it(tmp_path):
+    run = trained(tmp_path, **{"channel.length": "fixed", "training.num_epochs": 1})
+    assert len(run.understand([[1, 2, 3]])) == 1
+    for message in ([], [1, 2], [1, 2, 3, 4], [0, 1, 2]):
+        with pytest.raises(ConfigError, match="expected 3 symbols from 1 to 5"):
+            run.understand([message])
+
+
 def test_a_receiver_that_reconstructs(folder):
     run = trained(folder / "reconstruction", task="reconstruction")
     meanings = run.corpus.meanings
@@ -126,6 +145,10 @@ def test_an_experiment_may_be_changed(run, folder):
         (lambda run: run.speak([1, 2]), "meanings: expected rows of 2"),
         (lambda run: run.understand([[77]]), r"message \[77\]: expected up to 3 symbols from 1 to 5"),
         (lambda run: run.understand([]), "expected at least one message"),
+        (lambda run: run.understand([[1.0]]), r"message 0: expected a list of integers from 0, got \[1.0\]"),
+        (lambda run: run.understand(None), "expected a list of integers for each message, got None"),
+        (lambda run: run.understand([[1]], [[0, 1], [2]]), "meanings: expected rows of one length"),
+        (lambda run: run.speak(3), "meanings: expected rows, got 3"),
         (lambda run: ec.load_run(run.folder.parent), "no run folder: it has no config.yaml"),
         (lambda run: ec.list_parts("chanel"), "unknown kind 'chanel'; did you mean 'channels'"),
         (lambda run: ec.list_parts(3), "kind: expected a kind of parts, such as channels; got 3"),
@@ -173,7 +196,7 @@ def test_an_experiment_may_be_changed(run, folder):
     ],
 )
 def test_mistakes(run, call, message):
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises((ConfigError, CorpusError), match=message):
         call(run)
 
 
