@@ -76,7 +76,7 @@ def train(
     _require("game", game, (str, Path, Experiment), "a name, a YAML file or an Experiment")
     _require("out", out, (str, Path, NoneType), "a folder")
     _require("overrides", overrides, (Mapping, NoneType), "values by key, such as {'channel.vocab_size': 20}")
-    changes = settings_of({**(overrides or {}), **({} if seed is None else {"training.seed": seed})})
+    changes = {**(overrides or {}), **({} if seed is None else {"training.seed": seed})}
     with ExitStack() as stack:
         reporter = stack.enter_context(Reporter())
         should_stop = stack.enter_context(stop_signals())

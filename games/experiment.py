@@ -24,7 +24,8 @@ from ecsuite.games.worlds import own_data
 from ecsuite.parts.config import read_yaml, shipped_configs
 from ecsuite.parts.registry import KIND, Layer, option_types, read_layers, to_tree
 from ecsuite.parts.sources import named_source
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.runtime.plain_values import settings_of
 
 
 def named_configs() -> dict[str, str]:
@@ -66,7 +67,7 @@ def load_experiment(
         UntrustedError: If a run wrote the config, and it names foreign parts that nobody else named.
     """
     given = {key: value for key, value in (flags or {}).items() if value is not None}
-    assigned = [("set", settings_tree((changes or {}).items())), ("--set", assignments_tree(overrides))]
+    assigned = [("set", _tree(changes or {})), ("--set", assignments_tree(overrides))]
     above = _with_flags(assigned, given, flags_by_key or {})
     own_code.trust(own_code.foreign_kinds(above))
     if name_or_file not in shipped_configs() and own_data.is_own_data(name_or_file):
@@ -137,7 +138,16 @@ def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
 
 def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> Experiment:
     """Set values by `section.key`; an error is a `ConfigError`."""
-    return _with_layer(experiment, "changes", settings_tree(changes.items()))
+    return _with_layer(experiment, "changes", _tree(changes))
+
+
+def _tree(changes: Mapping[str, Any]) -> Tree:
+    """Values by `section.key`, as somebody gives them in Python."""
+    if not isinstance(changes, Mapping):
+        raise ConfigError(
+            f"changes: expected values by key, such as {{'channel.vocab_size': 20}}; got {shown(changes)}"
+        )
+    return settings_tree(settings_of(changes).items())
 
 
 def _with_layer(experiment: Experiment, source: str, changes: Tree) -> Experiment:

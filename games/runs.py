@@ -12,10 +12,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ecsuite.agents.autocast import call_receiver
-from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
+from ecsuite.games import asked_agents
 from ecsuite.games.best_checkpoint import best_step, weights_of_corpus
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import ignore, load_experiment, override, with_changes
@@ -33,12 +32,10 @@ from ecsuite.games.run_identity import with_data
 from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.games.sections import SIGNALLING, Experiment
 from ecsuite.games.tasks import Reconstruction
-from ecsuite.games.views import View
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import World
 from ecsuite.runtime.devices import choose_device, unrounded_products
 from ecsuite.runtime.errors import ConfigError, DamagedError
-from ecsuite.runtime.given_values import as_array, rows_of
 from ecsuite.runtime.printable import preformatted
 from ecsuite.runtime.ragged import Ragged
 
@@ -224,7 +221,7 @@ class Run:
 
     def intervene(
         self,
-        names: str = "all",
+        names: str | Iterable[str] = "all",
         changes: Mapping[str, Any] | None = None,
         assignments: Iterable[str] = (),
         *,
@@ -234,7 +231,7 @@ class Run:
         """Change messages on their way from sender to receiver, and see what is still understood.
 
         Args:
-            names: `permute`, `drop`, `replace`, `noise`, several separated by commas, or `all`.
+            names: `permute`, `drop`, `replace`, `noise`, several in a list or separated by commas, or `all`.
             changes: See `evaluate`, as for the other arguments.
             assignments: See `evaluate`.
             receiver_from: See `evaluate`.
@@ -243,7 +240,7 @@ class Run:
         Raises:
             ConfigError: If there is no such intervention, the channel has no symbols, or as `evaluate` does.
         """
-        chosen = chosen_interventions(names)
+        chosen = chosen_interventions(names if isinstance(names, str) else ",".join(names))
         experiment, world, players = self.changed(changes, assignments, receiver_from, device)
         players.eval()
         with unrounded_products(players.device):
@@ -273,7 +270,6 @@ class Run:
         place = choose_device(device)
         return experiment, world, players.to(place)
 
-    @torch.inference_mode()
     def speak(self, meanings: ArrayLike) -> list[list[int]]:
         """What the sender says, most likely symbols, without EOS.
 
@@ -283,16 +279,8 @@ class Run:
         Raises:
             ConfigError: If these are no meanings of the world, or the sender sees more than one object.
         """
-        pair = self.pair
-        if pair.world.rounds.sender_sees_all or pair.world.rounds.num_targets > 1:
-            raise ConfigError("the sender of this game sees several objects: its messages are in `corpus`")
-        message = pair.speaker.message(self._view(meanings), 1, "greedy", None, 0)
-        if pair.channel.is_of_values:
-            raise ConfigError("the words of this channel are values: its messages are in `corpus`")
-        rows = message.symbols.t().tolist()
-        return [[symbol for symbol in row if symbol not in (EOS, PAD)] for row in rows]
+        return asked_agents.said_of(self.pair, meanings)
 
-    @torch.inference_mode()
     def understand(self, messages: Ragged | ArrayLike, candidates: ArrayLike | None = None) -> NDArray[Any]:
         """What the receiver takes messages to mean: its best candidate, or the object that it reconstructs.
 
@@ -310,17 +298,15 @@ class Run:
             CorpusError: If messages are no lists of integers.
         """
         if isinstance(self.pair.task, Reconstruction) and candidates is None:
-            values: NDArray[Any] = self.pair.task.values(self._states(messages))[0].numpy()
-            return values
+            return asked_agents.reconstructed(self.pair, self.pair.task, messages)
         if candidates is None:
             if self.corpus.meanings is None:
                 raise ConfigError("the corpus has no meanings: give the candidates")
             candidates = np.unique(self.corpus.meanings, axis=0)
-        choices = _array(candidates)
+        choices = asked_agents.array_of(candidates)
         best: NDArray[Any] = choices[self.scores(messages, choices).argmax(1)]
         return best
 
-    @torch.inference_mode()
     def scores(self, messages: Ragged | ArrayLike, candidates: ArrayLike) -> NDArray[np.float32]:
         """How well the receiver finds that candidates fit to messages: the higher, the better.
 
@@ -336,78 +322,7 @@ class Run:
         Raises:
             ConfigError: As `understand` does, or if the receiver neither chooses nor names values.
         """
-        pair, choices, states = self.pair, _array(candidates), self._states(messages)
-        if isinstance(pair.task, Reconstruction):
-            likelihoods = pair.task.logits(states)[0].log_softmax(
-                -1
-            )  # (num_messages, num_attributes, values)
-            asked = pair.task.asked_values(torch.from_numpy(choices.astype(np.int64)))
-            places = asked.t()[None].expand(len(likelihoods), -1, -1)
-            summed: NDArray[np.float32] = likelihoods.gather(2, places).sum(1).numpy()
-            return summed
-        if not pair.task.scores_candidates:
-            raise ConfigError("the receiver of this game neither chooses among objects nor names values")
-        view = self._view(choices)
-        everyone = torch.arange(len(choices)).expand(states.shape[1], -1)
-        seen = View(features=view.features, num_seen=len(choices), indices=everyone)
-        found: NDArray[np.float32] = pair.listener.scores(states, seen, None)[0].numpy()
-        return found
-
-    def _states(self, messages: Ragged | ArrayLike) -> torch.Tensor:
-        """The receiver's states after messages, (1, num_messages, state_size)."""
-        pair = self.pair
-        if isinstance(pair.task, Reconstruction) and pair.task.num_known:
-            raise ConfigError("the receiver of this game also sees attributes of the target (task.num_known)")
-        return call_receiver(pair.listener.network, self._message(messages), torch.float32)[0]
-
-    def _view(self, meanings: ArrayLike) -> View:
-        """Meanings as objects that an agent sees, one a round."""
-        world, given = self.pair.world, _array(meanings)
-        if world.num_values is not None and world.shows_values:
-            fits = given.ndim == 2 and given.shape[1] == len(world.num_values) and given.dtype.kind in "iu"
-            if not fits or (given < 0).any() or (given >= np.array(world.num_values)).any():
-                raise ConfigError(
-                    f"meanings: expected rows of {len(world.num_values)} attribute values below {world.num_values}"
-                )
-            given = given.astype(np.int64)
-        elif given.shape[1:] != world.object_shape:
-            raise ConfigError(
-                f"meanings: expected objects of shape {world.object_shape}, got {given.shape[1:]}"
-            )
-        features = world.features(torch.from_numpy(np.array(given)), torch.float32)
-        return View(features=features, num_seen=1, indices=None)
-
-    def _message(self, messages: Ragged | ArrayLike) -> Message:
-        """Messages of content symbols as the receiver gets them."""
-        channel = self.pair.channel
-        if channel.is_of_values:
-            raise ConfigError("the words of this channel are values, which messages of ids can't give")
-        given = rows_of(messages, "message")
-        given = given.before(EOS) if channel.has_eos else given
-        rows = [given[number].tolist() for number in range(len(given))]
-        if not rows:
-            raise ConfigError("expected at least one message")
-        least, many = (0, "up to ") if channel.has_eos else (channel.max_len, "")
-        for row in rows:
-            is_long = not least <= len(row) <= channel.max_len
-            if is_long or not all(0 < symbol <= channel.vocab_size for symbol in row):
-                expected = f"{many}{channel.max_len} symbols from 1 to {channel.vocab_size}"
-                raise ConfigError(f"message {row}: expected {expected}")
-        rows = [[*row, EOS] for row in rows] if channel.has_eos else rows
-        width = max(map(len, rows))
-        ids = torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])
-        return Message(symbols=ids.t(), ends=None, length=torch.tensor([float(len(row)) for row in rows]))
-
-
-def _array(meanings: ArrayLike) -> NDArray[Any]:
-    """Meanings as an array, (number, ...)."""
-    try:
-        found = np.asarray(as_array(meanings))
-    except ValueError:
-        raise ConfigError("meanings: expected rows of one length") from None
-    if not found.ndim:
-        raise ConfigError(f"meanings: expected rows, got {meanings!r:.60}")
-    return found
+        return asked_agents.scores_of(self.pair, messages, candidates)
 
 
 def load_run(folder: Path | str, *, trust_code: bool = False, note: Callable[[str], None] = ignore) -> Run:

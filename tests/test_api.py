@@ -117,6 +117,9 @@ def test_a_receiver_that_reconstructs(folder):
     meanings = run.corpus.meanings
     right = (run.understand(run.speak(meanings)) == meanings).all(1).mean()
     assert right == pytest.approx(run.measures["accuracy"], abs=0.2)
+    for candidates in ([[0, 9]], [[0, -1]], [[0]], [[0.5, 1.7]]):
+        with pytest.raises(ConfigError, match=r"expected rows of 2 attribute values below \(4, 4\)"):
+            run.scores([[1]], candidates)
 
 
 def test_training_in_a_thread(folder):
@@ -148,6 +151,9 @@ def test_an_experiment_may_be_changed(run, folder):
         (lambda run: run.understand([[1.0]]), r"message 0: expected a list of integers from 0, got \[1.0\]"),
         (lambda run: run.understand(None), "expected a list of integers for each message, got None"),
         (lambda run: run.understand([[1]], [[0, 1], [2]]), "meanings: expected rows of one length"),
+        (lambda run: run.understand([[1]], np.zeros((0, 2), int)), "candidates: expected at least one"),
+        (lambda run: run.evaluate(["a"]), "changes: expected values by key, such as .*; got \\['a'\\]"),
+        (lambda run: run.intervene(["permut"]), "unknown intervention 'permut'; did you mean 'permute'"),
         (lambda run: run.speak(3), "meanings: expected rows, got 3"),
         (lambda run: ec.load_run(run.folder.parent), "no run folder: it has no config.yaml"),
         (lambda run: ec.list_parts("chanel"), "unknown kind 'chanel'; did you mean 'channels'"),
@@ -399,6 +405,7 @@ def test_numbers_of_numpy_are_settings(tmp_path):
         "optimizer.lr": np.float64(0.1),
     }
     run = ec.train("disc_tiny", out=tmp_path / "a", seed=np.int64(2), overrides=quick, note=lambda _: None)
+    assert run.evaluate({"evaluation.num_valid": np.int64(16)})["valid"]["loss"] > 0
     options = run.experiment.channel.options
     assert (run.experiment.training.seed, options.vocab_size, run.experiment.optimizer.options.lr) == (
         2,
