@@ -17,6 +17,7 @@ from ecsuite.games.experiment import load_experiment, override
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.pair import Pair, PlayResult, make_pair
 from ecsuite.games.plays.play import Play
+from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.registry import PLAYS
 from ecsuite.games.sections import ROLES, EvaluationOptions, Experiment
 from ecsuite.games.training import train
@@ -56,8 +57,9 @@ SECTIONS = {
     "backend": "play.participant.backend",
 }
 """The section of a kind of part whose name is not that of the kind."""
-ROUNDS = {"play.kind": "naming", "evaluation.num_valid": EvaluationOptions().num_valid}
-"""A play of rounds, which has no rounds of validation."""
+OF_ROUNDS = {"evaluation.num_valid": EvaluationOptions().num_valid}
+"""Plays of rounds have no rounds of validation."""
+ROUNDS = {"play.kind": "naming", **OF_ROUNDS}
 OTHER_GAMES = {
     "participant": ROUNDS,
     "backend": {**ROUNDS, "play.participant.kind": "language_model"},
@@ -84,7 +86,9 @@ class Trial:
             settings: Further settings, `section.key=value` each.
         """
         section = SECTIONS.get(kind, kind)
-        changes = {**OTHER_GAMES.get(kind, {}), section if kind in SECTIONS else f"{kind}.kind": name}
+        is_of_rounds = kind == "play" and issubclass(PLAYS.load(name.partition(",")[0]), Rounds)
+        others = OF_ROUNDS if is_of_rounds else OTHER_GAMES.get(kind, {})
+        changes = {**others, section if kind in SECTIONS else f"{kind}.kind": name}
         return cls(kind=kind, experiment=load_experiment("disc_tiny", [*SMALL, *settings], changes))
 
     @property

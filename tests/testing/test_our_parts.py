@@ -96,6 +96,8 @@ EXCEPTIONS = {
 }
 """Words of the checks that a part does not hold."""
 SLOW = pytest.mark.slow
+QUICK = ("play:naming", "play:talk")
+"""Parts that are tried whole every time, beside the first sender: they take a moment."""
 NEEDS_TIMM = pytest.mark.skipif(find_spec("timm") is None, reason="timm is not installed")
 
 
@@ -123,9 +125,8 @@ def parts():
             part = f"{kind}:{name}"
             needed = [NEEDS_TIMM] if name == "pretrained" else []
             needed += [pytest.mark.timeout(900)] if name.startswith("ease_of") else []  # they train models
-            yield pytest.param(
-                kind, name, (), id=part, marks=[SLOW, *needed] if number or kind != "sender" else []
-            )
+            is_quick = (kind == "sender" and number == 0) or part in QUICK
+            yield pytest.param(kind, name, (), id=part, marks=[] if is_quick else [SLOW, *needed])
             if number == 0 and kind != "sender":
                 yield pytest.param(kind, name, TRAIN, id=f"{part} without training")
 
