@@ -287,6 +287,9 @@ def icy(
     from ecsuite.runtime.devices import choose_device
 
     _require("study", study, (str, Path, NoneType), "the name of a study or a YAML file")
+    _require("cache", cache, (str, Path), "a folder")
+    if type(workers) is not int or workers < 1:
+        raise ConfigError(f"workers: expected a number of processes from 1, got {shown(workers)}")
     for key in ("models", "grammars", "receivers", "channels"):
         given = models if key == "models" else settings.get(key)
         if given is not None and given != ():
@@ -297,6 +300,8 @@ def icy(
             raise ConfigError(f"seeds: expected 1 to {MAX_SEEDS:,}, got {seeds}")
         seeds = range(FIRST_SEED, FIRST_SEED + seeds)
     if seeds is not None:
+        if not isinstance(seeds, Iterable):
+            raise ConfigError(f"seeds: expected a number of seeds, or a list of them, got {shown(seeds)}")
         settings["seeds"] = list(seeds)
     config = load_study(None if study is None else str(study), settings)
     own_code.trust([*config.models, *config.receivers])
@@ -637,6 +642,8 @@ def _paths(sources: "Iterable[Run | str | Path]") -> list[Path]:
     for source in sources:
         _require("sources", source, (Run, str, Path), "runs or paths")
         found.append(source.folder if isinstance(source, Run) else Path(source))
+    if not found:
+        raise ConfigError("sources: expected at least one run or path")
     return found
 
 
