@@ -59,7 +59,9 @@ class Asker:
 
     def __init__(self, backend: Backend, options: AskingOptions, place: str) -> None:
         self.backend, self.options, self.place = backend, options, place
-        self.kept, self._settings = KeptAnswers(), digest(backend.settings)
+        self.kept = KeptAnswers()
+        # Two participants may ask one model, and the limits and costs of each are its own.
+        self._settings = digest([place, backend.settings])
         self.earlier: KeptAnswers | None = None
         """Answers of another run, which are used, and nothing is asked; None: the backend is asked."""
         self._lock = Lock()
@@ -67,7 +69,7 @@ class Asker:
 
     @property
     def used(self) -> Used:
-        """What the backend was asked in this run."""
+        """What the backend was asked from this place of the config in this run."""
         return self.kept.used(self._settings)
 
     def ask(self, requests: Sequence[Request]) -> list[tuple[str, Reply]]:
@@ -199,6 +201,8 @@ class Cost:
 class PlanningBackend(Drawn):
     """Stands in for a backend while the cost is found out: answers at random, and counts.
 
+    Where nothing is drawn, another question has another answer, and an equal one the same.
+
     Args:
         backend: What is asked later.
         options: Its prices.
@@ -221,6 +225,9 @@ class PlanningBackend(Drawn):
 
     def reply(self, request: Request) -> Reply:
         """An answer at random."""
+        if not self.is_drawn:
+            draw = int(digest([request.system, request.user, request.allowed.to_json()])[:8], 16)
+            request = replace(request, draw=draw)
         reply = super().reply(request)
         self.cost.calls += 1
         self.cost.prompt_tokens += reply.prompt_tokens
