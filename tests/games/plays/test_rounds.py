@@ -426,10 +426,8 @@ def test_each_of_two_participants_with_one_model_has_its_own_calls_and_limits(tm
         asked = [json.loads(e) for e in (tmp_path / folder / "answers.jsonl").read_text().splitlines()]
         assert sum(each["calls"] for each in told.values()) == len(asked) == 2 * 18 + 4 * 9
         assert all(each["calls"] >= 18 for each in told.values())
-    calls, notes = told["play.participant"]["calls"], []
-    limit = f"play.participant.max_calls={calls}"
+    limit = f"play.participant.max_calls={told['play.participant']['calls']}"
     assert trained(load_experiment("talk_chain", [*settings, limit]), tmp_path / "limit").stopped == "epochs"
-    del notes
 
 
 def test_networks_are_not_shown_objects_with_other_names_of_values(tmp_path):
