@@ -121,9 +121,18 @@ def means_of(
     for name in names:
         if name not in known_figures:
             raise unknown_name("figure", name, known_figures)
+    for option, named in (("--by", keys), ("--metrics", names)):
+        if twice := [name for name in named if named.count(name) > 1]:
+            raise ConfigError(f"{option}: {twice[0]} is named twice")
     groups: dict[str, list[Source]] = {}
-    for record in records:
-        groups.setdefault(repr([record.settings.get(key) for key in keys]), []).append(record)
+    counted_once = set[tuple[str, object]]()
+    for number, record in enumerate(records):
+        group = repr([record.settings.get(key) for key in keys])
+        # Of files of equal content a sweep has one run, whatever they are called: it counts once in a mean.
+        run = group, record.folder if record.is_run and record.folder is not None else number
+        if run not in counted_once:
+            counted_once.add(run)
+            groups.setdefault(group, []).append(record)
     counted = [
         [record for record in group if record.status != "diverged" and (record.is_whole or with_incomplete)]
         for group in groups.values()

@@ -6,7 +6,7 @@ from typing import Any
 
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.sweeps.means import Mean, Means
-from ecsuite.tables.cells import COUNTED, Cell, Role, estimate, text
+from ecsuite.tables.cells import COUNTED, UNDEFINED, Cell, Role, estimate, nothing, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 DIGITS = 3
@@ -33,9 +33,8 @@ def means_table(means: Means) -> Table:
         ]
         shown = f"{each.num_runs:,}" + (f" ({', '.join(words)})" if words else "")
         runs = Cell(value=each.num_runs, lines=(shown,), parts=dict(zip(LEFT_OUT, left_out, strict=True)))
-        rows.append(
-            row_of(*map(text, each.settings), runs, *(_cell(cell, each.num_runs) for cell in each.cells))
-        )
+        settings = (nothing(UNDEFINED) if value is None else text(value) for value in each.settings)
+        rows.append(row_of(*settings, runs, *(_cell(cell, each.num_runs) for cell in each.cells)))
     some = any(_is_of_some(cell, each.num_runs) for each in means.rows for cell in each.cells)
     return Table(columns=columns, rows=rows, notes=[OF_SOME] if some else [])
 
