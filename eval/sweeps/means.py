@@ -127,12 +127,12 @@ def means_of(
     groups: dict[str, list[Source]] = {}
     counted_once = set[tuple[str, object]]()
     for number, record in enumerate(records):
-        group = repr([record.settings.get(key) for key in keys])
+        row = repr([record.settings.get(key) for key in keys])
         # Of files of equal content a sweep has one run, whatever they are called: it counts once in a mean.
-        run = group, record.folder if record.is_run and record.folder is not None else number
+        run = row, record.folder if record.is_run and record.folder is not None else number
         if run not in counted_once:
             counted_once.add(run)
-            groups.setdefault(group, []).append(record)
+            groups.setdefault(row, []).append(record)
     counted = [
         [record for record in group if record.status != "diverged" and (record.is_whole or with_incomplete)]
         for group in groups.values()
