@@ -149,7 +149,7 @@ def difference_of_estimates(
 def with_effect(
     difference: Difference, first: Floats, second: Floats, *, is_paired: bool = False
 ) -> Difference:
-    """A difference with its effect size, Hedges' g, where both groups have at least two values, pairs three, and a spread.
+    """A difference with its effect size, Hedges' g, where both groups have a spread and two values, of pairs three.
 
     Of independent groups, g = J(n1 + n2 - 2) (m1 - m2) / s with the pooled standard deviation s and J(m) = 1 - 3 / (4 m
     - 1): Hedges (1981), "Distribution theory for Glass's estimator of effect size", Journal of Educational Statistics
