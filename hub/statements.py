@@ -46,8 +46,8 @@ _COLLECTION = {
 }
 _BIASES = {
     "game": "The messages reflect the game, the agents' networks and the seeds, which the card names.",
-    "rounds": "The messages reflect the rules, models and prompts of the agents; a language model may have read of such "
-    "games before.",
+    "rounds": "The messages reflect the rules, models and prompts of the agents; a language model may have read of "
+    "such games before.",
     "people": "The messages reflect the people who took part, of whom nothing is stated, and those whom they met.",
     "grammar": "The messages follow the rules of the grammar alone.",
     "other": UNKNOWN,

@@ -13,6 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from ecsuite.eval.metrics import place_of, traits_of
+from ecsuite.eval.metrics.by_speaker import BY_SPEAKER
 from ecsuite.eval.metrics.conclusions import Conclusion, anchors_of
 from ecsuite.eval.metrics.preset_limits import are_read_alike, limits_of, passes_of
 from ecsuite.eval.metrics.score import Score
@@ -206,6 +207,14 @@ class ShortTable:
             and traits_of(score).is_asked_for  # others say it in their signatures alone: the page is short
             and (most := traits_of(score).most_messages or number) < number
         ]
+        partly = [
+            f"{score.name} ({len(values) - values.count(None)} of {len(values)})"
+            for score in self.scores
+            if score.value is not None and None in (values := [*score.details.get(BY_SPEAKER, {}).values()])
+        ]
+        if partly:
+            more = f" and {len(partly) - 2} more" if len(partly) > 2 else ""
+            named.append(f"Means of some of the speakers: {', '.join(partly[:2])}{more}.")
         if self.corpus.get("num_episodes", number) < number:
             named.append("Intervals and chance assume that messages of an episode are independent.")
         seeds = "Intervals are over messages, not over seeds: for these, score several runs."

@@ -1,12 +1,11 @@
 """Figures over settings as a table: a row for each combination, the best figure of each column marked."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from ecsuite.eval.records.source import Source
-from ecsuite.eval.sweeps.means import Mean, Means
-from ecsuite.tables.cells import COUNTED, UNDEFINED, Cell, Role, estimate, nothing, text
+from ecsuite.eval.sweeps.means import Means
+from ecsuite.tables.cells import COUNTED, UNDEFINED, Cell, estimate, nothing, of_some, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 DIGITS = 3
@@ -34,22 +33,23 @@ def means_table(means: Means) -> Table:
         shown = f"{each.num_runs:,}" + (f" ({', '.join(words)})" if words else "")
         runs = Cell(value=each.num_runs, lines=(shown,), parts=dict(zip(LEFT_OUT, left_out, strict=True)))
         settings = (nothing(UNDEFINED) if value is None else text(value) for value in each.settings)
-        rows.append(row_of(*settings, runs, *(_cell(cell, each.num_runs) for cell in each.cells)))
-    some = any(_is_of_some(cell, each.num_runs) for each in means.rows for cell in each.cells)
+        cells = [
+            of_some(
+                estimate(
+                    cell.mean,
+                    cell.half_width,
+                    DIGITS,
+                    num_values=cell.num_values,
+                    role="best" if cell.is_best else "",
+                ),
+                cell.num_values,
+                each.num_runs,
+            )
+            for cell in each.cells
+        ]
+        rows.append(row_of(*settings, runs, *cells))
+    some = any(0 < cell.num_values < each.num_runs for each in means.rows for cell in each.cells)
     return Table(columns=columns, rows=rows, notes=[OF_SOME] if some else [])
-
-
-def _is_of_some(cell: Mean, num_runs: int) -> bool:
-    return 0 < cell.num_values < num_runs
-
-
-def _cell(cell: Mean, num_runs: int) -> Cell:
-    """A mean, and of how many runs it is where some have no value."""
-    role: Role = "best" if cell.is_best else ""
-    found = estimate(cell.mean, cell.half_width, DIGITS, num_values=cell.num_values, role=role)
-    if _is_of_some(cell, num_runs):
-        found = replace(found, lines=(f"{found.text} (n = {cell.num_values})",))
-    return found
 
 
 def noise_notes(sources: Sequence[Source], figures: Sequence[str]) -> list[str]:
