@@ -111,7 +111,10 @@ def test_messages_of_nobody_known_are_no_further_speaker():
     rng = np.random.default_rng(3)
     words, meanings = rng.integers(1, 3, (27, 1)), np.tile(ALL, (3, 1))
     speaker = np.array([0] * 9 + [1] * 9 + [None] * 9, dtype=object)
-    assert scores(words, meanings, speaker=speaker)["complexity"].ci95 == scores(words, meanings)["complexity"].ci95
+    assert (
+        scores(words, meanings, speaker=speaker)["complexity"].ci95
+        == scores(words, meanings)["complexity"].ci95
+    )
 
 
 def test_random_languages_are_as_by_chance():
