@@ -23,15 +23,15 @@ class AskingOptions:
     tries: Count = 5
     """How often it is asked before an answer that is not allowed stops the run; each time with another draw."""
     max_calls: Count | None = None
-    """Most calls of the run, those before it was resumed too; null: no limit."""
+    """Most calls of this participant in the run, those before it was resumed too; null: no limit."""
     max_tokens: Count | None = None
-    """Most tokens of prompts and answers of the run; null: no limit."""
+    """Most tokens of its prompts and answers in the run; null: no limit."""
     prompt_price: Weight = 0.0
     """Price of a million tokens of prompts, in any currency."""
     answer_price: Weight = 0.0
     """Price of a million tokens of answers."""
     max_cost: Positive | None = None
-    """Most that the answers of the run may cost by these prices; null: no limit."""
+    """Most that its answers in the run may cost by these prices; null: no limit."""
 
     changeable: ClassVar[tuple[str, ...]] = (
         "tries", "max_calls", "max_tokens", "prompt_price", "answer_price", "max_cost"
