@@ -132,8 +132,14 @@ class Asker:
             said = reply.text
             if not self.backend.is_drawn:
                 break
+        # These answers are kept, and would be read again.
+        advice = f"{GO_ON} and more {self.place}.tries"
+        if not self.backend.is_drawn:
+            advice = (
+                "it says the same if it is asked again: expected another prompt, or a temperature above 0"
+            )
         raise ConfigError(
-            f"{self.place}: {shown(said)} is not {request.allowed.sentence():.200}; asked {number + 1} times; {GO_ON}"
+            f"{self.place}: {shown(said)} is not {request.allowed.sentence():.200}; asked {number + 1} times; {advice}"
         )
 
     def _replied(self, request: Request) -> Reply:

@@ -14,7 +14,7 @@ from urllib.error import HTTPError
 
 import pytest
 import torch
-from model_server import KEY, ModelServer
+from model_server import KEY, ModelServer, first_choices
 from stopped_runs import trained
 
 from ecsuite.eval.verification.files import file_rows
@@ -191,6 +191,23 @@ def test_a_limit_ends_the_run_with_its_corpus_and_a_higher_one_goes_on(tmp_path)
 def test_a_server_that_talks_nonsense_stops_the_run_in_a_line(answer, tries, message, tmp_path):
     with ModelServer(answer=answer) as server, pytest.raises(ConfigError, match=message):
         played(of_server(server, f"play.participant.tries={tries}"), tmp_path / "run")
+
+
+def test_after_answers_that_are_none_a_run_goes_on_with_more_tries(tmp_path):
+    """Those answers are kept: without more tries they are read again, and nobody is asked."""
+    with ModelServer(answer=lambda body: "I won't") as server:
+        settings = [*of_server(server, "play.participant.backend.concurrency=1"), "play.participant.tries=2"]
+        for _ in range(2):
+            with pytest.raises(ConfigError, match=r"go on with --resume and more play\.participant\.tries$"):
+                played(settings, tmp_path / "run", resume=True)
+            assert server.asked == 2
+        server.answer = first_choices
+        played([*settings[:-1], "play.participant.tries=3"], tmp_path / "run", resume=True)
+        with pytest.raises(
+            ConfigError, match=r"asked 1 times; it says the same if .*: expected another prompt"
+        ):
+            server.answer = lambda body: "no"
+            played([*settings, "play.participant.backend.temperature=0"], tmp_path / "other")
 
 
 @pytest.mark.parametrize(
