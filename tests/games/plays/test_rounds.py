@@ -416,6 +416,11 @@ def test_figures_are_of_rounds_that_were_played_and_those_of_training_of_rounds_
     assert train == {"accuracy": sum(heard) / len(heard)} and 0 < sum(heard)
 
 
+def test_messages_of_rounds_have_no_end_that_would_count(tmp_path):
+    summary = talked(["training.num_epochs=1"], tmp_path).summary()
+    assert "mean message length" in summary and "EOS" not in summary
+
+
 def test_a_limit_that_is_reached_in_the_first_step_is_told_in_a_line_and_a_higher_one_goes_on(tmp_path):
     with ModelServer() as server:
         settings = of_server(server)
