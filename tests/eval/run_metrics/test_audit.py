@@ -123,13 +123,13 @@ def test_agents_that_obey_noise():
 
 
 class Obedient:
-    """A prisoner tells that all were there if it hears the first symbol, and all symbols are said as often."""
+    """A prisoner in the room tells that all were there if it hears the first symbol; both are said as often."""
 
     def begin(self, batch):
         rng = np.random.default_rng(1)
 
         def obedient(agent, seen, heard, *, keeps=True):
-            told = heard[:, 0, 1] > 0  # (batch,)
+            told = (heard[:, 0, 1] > 0) & (seen[:, 0] > 0)  # (batch,)
             said = torch.eye(3)[rng.integers(1, 3, size=batch)]
             return Decision(scores=50.0 * torch.stack([~told, told], 1).float(), logits=50.0 * said)
 
