@@ -14,6 +14,8 @@ from ecsuite.runtime.ragged import Ragged
 
 SPEAKER = "speaker"
 """The column of a corpus that says who spoke."""
+EPISODE = "episode"
+"""That which says in which episode, of agents that act step by step."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)

@@ -113,6 +113,7 @@ class Trainer:
             ConfigError: If the folder holds another run.
             DamagedError: If the folder's checkpoints can't be read.
             DivergedError: If figures are not finite.
+            LimitError: If a limit that the user set is reached before the first step is over.
         """
         earlier = check_run_folder(
             self.folder,
@@ -189,10 +190,11 @@ class Trainer:
                 self.optimise.factor = self.schedule.factor(played) if played >= 0 else 1.0
             self.state.add(self.play.go_on(step))
         except LimitError as error:
+            if not step:
+                raise  # there is nothing yet that a corpus could be of
             self.callbacks.note(str(error))
             self.state.stop("limit")
-            if step:
-                self._save()
+            self._save()
             return False
         except NotFiniteError as error:
             if step > 0 and self._has_finite_state():

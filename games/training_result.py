@@ -8,6 +8,8 @@ from ecsuite.games.run_folder import EXTRA, REMEDY, StopReason
 
 UNITS = {"loss": "nats", "length": "mean message length incl. EOS"}
 """What a figure is in, by its name."""
+WITHOUT_EOS = {**UNITS, "length": "mean message length"}
+"""The same of plays of rounds, which have no loss, and whose messages no EOS."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +62,8 @@ class Result:
             if name in self.chance:
                 figure = f"{value:8.1%}  chance level {self.chance[name]:.2g}"
             else:
-                figure = f"{value:8.3f}  {UNITS.get(name, '')}".rstrip()
+                units = UNITS if "loss" in self.measures else WITHOUT_EOS
+                figure = f"{value:8.3f}  {units.get(name, '')}".rstrip()
             lines.append(f"  {name.replace('_', ' '):20}{figure}")
         for name, extra in self.extra_evaluations.items():
             lines.append(f"  {name:20}{extra['accuracy']:8.1%}  accuracy")

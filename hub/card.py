@@ -11,6 +11,7 @@ from ecsuite.eval.sweeps.means_table import means_table
 from ecsuite.hub.address import Address
 from ecsuite.hub.contents import Contents
 from ecsuite.hub.licences import Licence
+from ecsuite.hub.statements import GENERATED_BY
 from ecsuite.hub.summary import Summary
 from ecsuite.tables.cells import interval, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
@@ -78,7 +79,7 @@ def _front_matter(address: Address, summary: Summary, licence: Licence) -> str:
         "pretty_name": address.name,
         "license": licence.name,
         **({"license_name": "other", "license_link": licence.url} if licence.name == "other" else {}),
-        "language_creators": ["other" if summary.origin == "other" else "machine-generated"],
+        "language_creators": ["machine-generated" if summary.origin in GENERATED_BY else "other"],
         "size_categories": [size],
         "tags": list(TAGS),
         "viewer": False,  # lines are arrays, which it does not show

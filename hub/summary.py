@@ -12,11 +12,13 @@ from ecsuite.eval.records.source import METADATA, Source
 from ecsuite.eval.reports.citations import OWN, bibtex
 from ecsuite.formats.reading import read_corpus
 from ecsuite.formats.strict_json import read_json
+from ecsuite.games.run_log import ROUNDS_KEY
 from ecsuite.hub.contents import Contents
+from ecsuite.language_models.backend import PERSON
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
-Origin = Literal["game", "grammar", "other"]
-"""Who speaks: agents that were trained, an artificial grammar, or who is not known here."""
+Origin = Literal["game", "rounds", "people", "grammar", "other"]
+"""Who speaks: agents that were trained, or others, or people, in rounds; an artificial grammar; or nobody knows."""
 REFERENCES = "**References**"
 """What stands above the list of works in a methods section; a card has them as BibTeX."""
 OWN_DATA = ("objects", "features", "images")
@@ -85,13 +87,26 @@ def summary_of(place: Path, contents: Contents) -> Summary:
     sizes = [data.get("num_messages") for data in metadata]
     is_run = any(source.is_run for source in sources)
     return Summary(
-        origin="game" if is_run else "grammar" if grammars and len(grammars) == len(metadata) else "other",
+        origin=_origin_of_runs(metadata)
+        if is_run
+        else "grammar"
+        if grammars and len(grammars) == len(metadata)
+        else "other",
         sources=sources,
-        what=_what(sources, len(metadata), grammars),
+        what=_what(sources, len(metadata), grammars, has_rounds=any(ROUNDS_KEY in data for data in metadata)),
         methods=_methods(place),
         num_messages=sum(size for size in sizes if type(size) is int),
         own_data=tuple(sorted(set(_own_data(metadata)))),
     )
+
+
+def _origin_of_runs(metadata: Sequence[Mapping[str, Any]]) -> Origin:
+    """Who speaks in runs, by what their metadata say of the participants of rounds."""
+    participants = [data.get("participants") for data in metadata]
+    asked = [each for known in participants if isinstance(known, Mapping) for each in known.values()]
+    if any(isinstance(each, Mapping) and PERSON in (each.get("models") or ()) for each in asked):
+        return "people"
+    return "rounds" if any(ROUNDS_KEY in data for data in metadata) else "game"
 
 
 def _methods(place: Path) -> Methods | None:
@@ -101,9 +116,16 @@ def _methods(place: Path) -> Methods | None:
         return None
 
 
-def _what(sources: Sequence[Source], num_corpora: int, grammars: Sequence[str]) -> str:
+def _what(sources: Sequence[Source], num_corpora: int, grammars: Sequence[str], *, has_rounds: bool) -> str:
     runs = [source for source in sources if source.is_run]
     games = ", ".join(dict.fromkeys(str(run.game) for run in runs if run.game))
+    if runs and has_rounds:
+        number = (
+            "What agents said in rounds"
+            if len(runs) == 1
+            else f"{len(runs)} runs in which agents played rounds"
+        )
+        return f"{number} ({games}), with all rounds, languages and scores"
     if len(runs) == 1:
         return f"A language that agents invented in the game {games}, with the agents' weights and scores"
     if runs:

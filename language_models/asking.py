@@ -23,15 +23,15 @@ class AskingOptions:
     tries: Count = 5
     """How often it is asked before an answer that is not allowed stops the run; each time with another draw."""
     max_calls: Count | None = None
-    """Most calls of the run, those before it was resumed too; null: no limit."""
+    """Most calls of this participant in the run, those before it was resumed too; null: no limit."""
     max_tokens: Count | None = None
-    """Most tokens of prompts and answers of the run; null: no limit."""
+    """Most tokens of its prompts and answers in the run; null: no limit."""
     prompt_price: Weight = 0.0
     """Price of a million tokens of prompts, in any currency."""
     answer_price: Weight = 0.0
     """Price of a million tokens of answers."""
     max_cost: Positive | None = None
-    """Most that the answers of the run may cost by these prices; null: no limit."""
+    """Most that its answers in the run may cost by these prices; null: no limit."""
 
     changeable: ClassVar[tuple[str, ...]] = (
         "tries", "max_calls", "max_tokens", "prompt_price", "answer_price", "max_cost"
@@ -59,7 +59,9 @@ class Asker:
 
     def __init__(self, backend: Backend, options: AskingOptions, place: str) -> None:
         self.backend, self.options, self.place = backend, options, place
-        self.kept, self._settings = KeptAnswers(), digest(backend.settings)
+        self.kept = KeptAnswers()
+        # Two participants may ask one model, and the limits and costs of each are its own.
+        self._settings = digest([place, backend.settings])
         self.earlier: KeptAnswers | None = None
         """Answers of another run, which are used, and nothing is asked; None: the backend is asked."""
         self._lock = Lock()
@@ -67,7 +69,7 @@ class Asker:
 
     @property
     def used(self) -> Used:
-        """What the backend was asked in this run."""
+        """What the backend was asked from this place of the config in this run."""
         return self.kept.used(self._settings)
 
     def ask(self, requests: Sequence[Request]) -> list[tuple[str, Reply]]:
@@ -130,8 +132,14 @@ class Asker:
             said = reply.text
             if not self.backend.is_drawn:
                 break
+        # These answers are kept, and would be read again.
+        advice = f"{GO_ON} and more {self.place}.tries"
+        if not self.backend.is_drawn:
+            advice = (
+                "it says the same if it is asked again: expected another prompt, or a temperature above 0"
+            )
         raise ConfigError(
-            f"{self.place}: {shown(said)} is not {request.allowed.sentence():.200}; asked {number + 1} times; {GO_ON}"
+            f"{self.place}: {shown(said)} is not {request.allowed.sentence():.200}; asked {number + 1} times; {advice}"
         )
 
     def _replied(self, request: Request) -> Reply:
@@ -199,6 +207,8 @@ class Cost:
 class PlanningBackend(Drawn):
     """Stands in for a backend while the cost is found out: answers at random, and counts.
 
+    Where nothing is drawn, another question has another answer, and an equal one the same.
+
     Args:
         backend: What is asked later.
         options: Its prices.
@@ -221,6 +231,9 @@ class PlanningBackend(Drawn):
 
     def reply(self, request: Request) -> Reply:
         """An answer at random."""
+        if not self.is_drawn:
+            draw = int(digest([request.system, request.user, request.allowed.to_json()])[:8], 16)
+            request = replace(request, draw=draw)
         reply = super().reply(request)
         self.cost.calls += 1
         self.cost.prompt_tokens += reply.prompt_tokens

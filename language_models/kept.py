@@ -33,7 +33,7 @@ def key_of(settings: Mapping[str, Any], request: Request) -> str:
 
 @dataclass(slots=True)
 class Used:
-    """What one backend with its settings was asked."""
+    """What one participant asked of a backend with its settings."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -109,7 +109,7 @@ class KeptAnswers:
         return list(self._replies.values())
 
     def used(self, backend: str) -> Used:
-        """What a backend was asked, by the digest of its settings."""
+        """What was asked, by the digest of the backend's settings and of who asks."""
         return self._used.setdefault(backend, Used())
 
     def add(self, key: str, backend: str, request: Request, reply: Reply) -> None:

@@ -13,7 +13,7 @@ from ecsuite.people.chains import Chain
 from ecsuite.people.findings import Mean
 from ecsuite.people.report import LANGUAGE, SIMULATED, mean_cell
 from ecsuite.people.study import Study
-from ecsuite.tables.cells import INTERVAL
+from ecsuite.tables.cells import INTERVAL, of_some
 from ecsuite.tables.table import Table, number_column, row_of
 
 MEASURES = {"topsim": ("topsim", 2), "error": ("error", 2), "num_codes": ("codes", 1)}
@@ -33,10 +33,14 @@ def chains_table(study: Study, rows: Sequence[Measured]) -> Table:
             for row in rows
             if (row.dataset, row.grammar, row.generation) == (dataset, grammar, generation)
         ]
-        cells = [mean_cell(_mean(those, name), digits) for name, (_, digits) in MEASURES.items()]
+        cells = [
+            of_some(mean_cell(_mean(those, name), digits), len(_defined(those, name)), len(those))
+            for name, (_, digits) in MEASURES.items()
+        ]
         lines.append(row_of(dataset, grammar, generation, len(those), *cells))
     notes = [
         "mean over chains ± half of its 95 % interval (Student's t); generation 0: the first language",
+        "n: chains in which a figure is defined, where it is not in all",
         "error: edit distance from what was taught, by the longer length (Kirby et al. 2008); codes: different ones",
     ]
     notes += [SIMULATED] if study.simulated else []
@@ -44,8 +48,12 @@ def chains_table(study: Study, rows: Sequence[Measured]) -> Table:
     return Table(columns=columns, rows=lines, title=title, notes=notes)
 
 
+def _defined(rows: Sequence[Measured], name: str) -> list[float]:
+    return [float(value) for row in rows if (value := getattr(row, name)) is not None]
+
+
 def _mean(rows: Sequence[Measured], name: str) -> Mean | None:
-    values = [float(value) for row in rows if (value := getattr(row, name)) is not None]
+    values = _defined(rows, name)
     if not values:
         return None
     mean, half_width = mean_and_half_width(values)

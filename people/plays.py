@@ -179,7 +179,7 @@ class Plays:
         is_done = seat.is_done
         known = {step: success for step, (_, success) in seat.outcomes.items() if step not in seat.judged}
         if is_done:
-            known = dict(enumerate(successes(seat.game, seat.folder)))
+            known = successes(seat.game, seat.folder)
         if not known:  # as in most of the signs that pages give every second
             return is_done
         for step, success in known.items():
@@ -203,7 +203,11 @@ class Plays:
         return outcome[0], "right" if outcome[1] else "wrong"
 
 
-def successes(game: RoundsGame, folder: Path) -> list[bool]:
-    """Whether the rounds of a person succeeded, of a play that is over, or ended early."""
+def successes(game: RoundsGame, folder: Path) -> dict[int, bool]:
+    """By step, whether the round of a person succeeded, of a play that is over, or ended early; none of tests."""
     rows = [msgspec.json.decode(line) for line in (folder / ROUNDS).read_bytes().splitlines()]
-    return [bool(rows[number]["success"]) for number, _ in game.rounds if number < len(rows)]
+    return {
+        step: bool(rows[number]["success"])
+        for step, (number, shown) in enumerate(game.rounds)
+        if number < len(rows) and shown.kind != NAMES
+    }

@@ -8,6 +8,7 @@ from ecsuite.people.game import Game, Shown
 from ecsuite.people.games import MakeGame
 from ecsuite.people.pair_game import LISTENING, SPEAKING, PairGame
 from ecsuite.people.records import Record
+from ecsuite.people.rounds_game import NAMES
 from ecsuite.people.study import Study
 
 RESPONSE_WORDS = {
@@ -24,7 +25,7 @@ RESPONSE_WORDS = {
     "message": "Of pairs, what was said in the trial.",
     "response": "What was answered; of listeners, the object.",
     "target": "What was right; in the test of a chain, what the one before typed.",
-    "correct": "1 if the response is the target, or was understood; else 0.",
+    "correct": "1 if the response is the target, or was understood; else 0; empty in round_test, where nobody listens.",
     "rt": "Milliseconds from the picture to the answer, as the page measured them; empty if it did not.",
 }
 """The columns of `responses.csv` and the keys of `responses.json`."""
@@ -81,7 +82,7 @@ def _rows(
                 "phase": shown.kind,
                 "item": game.name_of(shown.thing) if shown.thing >= 0 else None,
                 **_answered(game, answer, shown, said, record.pair),
-                "correct": answer["is_right"],
+                "correct": None if shown.kind == NAMES else answer["is_right"],
                 "rt": answer["response_ms"],
             }
         )

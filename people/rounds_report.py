@@ -30,7 +30,7 @@ class Played:
     """The run folder of the play, with all rounds and its corpus."""
     rounds: int
     success: float
-    """Share of these that succeeded."""
+    """Share of these that succeeded; rounds of tests, in which nobody listens, are not among them."""
     last: float
     """The same of the last rounds, at most `BLOCK`."""
     curve: tuple[float, ...]
@@ -63,8 +63,8 @@ def _played(study: Study, database: Database, record: Record) -> Played | None:
     folder = play_folder(database.file, record.row["id"])
     if not (folder / ROUNDS).is_file():
         return None
-    won = successes(rounds_game(study, record.row), folder)
-    if not won:  # a play that a limit ended before the participant's first round
+    won = [*successes(rounds_game(study, record.row), folder).values()]
+    if not won:  # a play that a limit ended before the participant's first round, or of tests alone
         return None
     blocks = [won[start : start + BLOCK] for start in range(0, len(won), BLOCK)]
     last = won[-BLOCK:]

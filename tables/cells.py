@@ -5,7 +5,7 @@ are shown by their numbers, as in `printable`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ecsuite.runtime.printable import printable
@@ -160,6 +160,13 @@ def estimate(
     bounds: dict[str, Value] = {"low": mean - half_width, "high": mean + half_width}
     line = f"±{spread.text}" if is_stacked else f"± {spread.text}"
     return _with_line(cell, line, bounds | parts, is_stacked=is_stacked)
+
+
+def of_some(cell: Cell, num_values: int, num_all: int) -> Cell:
+    """A mean with the number of its values, where these are some of all: 0.412 ± 0.031 (n = 3)."""
+    if not 0 < num_values < num_all:
+        return cell
+    return replace(cell, lines=(f"{cell.text} (n = {num_values})",))
 
 
 def _with_line(cell: Cell, line: str, parts: Mapping[str, Value], *, is_stacked: bool) -> Cell:

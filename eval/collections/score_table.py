@@ -95,7 +95,10 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     groups: dict[str, list[Source]] = {}
     known: set[tuple[str, str]] = set()  # names with scores: a corpus that was read twice counts once
     for place, source in enumerate(each_corpus_once(read_sources(paths))):
-        if (source.is_run or not source.group) and all(record.is_measure for record in source.records):
+        has_scores = not all(record.is_measure for record in source.records)
+        if source.is_run and source.failure is not None and not has_scores:
+            continue  # it has no corpus
+        if (source.is_run or not source.group) and not has_scores:
             raise ConfigError(
                 f"{source.file}: expected the JSON of `ecsuite score CORPORA --out FILE.json`, with `scores`"
             )

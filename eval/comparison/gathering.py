@@ -37,7 +37,7 @@ def results_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
     with several signatures: if exactly one of these is that of a score of every source, the others are left out.
 
     Args:
-        sources: See `read_sources`.
+        sources: See `read_sources`; runs that failed are left out.
         metric: Name of the score.
         merges_seeds: Whether runs of one game with different seeds are one source; else each folder is one.
 
@@ -45,7 +45,10 @@ def results_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
         ConfigError: If a source has no such score, or one seed of a source has two different scores.
     """
     merged: dict[tuple[object, ...], list[tuple[Result, Path]]] = {}
-    for source in sources:
+    sources = list(sources)
+    # A run that failed has no scores: others of its game have theirs, with fewer seeds.
+    scored = [each for each in sources if each.failure is None or each.records_of(metric)]
+    for source in scored or sources:
         for result in _results(source, metric):
             if not merges_seeds:
                 result = replace(

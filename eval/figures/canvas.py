@@ -232,7 +232,10 @@ def write_title(figure: "Figure", title: str, notes: Sequence[str] = ()) -> None
     """Write a title above all, and notes below it, as many lines as they need."""
     lines = [plain(" ".join(line.split())) for line in (title, *notes) if line]
     if lines:
-        figure.suptitle("\n".join(lines), x=0.02, ha="left", wrap=True)
+        written: Any = figure.suptitle("\n".join(lines), x=0.02, ha="left", wrap=True)
+        width_of = written._get_rendered_text_width
+        # Where it finds lines, matplotlib reads dollars as formulas, whatever `text.parse_math` says.
+        written._get_rendered_text_width = lambda line: width_of(line.replace("$", "S"))
 
 
 def fit(

@@ -1,5 +1,7 @@
 """Scores of settings: their table, and their differences to a base, with one correction for all of these."""
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,8 +158,9 @@ def _base_of_run(base: str, keys: Sequence[str], sources: Sequence[Source]) -> t
 
 
 def _result(row: Settings, name: str, sources: Sequence[Source]) -> Result | None:
-    """The values of a figure over the seeds of a row; None if there are none."""
-    values: dict[int, float] = {}
+    """The values of a figure over the seeds of a row, of several runs of a seed their mean; None if there are none."""
+    values: dict[int, list[float]] = {}
+    others = itertools.count(1 + max((source.seed or 0 for source in sources), default=0))
     signatures = set()
     for source in sources:
         value = source.figures.get(name)
@@ -168,15 +171,14 @@ def _result(row: Settings, name: str, sources: Sequence[Source]) -> Result | Non
             or any(source.settings.get(key) != wanted for key, wanted in row.items())
         ):
             continue
-        seed = source.seed if source.seed is not None and source.seed not in values else len(values)
-        values[seed] = float(value)
+        values.setdefault(next(others) if source.seed is None else source.seed, []).append(float(value))
         signatures |= {str(record.signature) for record in source.records_of(name)}
     if not values:
         return None
     seeds = tuple(sorted(values))
     return Result(
         name=label(row),
-        by_target=tuple({name: values[seed]} for seed in seeds),
+        by_target=tuple({name: math.fsum(values[seed]) / len(values[seed])} for seed in seeds),
         seeds=seeds,
         signature=" and ".join(sorted(signatures)) or name,
     )

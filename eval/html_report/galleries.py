@@ -222,8 +222,9 @@ def _differences(compared: Differences) -> Iterator[Shown]:
 
 def _pairs(table: Means, sources: Sequence[Source]) -> Iterator[Shown]:
     """The first figure of the table against each other one."""
+    runs = [run for group in pictures.groups_of(table, sources) for run in group]  # those that are drawn
     for across, up in [(table.figures[0], other) for other in table.figures[1 : MOST + 1]]:
-        pairs = [(source.figures.get(across), source.figures.get(up)) for source in sources]
+        pairs = [(run.figures.get(across), run.figures.get(up)) for run in runs]
         both = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)
         if len(both) < 2:
             continue

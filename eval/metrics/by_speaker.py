@@ -74,6 +74,10 @@ def mean_score(
     if all(BY_TARGET in score.details for score in defined):
         targets = [score.details[BY_TARGET] for score in defined]
         details[BY_TARGET] = {name: fmean(each[name] for each in targets) for name in targets[0]}
+    if len(defined) < len(scores):
+        why = next(score.reason for score in scores if score.value is None)
+        number = f"{len(scores) - len(defined)} of {len(scores)} speakers"
+        details["warning"] = f"undefined for {number}, and the mean of the others: {why}"
     known = [float(score.value) for score in defined if score.value is not None]
     value, half_width = mean_and_half_width(known)
     chance = of_mean([score.chance for score in defined], known, standard_error(known), len(known) - 1)

@@ -1,5 +1,6 @@
 """The sources at paths: run folders, sweeps, collections, corpora and files of scores; imports no code."""
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,6 +32,8 @@ CORPUS = "corpus.jsonl"
 """The file of a folder with its messages."""
 SEED = "training.seed"
 """The setting that does not tell settings apart: rows are means over it."""
+CHECKSUMS = ("data.", "code.")
+"""How the names of checksums begin that tell runs apart whose files have changed."""
 NOT_FINITE = re.compile(r"(?:is|are|was) not finite|the loss is -?(?:nan|inf)")
 """What the reason of a training that diverged has."""
 
@@ -52,8 +55,8 @@ class _Sweep(msgspec.Struct):
 def read_sources(paths: Iterable[str | Path], note: Callable[[str], object] = lambda _: None) -> list[Source]:
     """The sources at paths, each once: of run folders with the same settings, seed and corpus one, with most scores.
 
-    The settings of the runs of one sweep are those that it varies; of other runs, those that all have and that differ
-    between them, and the runs are in the order of these.
+    The settings of the runs of one sweep are those that it varies; of other runs, and of several sweeps, those that
+    differ between them (see `varied`), and the runs are in the order of these.
 
     Args:
         paths: Run folders, folders of sweeps, corpora, files of scores, and folders that hold these.
@@ -337,22 +340,60 @@ def _corpus_source(place: Path) -> Source:
 
 
 def varied(sources: Sequence[Source]) -> list[Source]:
-    """The sources with the settings that all runs have and that differ between them; the seed is none."""
+    """The sources with the settings that differ between runs; the seed is none.
+
+    A setting that not all runs have, as an option of one kind of channel, counts where it differs between those that
+    have it, or tells runs apart that nothing else does; so do the checksums of data and of users' files.
+    """
     runs = [source for source in sources if source.is_run]
-    keys = dict.fromkeys(key for run in runs for key in run.settings if key != SEED)
-    common = [key for key in keys if all(key in run.settings for run in runs)]
-    varying = [key for key in common if len({repr(run.settings[key]) for run in runs}) > 1]
+    is_one_sweep = len({run.file for run in runs}) == 1
+    settings = {id(run): _settings_of(run, is_one_sweep=is_one_sweep) for run in runs}
+    keys = dict.fromkeys(key for each in settings.values() for key in each)
+    varying = [
+        key for key in keys
+        if not key.startswith(CHECKSUMS) and len({repr(each[key]) for each in settings.values() if key in each}) > 1
+    ]  # fmt: skip
+    further = [key for key in keys if key not in varying]
+    told = _num_told_apart(settings.values(), varying)
+    if _num_told_apart(settings.values(), [*varying, *further]) > told:
+        for key in further:
+            if (more := _num_told_apart(settings.values(), [*varying, key])) > told:
+                varying, told = [*varying, key], more
     return [
-        replace(source, settings={key: source.settings[key] for key in varying}) if source.is_run else source
+        replace(source, settings={key: own[key] for key in varying if key in own})
+        if (own := settings.get(id(source))) is not None
+        else source
         for source in sources
     ]
 
 
+def _settings_of(run: Source, *, is_one_sweep: bool) -> dict[str, Any]:
+    """The settings of a run but its seed: of a sweep alone those that it varies, else all, with checksums of files."""
+    own = dict(run.settings)
+    if run.file.name == SWEEP and not is_one_sweep:
+        own = run.config or {"name": run.game, **own}
+    elif run.group.startswith("{"):
+        config = json.loads(run.group)
+        own |= {
+            f"{section}.{name}": str(checksum)[:8]
+            for section in ("data", "code")
+            if isinstance(files := config.get(section), dict)
+            for name, checksum in files.items()
+        }
+    return {key: value for key, value in own.items() if key != SEED}
+
+
+def _num_told_apart(settings: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> int:
+    """In how many groups these settings divide runs."""
+    return len({repr([(key in each, each.get(key)) for key in keys]) for each in settings})
+
+
 def in_order(sources: Sequence[Source]) -> list[Source]:
     """Runs in the order of their settings, then the other sources as they come."""
+    keys = dict.fromkeys(key for source in sources if source.is_run for key in source.settings)
     runs = sorted(
         (source for source in sources if source.is_run),
-        key=lambda run: [_order(value) for value in run.settings.values()],
+        key=lambda run: [_order(run.settings.get(key)) for key in keys],
     )
     return [*runs, *(source for source in sources if not source.is_run)]
 

@@ -8,7 +8,7 @@ from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.metrics.conclusions import Conclusion
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.reports.inventory_table import inventory_tables
-from ecsuite.eval.reports.short_table import ARROWS
+from ecsuite.eval.reports.short_table import ARROWS, trained_text
 from ecsuite.eval.statistics.chance import Basis
 from ecsuite.tables.cells import INTERVAL, Cell, Value, decimals, lines, nothing, number, text
 from ecsuite.tables.table import Column, Row, Table, name_column, number_column, row_of
@@ -85,8 +85,7 @@ def _title(corpus: Mapping[str, Any]) -> str:
         f"{corpus['num_distinct_symbols']:,} distinct, {eos}"
     )
     if training := corpus.get("training"):
-        text = "trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%}"
-        origin.append(text.format(**training))
+        origin.append(trained_text(training))
     return "; ".join([*origin, sizes])
 
 

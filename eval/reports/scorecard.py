@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.console import Console
 
-from ecsuite.corpus import Corpus
+from ecsuite.corpus import EPISODE, Corpus
 from ecsuite.eval.metrics import METRIC_OF, load_metric, metric_names, traits_of_metric
 from ecsuite.eval.metrics.by_speaker import by_speaker, speakers_of
 from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 _PROVENANCE = ("source_path", "source_format", "reading", "where", "sha256", "vocab_size", "eos_source")
 """Keys of the metadata that identify a corpus."""
 
-_PROGRESS = ("step", "num_steps", "accuracy")
+_PROGRESS = ("step", "num_steps", "accuracy")  # the last one where the game has one
 """Keys of the metadata about the progress of training."""
 
 
@@ -265,6 +266,7 @@ def _described(corpus: Corpus, num_distinct: int) -> dict[str, Any]:
         "num_distinct_meanings": num_meanings,
         "num_concepts": None if concepts is None else len(concepts.distinct()),
         **({"num_speakers": number} if (number := len(speakers_of(corpus))) > 1 else {}),
+        **({"num_episodes": len(np.unique(corpus.columns[EPISODE]))} if EPISODE in corpus.columns else {}),
         **({"naming_attributes": naming} if (naming := naming_attributes(corpus)) else {}),
     }
 
@@ -280,6 +282,6 @@ def _num_distinct_meanings(corpus: Corpus) -> int | None:
 def _training(metadata: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Progress of the agents' training if the metadata have it; checked, as any program may write metadata."""
     known = metadata.get("training")
-    values: list[Any] = [known.get(key) if isinstance(known, Mapping) else None for key in _PROGRESS]
-    is_valid = all(type(value) in (int, float) and math.isfinite(value) for value in values)
-    return {"training": dict(zip(_PROGRESS, values, strict=True))} if is_valid else {}
+    told = {key: known[key] for key in _PROGRESS if key in known} if isinstance(known, Mapping) else {}
+    is_valid = all(type(value) in (int, float) and math.isfinite(value) for value in told.values())
+    return {"training": told} if is_valid and {*_PROGRESS[:2]} <= told.keys() else {}

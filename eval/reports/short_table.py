@@ -13,6 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from ecsuite.eval.metrics import place_of, traits_of
+from ecsuite.eval.metrics.by_speaker import BY_SPEAKER
 from ecsuite.eval.metrics.conclusions import Conclusion, anchors_of
 from ecsuite.eval.metrics.preset_limits import are_read_alike, limits_of, passes_of
 from ecsuite.eval.metrics.score import Score
@@ -77,7 +78,7 @@ class ShortTable:
         corpus = self.corpus
         origin = str(corpus.get("source_path", "a corpus made in Python"))
         if training := corpus.get("training"):
-            trained = " (trained {step:,} of {num_steps:,} steps, accuracy {accuracy:.1%})".format(**training)
+            trained = f" ({trained_text(training)})"
             origin = _from_the_end(origin, WIDTH - len(trained)) + trained
         if "num_messages" not in corpus:
             return [Text(_from_the_end(origin, WIDTH), "bold")]
@@ -206,9 +207,25 @@ class ShortTable:
             and traits_of(score).is_asked_for  # others say it in their signatures alone: the page is short
             and (most := traits_of(score).most_messages or number) < number
         ]
+        partly = [
+            f"{score.name} ({len(values) - values.count(None)} of {len(values)})"
+            for score in self.scores
+            if score.value is not None and None in (values := [*score.details.get(BY_SPEAKER, {}).values()])
+        ]
+        if partly:
+            more = f" and {len(partly) - 2} more" if len(partly) > 2 else ""
+            named.append(f"Means of some of the speakers: {', '.join(partly[:2])}{more}.")
+        if self.corpus.get("num_episodes", number) < number:
+            named.append("Intervals and chance assume that messages of an episode are independent.")
         seeds = "Intervals are over messages, not over seeds: for these, score several runs."
         lines = [*named, *drawn, *([few] if number < FEW_MESSAGES else [])]
         return [*lines, seeds] if "training" in self.corpus else lines
+
+
+def trained_text(training: Mapping[str, float]) -> str:
+    """How far training came, as `describe` has it, in words."""
+    words = "trained {step:,} of {num_steps:,} steps".format(**training)
+    return words + (f", accuracy {training['accuracy']:.1%}" if "accuracy" in training else "")
 
 
 def _height(
@@ -254,7 +271,8 @@ def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
 def _row(name: str, value: str, arrow: str, interval: str, chance: str, conclusion: str, style: str) -> Text:
     """Cells in columns."""
     line = Text(f"{set_cell_size(name, _NAME)}{value:>{_VALUE}} {arrow} ", style)
-    line.append(f"{interval:<{_INTERVAL}}{chance:>{_CHANCE}} ")
+    # Of large numbers the columns may be wider, but never without a space between them.
+    line.append(f"{interval} {chance:>{max(0, _INTERVAL + _CHANCE - 1 - len(interval))}} ")
     line.append(conclusion, _COLOURS.get(conclusion, ""))
     return line
 

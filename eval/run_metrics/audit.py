@@ -321,7 +321,8 @@ class _Influence:
 
     At each step, of everything else as it is: sum_m p(m) KL(p(a | m) || sum_m' p(m') p(a | m')) in bits, with p(m) how
     often each message is said at all; it is the mutual information of message and action if messages came at random.
-    Of hearers that ignore messages it is exactly 0.
+    Of hearers that ignore messages it is exactly 0. Steps at which no message arrives at the hearer, or at which its
+    action does not count, as after the end of an episode, do not count.
     """
 
     def __init__(self, messages: Tensor, weights: Tensor, play: Acting, usual: Episodes) -> None:
@@ -331,11 +332,11 @@ class _Influence:
 
     def __call__(self, step: int, agent: int, decide: Decide, seen: Tensor, heard: Tensor) -> None:
         """Ask an agent what it would do; see `Watch`."""
-        acts = 0 < step < len(self.usual.acting) and bool(self.usual.acting[step, :, agent].any())
-        if self.play.environment.agents[agent].num_actions == 1 or not acts:
+        if self.play.environment.agents[agent].num_actions == 1 or not 0 < step < len(self.usual.acting):
             return
-        hears = (self.usual.heard_from[step, :, agent, : heard.shape[1]] >= 0).any(0)
-        for slot in np.flatnonzero(hears).tolist():
+        hears = self.usual.heard_from[step, :, agent, : heard.shape[1]] >= 0
+        counts = hears & self.usual.acting[step, :, agent, None]  # (batch, num_heard)
+        for slot in np.flatnonzero(counts.any(0)).tolist():
             likely = []
             for message in self.messages:
                 other = heard.clone()
@@ -347,10 +348,13 @@ class _Influence:
             mean = (of_each * self.weights[:, None]).sum(1, keepdim=True)
             gain = torch.special.xlogy(of_each, of_each) - torch.special.xlogy(of_each, mean)
             bits = (gain.sum(2) * self.weights).sum(1) / np.log(2)
-            self.sums.setdefault((agent, slot), []).append(bits.where(bits > 1e-9, 0.0))  # below is rounding
+            bits = bits.where(bits > 1e-9, 0.0)  # below is rounding
+            self.sums.setdefault((agent, slot), []).append(
+                bits[torch.from_numpy(counts[:, slot]).to(bits.device)]
+            )
 
     def results(self) -> Iterator[Told]:
-        """The mean over steps and episodes of each hearer and what it hears."""
+        """The mean over the steps of all episodes that count, of each hearer and what it hears."""
         specs = self.play.environment.agents
         for (agent, slot), bits in self.sums.items():
             name = specs[agent].name

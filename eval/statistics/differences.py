@@ -149,7 +149,7 @@ def difference_of_estimates(
 def with_effect(
     difference: Difference, first: Floats, second: Floats, *, is_paired: bool = False
 ) -> Difference:
-    """A difference with its effect size, Hedges' g, where both groups have at least two values and a spread.
+    """A difference with its effect size, Hedges' g, where both groups have a spread and two values, of pairs three.
 
     Of independent groups, g = J(n1 + n2 - 2) (m1 - m2) / s with the pooled standard deviation s and J(m) = 1 - 3 / (4 m
     - 1): Hedges (1981), "Distribution theory for Glass's estimator of effect size", Journal of Educational Statistics
@@ -182,6 +182,8 @@ def with_effect(
         spread = math.sqrt(weighted / freedom)
         scale = math.sqrt(1 / len(first) + 1 / len(second))
         t = difference.mean / (spread * scale)
+    if freedom < 2:  # of two pairs the correction leaves nothing: g would be 0, whatever the difference
+        return difference
     correction = 1 - 3 / (4 * freedom - 1)
     bounds = [correction * scale * noncentrality(t, freedom, share) for share in (1 - ALPHA / 2, ALPHA / 2)]
     return replace(

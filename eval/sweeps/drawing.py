@@ -40,7 +40,9 @@ def draw(
     """
     runs = [source for source in sources if source.is_run]
     direction = traits_of(measure).direction or DIRECTIONS.get(measure)
-    told = f"{measure} of {len(runs)} runs"
+    whole = [run for run in runs if run.failure is None and run.is_whole]  # others are not drawn
+    number = sum(run.figures.get(measure) is not None for run in whole) or len(whole)
+    told = f"{measure} of {number} runs"
     if kind == "plane":
         figure, told = draw_plane(sources), f"{len(sources)} languages beside the bound"
     elif kind == "curves":
@@ -58,7 +60,7 @@ def draw(
         told = f"{told} by {' and '.join(keys)}"
     else:
         figure = pictures.settings_side_by_side(runs, measure, direction)
-        told = f"{measure} and the settings of {len(runs)} runs"
+        told = f"{measure} and the settings of {number} runs"
     prepare_picture(file)
     save(figure, file)
     return f"{told} in {file}"

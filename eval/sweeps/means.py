@@ -1,5 +1,6 @@
 """Figures over settings: a row for each combination, and for each figure the mean over seeds with its interval."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,8 @@ import numpy as np
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.corrections import holm
-from ecsuite.eval.statistics.differences import unpaired_difference
+from ecsuite.eval.statistics.differences import NO_SPREAD, unpaired_difference
+from ecsuite.eval.statistics.distributions import student_tail
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
@@ -119,9 +121,18 @@ def means_of(
     for name in names:
         if name not in known_figures:
             raise unknown_name("figure", name, known_figures)
+    for option, named in (("--by", keys), ("--metrics", names)):
+        if twice := [name for name in named if named.count(name) > 1]:
+            raise ConfigError(f"{option}: {twice[0]} is named twice")
     groups: dict[str, list[Source]] = {}
-    for record in records:
-        groups.setdefault(repr([record.settings.get(key) for key in keys]), []).append(record)
+    counted_once = set[tuple[str, object]]()
+    for number, record in enumerate(records):
+        row = repr([record.settings.get(key) for key in keys])
+        # Of files of equal content a sweep has one run, whatever they are called: it counts once in a mean.
+        run = row, record.folder if record.is_run and record.folder is not None else number
+        if run not in counted_once:
+            counted_once.add(run)
+            groups.setdefault(row, []).append(record)
     counted = [
         [record for record in group if record.status != "diverged" and (record.is_whole or with_incomplete)]
         for group in groups.values()
@@ -173,8 +184,9 @@ def _column(groups: Sequence[Sequence[Source]], name: str) -> list[Mean]:
 def best_of(values: Sequence[Sequence[float]], direction: str | None) -> list[bool]:
     """Which rows have the best mean, or are not told apart from it.
 
-    A row is told apart by Welch's t-test at 5 %, corrected by Holm's procedure over the rows; a row of one value, or of
-    equal values, only if its mean is another. Where no row is told apart, none is marked.
+    A row is told apart by Welch's t-test at 5 %, corrected by Holm's procedure over the rows; a row of one value by
+    Student's, with the spread of the other row. Where neither has a spread, another mean tells them apart. Where no row
+    is told apart, none is marked.
 
     Args:
         values: The values of each row; some may be empty.
@@ -194,7 +206,12 @@ def best_of(values: Sequence[Sequence[float]], direction: str | None) -> list[bo
 
 
 def _p_value(one: Sequence[float], other: Sequence[float]) -> float:
-    if min(len(one), len(other)) < 2 or min(np.std(one), np.std(other)) == 0:
-        return float(np.mean(one) == np.mean(other))
-    p_value = unpaired_difference(np.asarray(one), np.asarray(other)).p_value
-    return 1.0 if p_value is None else p_value
+    fewer, more = sorted((np.asarray(one), np.asarray(other)), key=len)
+    if max(np.ptp(fewer), np.ptp(more)) < NO_SPREAD:
+        return float(abs(fewer.mean() - more.mean()) < NO_SPREAD)
+    if len(fewer) > 1:
+        p_value = unpaired_difference(fewer, more).p_value
+        assert p_value is not None
+        return p_value
+    error = float(np.std(more, ddof=1)) * math.sqrt(1 + 1 / len(more))
+    return 2 * student_tail(abs(float(fewer[0] - more.mean())) / error, len(more) - 1)

@@ -5,13 +5,14 @@ from typing import Any
 
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.sweeps.means import Means
-from ecsuite.tables.cells import COUNTED, Cell, estimate, text
+from ecsuite.tables.cells import COUNTED, UNDEFINED, Cell, estimate, nothing, of_some, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 DIGITS = 3
 """Decimals of figures."""
 LEFT_OUT = ("failed", "incomplete")
 """Runs that are not in the means, in CSV and frames."""
+OF_SOME = "n: runs in which the figure is defined, where it is not in all of the row."
 
 
 def means_table(means: Means) -> Table:
@@ -31,18 +32,24 @@ def means_table(means: Means) -> Table:
         ]
         shown = f"{each.num_runs:,}" + (f" ({', '.join(words)})" if words else "")
         runs = Cell(value=each.num_runs, lines=(shown,), parts=dict(zip(LEFT_OUT, left_out, strict=True)))
-        cells = (
-            estimate(
-                cell.mean,
-                cell.half_width,
-                DIGITS,
-                num_values=cell.num_values,
-                role="best" if cell.is_best else "",
+        settings = (nothing(UNDEFINED) if value is None else text(value) for value in each.settings)
+        cells = [
+            of_some(
+                estimate(
+                    cell.mean,
+                    cell.half_width,
+                    DIGITS,
+                    num_values=cell.num_values,
+                    role="best" if cell.is_best else "",
+                ),
+                cell.num_values,
+                each.num_runs,
             )
             for cell in each.cells
-        )
-        rows.append(row_of(*map(text, each.settings), runs, *cells))
-    return Table(columns=columns, rows=rows)
+        ]
+        rows.append(row_of(*settings, runs, *cells))
+    some = any(0 < cell.num_values < each.num_runs for each in means.rows for cell in each.cells)
+    return Table(columns=columns, rows=rows, notes=[OF_SOME] if some else [])
 
 
 def noise_notes(sources: Sequence[Source], figures: Sequence[str]) -> list[str]:

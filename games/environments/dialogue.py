@@ -80,7 +80,7 @@ class Talk:
     right: Integers
     """The right answers of each agent, (batch, 2, num_answers); -1: it is not asked."""
     about: Integers
-    """What messages may be about, (batch, num_attributes)."""
+    """What messages may be about, (batch, num_attributes), or by speaker, (batch, 2, num_attributes)."""
 
 
 class Dialogue(Environment):
@@ -169,6 +169,7 @@ class Dialogue(Environment):
 
     def _moment(self, talk: Talk, step: int, all_right: NDArray[np.bool_]) -> Moment:
         batch, speaker = len(all_right), self.speaker(step)
+        about = talk.about if talk.about.ndim == 3 else np.repeat(talk.about[:, None], 2, axis=1)
         speaking, heard = np.zeros((batch, 2), bool), np.full((batch, 2, 1), -1)
         if speaker is not None:
             speaking[:, speaker] = True
@@ -190,7 +191,7 @@ class Dialogue(Environment):
             acting=right >= 0,
             right=right,
             done=np.full(batch, step >= self.max_steps),
-            meanings=np.repeat(talk.about[:, None], 2, axis=1),
+            meanings=about,
             inner=(talk, step, all_right),
         )
 

@@ -68,7 +68,7 @@ class GuessWho(Dialogue):
         rows = np.arange(len(episodes))
         seen: list[list[Floats]] = [[], []]
         right = np.full((len(episodes), 2, 1), -1)
-        about = []
+        about = []  # what each asker is to find out, which the other one has
         for asker in range(1 + self.options.both_ask):
             candidates, places = self.rounds.draw(seed, episodes + asker * OTHER_ROUND)
             features = self.rounds.features(seed, candidates)
@@ -79,7 +79,9 @@ class GuessWho(Dialogue):
         return Talk(
             seen=(np.concatenate(seen[0], 1), np.concatenate(seen[1], 1)),
             right=right,
-            about=np.concatenate(about[::-1], 1),
+            about=np.stack([np.concatenate([*about[::-1]], 1), np.concatenate(about, 1)], 1)
+            if self.options.both_ask
+            else about[0],
         )
 
     def script(

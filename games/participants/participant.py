@@ -73,6 +73,8 @@ class Setting:
     """What rounds are about, as texts."""
     values: np.ndarray[Any, Any]
     """The same as attribute values, (num_things, num_attributes)."""
+    value_names: Sequence[Sequence[str]] = ()
+    """Names of the values of each attribute, `shape=cup`; none of things without attributes."""
     num_agents: int
     words: Allowed
     """What speakers may say."""

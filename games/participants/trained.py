@@ -45,6 +45,12 @@ class Trained(Participant):
             self._messages = self.run.speak(setting.values)
         except ConfigError as error:
             raise ConfigError(f"run: {options.run}: {error}: the world of the play has others") from None
+        names, trained = ([list(each) for each in of.value_names] for of in (setting, self.run.pair.world))
+        if names != trained:
+            raise ConfigError(
+                f"run: {options.run} was trained on other objects: expected a world of the values "
+                f"{', '.join(name for each in trained for name in each):.200}"
+            )
 
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
         """The most likely message, or the candidate with the highest score."""

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from ecsuite.agents.message import EOS, PAD
-from ecsuite.corpus import SPEAKER, Corpus
+from ecsuite.corpus import EPISODE, SPEAKER, Corpus
 from ecsuite.games.channels import Channel
 from ecsuite.games.environments.environment import Environment
 from ecsuite.games.environments.episodes import Episodes
@@ -58,7 +58,7 @@ def corpus_of(batches: Iterable[Episodes], environment: Environment, channel: Ch
         meanings=meanings,
         attribute_names=environment.attribute_names,
         columns={
-            "episode": episodes, "step": steps, **turns, SPEAKER: names[who], "action": actions, "reward": rewards
+            EPISODE: episodes, "step": steps, **turns, SPEAKER: names[who], "action": actions, "reward": rewards
         },
         metadata={"vocab_size": channel.vocab_size, "max_len": channel.max_len},
     )  # fmt: skip

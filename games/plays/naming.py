@@ -193,6 +193,16 @@ class NamingGame(Rounds):
             )
         return sum(shares) / len(shares)
 
+    def messages(self, played: Round) -> Sequence[tuple[int, str]]:
+        """See the base class; both say a name at once, or one of them."""
+        said = (played.speaker, played.message), (played.listener, played.answer)
+        return said if self.options.at_once else said[:1]
+
+    @property
+    def figures(self) -> Sequence[str]:
+        """See the base class; agreement is defined before any round."""
+        return tuple(dict.fromkeys((*super().figures, *self.evaluate())))
+
     def lines(self) -> list[str]:
         """Who plays, and with which names."""
         who = self.options.participant.kind

@@ -33,6 +33,9 @@ from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, shown
 from ecsuite.runtime.ragged import Ragged
 
+SUCCEEDED, HEARD = "succeeded", "heard"
+"""Measures of a step: rounds that succeeded, and those in which somebody listened."""
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -57,6 +60,8 @@ class Rounds(Play):
     precisions = ("fp32",)
     attribute_names: tuple[str, ...] = ()
     """Names of the attributes of meanings."""
+    value_names: Sequence[Sequence[str]] = ()
+    """Names of the values of each, `shape=cup`, where the play has a world."""
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         super().__init__(options, experiment=experiment, device=device)
@@ -144,8 +149,8 @@ class Rounds(Play):
 
     def _participant(self, part: Part, place: str) -> Participant:
         setting = Setting(
-            things=self.things, values=self.values, num_agents=self.num_agents, words=self.words,
-            seed=self.experiment.training.seed, place=place, device=self.device,
+            things=self.things, values=self.values, value_names=self.value_names, num_agents=self.num_agents,
+            words=self.words, seed=self.experiment.training.seed, place=place, device=self.device,
         )  # fmt: skip
         try:
             made: Participant = PARTICIPANTS.make(part, setting=setting)
@@ -204,8 +209,13 @@ class Rounds(Play):
             raise
         self.rounds += [done[plan.number] for plan in planned]
         self.noted(before)
-        new = self.rounds[before:]
-        return {"accuracy": sum(each.success for each in new) / max(len(new), 1)}
+        heard = [each for each in self.rounds[before:] if each.listener >= 0]
+        return {SUCCEEDED: float(sum(each.success for each in heard)), HEARD: float(len(heard))}
+
+    def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
+        """The share of the rounds of some steps that succeeded, of those in which somebody listened, if any."""
+        heard = sums.get(HEARD)
+        return {"accuracy": sums[SUCCEEDED] / heard} if heard else {}
 
     @property
     def _is_slow(self) -> bool:
@@ -331,8 +341,10 @@ class Rounds(Play):
         return self.means_of(self.rounds[-self.options.window :])
 
     def means_of(self, rounds: Sequence[Round]) -> dict[str, float]:
-        """Success and length of the messages in some rounds."""
-        number = max(len(rounds), 1)
+        """Success and length of the messages in some rounds; nothing of none."""
+        number = len(rounds)
+        if not number:
+            return {}
         return {
             "accuracy": sum(each.success for each in rounds) / number,
             "length": sum(len(self.words.split(each.message)) for each in rounds) / number,
@@ -340,15 +352,20 @@ class Rounds(Play):
 
     @property
     def figures(self) -> Sequence[str]:
-        """The names of the figures of an evaluation."""
-        return tuple(self.evaluate())
+        """The names of the figures of an evaluation, some of which are not defined before rounds were played."""
+        return ("accuracy", "length")
 
     def said(self) -> "dict[tuple[int, int], tuple[int, str]]":
         """What each speaker said last of each thing, by speaker and thing: the number of the round, and the message."""
         found: dict[tuple[int, int], tuple[int, str]] = {}
         for number, each in enumerate(self.rounds):
-            found[each.speaker, each.thing] = (number, each.message)
+            for speaker, message in self.messages(each):
+                found[speaker, each.thing] = (number, message)
         return dict(sorted(found.items()))
+
+    def messages(self, played: Round) -> Iterable[tuple[int, str]]:
+        """Who said what in a round."""
+        return ((played.speaker, played.message),)
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
         """What each speaker said last of each thing."""

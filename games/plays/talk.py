@@ -111,7 +111,7 @@ class Talk(Rounds):
                 "world: for play talk, expected a world of single objects with attribute values"
             )
         values = joined([world.describe(each) for each in world.corpus_batches(MOST_THINGS)]).meanings
-        names = world.value_names
+        self.value_names = names = world.value_names
         self.attribute_names = tuple(of[0].partition("=")[0] for of in names)
         self.num_values = tuple(map(len, names))
         texts = (
@@ -133,8 +133,8 @@ class Talk(Rounds):
         return Allowed(choices=tuple(label(n) for n in range(self.options.candidates)))
 
     def chance(self) -> Mapping[str, float]:
-        """One of the answers."""
-        return {"accuracy": 1 / len(self._answers().choices)}
+        """One of the answers, where there is talk."""
+        return {"accuracy": 1 / len(self._answers().choices)} if self.options.blocks else {}
 
     @property
     def num_generations(self) -> int:
@@ -287,29 +287,36 @@ class Talk(Rounds):
     def evaluate(self) -> dict[str, float]:
         """Success and length in the last rounds of talk, and what became of messages.
 
-        `shortening` is how much shorter they became since the first block; `recall` the share of what the last
-        generation was taught that it says the same in its test: how learnable the language is.
+        `shortening` is how much shorter they became since the first block, as soon as two blocks were talked about;
+        `recall` the share of what the last generation was taught that it says the same in its test, as soon as this has
+        begun: how learnable the language is. What no round was played for has no figure.
         """
         talk = [each for each in self.rounds if each.phase == TALK]
         figures = self.means_of(talk[-self.options.window :])
-        if self.options.blocks > 1:
-            last = [each for each in talk if each.generation == talk[-1].generation]
-            number = len(self.things)
+        last, number = [each for each in talk if each.generation == self.generation], len(self.things)
+        if len(last) >= 2 * number:
             first, now = (self.means_of(part)["length"] for part in (last[:number], last[-number:]))
-            figures["shortening"] = 1 - now / first if first else 0.0
-        if self.options.test and self.is_taught.any():
-            figures["recall"] = self._recall()
+            figures["shortening"] = 1 - now / first
+        said = self._said_as_taught()
+        if said:
+            figures["recall"] = sum(said) / len(said)
         return figures
 
-    def _recall(self) -> float:
-        """Share of the things that the last generation was taught and has named in its test, said as it was taught."""
+    @property
+    def figures(self) -> Sequence[str]:
+        """Those of talk, if there is any, and of tests of what was taught."""
+        options = self.options
+        named = (*super().figures, *(("shortening",) if options.blocks > 1 else ())) if options.blocks else ()
+        return (*named, *(("recall",) if options.test and self.is_taught.any() else ()))
+
+    def _said_as_taught(self) -> list[bool]:
+        """Of each thing that the last generation was taught and has named in its test, whether it said the same."""
         taught = dict(self.taught)
-        said = [
+        return [
             each.message == taught[each.thing]
             for each in self.rounds
             if each.phase == TEST and each.generation == self.generation and each.thing in taught
         ]
-        return sum(said) / max(len(said), 1)
 
     def other_evaluations(self) -> dict[str, dict[str, float]]:
         """The same of rounds about things that were held out, and of each generation."""

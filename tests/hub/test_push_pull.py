@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 from hub_server import LICENCE, READER, SMALL, TOKEN
+from stopped_runs import trained
 
 import ecsuite as ec
+from ecsuite.games.experiment import load_experiment
+from ecsuite.language_models.backend import Person
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # within huggingface_hub
 
@@ -51,6 +54,31 @@ def test_the_card_says_what_was_trained_and_what_came_out(pushed):
         assert words in page
     for score in scores:
         assert score["signature"].replace("|", "\\|") in page
+
+
+class FirstChoice(Person):
+    """A person who always answers with the first choice."""
+
+    def answer(self, request):
+        return request.choices[0]
+
+
+@pytest.mark.parametrize("backend", ["page", "drawn", None])
+def test_the_card_of_rounds_says_who_spoke(backend, ecsuite, hub, tmp_path):
+    """Nobody was trained, and where people took part, nothing is said of them that they have not said."""
+    settings = ["play.agents=3", "play.pool=3", "training.num_examples=6", "training.batch_size=2"]
+    if backend is not None:
+        settings += ["play.at_once=true", "play.num_others=1", f"play.other=language_model,backend={backend}"]
+    trained(load_experiment("naming", settings), tmp_path / "rounds", person=FirstChoice())
+    assert ecsuite("push", tmp_path / "rounds", "hf:someone/rounds", *LICENCE, "--quiet")[0] == 0
+    files = hub.files("someone/rounds")
+    text, described = files["README.md"].decode(), files["croissant.json"].decode()
+    is_of_people = backend == "page"
+    assert "were trained on a game" not in text and "training of agents" not in described
+    assert ("People played rounds" in text) == ("What they agreed to is not stated" in text) == is_of_people
+    assert ("no person wrote" in text) == ("machine-generated" in text) == (not is_of_people)
+    assert ("hasSyntheticData" in described) == (not is_of_people)
+    assert "None in the messages" not in text and "with the agents' weights" not in text
 
 
 @pytest.mark.filterwarnings("ignore")  # of mlcroissant, which also leaves files open

@@ -12,6 +12,8 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
+from ecsuite.people.chain_languages import Measured
+from ecsuite.people.chain_report import chains_table
 from ecsuite.people.chains import read_chains
 from ecsuite.people.errors import RefusedError
 from ecsuite.people.export import as_csv, export
@@ -100,6 +102,21 @@ def test_of_objects_with_the_same_code_one_is_taught(chains):
     assert len(game.order) == 5
     distinct = replace(game, drops_homonyms=True)
     assert sorted(distinct.language[thing] for thing in distinct.order) == ["a", "b"]
+
+
+def test_a_mean_over_some_of_the_chains_says_of_how_many():
+    """Where a language has one code for all, it has no topographic similarity."""
+    study = Study(name="s", chains=3, generations=1)
+    [(dataset, grammar), *_] = study.conditions
+    rows = [
+        Measured(
+            dataset=dataset, grammar=grammar, chain=f"C{number}", generation=0, topsim=topsim, topsim_by_chance=None,
+            error=None, num_codes=2,
+        )
+        for number, topsim in enumerate((0.2, 0.4, None))
+    ]  # fmt: skip
+    table = str(chains_table(study, rows))
+    assert "0.30 ± 1.27 (n = 2)" in table and table.count("(n =") == 1
 
 
 def test_where_all_codes_are_the_same_one_is_taught_and_none_can_be_looked_up_in_the_test(chains):

@@ -118,6 +118,14 @@ def test_a_server_that_is_started_again_goes_on_where_the_person_was(tmp_path):
     assert len(rows) == 4 + 8 and {row["said"] for row in rows if row["speaker"] == 1} == {"ab"}
     answers = again.database.answers(1)
     assert {answer["kind"] for answer in answers} <= {"round_speaking", "round_listening", "round_test"}
+    # In the test, which half of the rounds and more are, nobody listens: nothing of it is right or wrong.
+    [played] = make_report(again.study, again.database, read_records(again.database)).data["participants"]
+    heard = [row["success"] for row in rows if row["listener"] >= 0]
+    assert (played["rounds"], played["success"]) == (len(heard), sum(heard) / len(heard)) and len(heard) == 4
+    export(again.study, again.database, tmp_path / "data", has_workers=False)
+    responses = json.loads((tmp_path / "data" / "responses.json").read_text())
+    assert all((row["correct"] is None) == (row["phase"] == "round_test") for row in responses)
+    assert sum(row["correct"] or 0 for row in responses) == sum(heard) == again.required(token)["score"]
 
 
 def test_what_can_not_be_answered_is_told_and_who_withdraws_leaves_nothing(tmp_path):

@@ -141,6 +141,28 @@ def test_runs_that_differ_in_their_seeds_are_one_source(collection):
     )
 
 
+def test_runs_of_a_sweep_that_failed_have_no_scores_and_hinder_nothing(tmp_path):
+    runs = [
+        {"settings": {"size": size}, "seed": 1, "folder": f"runs/{size}", "training": {"measures": {"accuracy": 0.5}},
+         "scores": [{"name": name, "value": float(size % 4), "details": {}} for name in ("topsim", "posdis")]}
+        for size in range(6)
+    ]  # fmt: skip
+    failed = {
+        "settings": {"size": 9},
+        "seed": 1,
+        "folder": "runs/9",
+        "training": {},
+        "scores": [],
+        "failure": "no room",
+    }
+    (tmp_path / "sweep.json").write_text(json.dumps({"format": 1, "name": "s", "runs": [*runs, failed]}))
+    assert len(read_table([tmp_path]).sources) == 6
+    lacking = {**failed, "failure": None}
+    (tmp_path / "sweep.json").write_text(json.dumps({"format": 1, "name": "s", "runs": [*runs, lacking]}))
+    with pytest.raises(ConfigError, match="expected the JSON of `ecsuite score"):
+        read_table([tmp_path])
+
+
 def test_between_seeds_a_metric_of_the_size_alone_says_nothing(collection):
     rng = np.random.default_rng(5)
     corpora = []

@@ -284,6 +284,31 @@ def test_runs_of_a_game_with_several_seeds_are_one_source(tmp_path):
     assert first.name != second.name
 
 
+def test_seeds_that_failed_leave_the_others_of_their_game(tmp_path):
+    def of(seed, **more):
+        score = {"name": "topsim", "value": seed / 10, "details": {}, "signature": "topsim|v:2"}
+        training = {"stopped": "epochs", "measures": {"accuracy": 0.5}}
+        run = {
+            "settings": {},
+            "seed": seed,
+            "folder": f"runs/{seed}",
+            "training": training,
+            "scores": [score],
+        }
+        return run | more
+
+    failed = of(3, training={}, scores=[], failure="step 1: the loss is nan")
+    write(
+        tmp_path / "sweep.json",
+        {"format": 1, "name": "s", "metrics": ["topsim"], "runs": [of(1), of(2), failed]},
+    )
+    [result] = gather([tmp_path], "topsim")
+    assert result.seeds == (1, 2) and result.score == pytest.approx(0.15)
+    write(tmp_path / "sweep.json", {"format": 1, "name": "s", "metrics": ["topsim"], "runs": [failed]})
+    with pytest.raises(ConfigError, match="no score topsim in it"):
+        gather([tmp_path], "topsim")
+
+
 def test_of_several_signatures_the_common_one_is_taken(tmp_path):
     """A run folder keeps the scores of former versions."""
     newer, older = tmp_path / "a" / "scores.json", tmp_path / "b.json"

@@ -78,6 +78,14 @@ def test_as_part_of_a_page_texts_are_texts_and_nothing_is_a_style_or_markup_of_n
     assert "$a_b$" in {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")}
 
 
+def test_a_title_is_no_formula_also_where_it_is_cut_into_lines():
+    title = r"highest: p$\frac_1$.csv " * 12
+    figure = intervals(Panel(points=[Point(row="a", value=1.0)]), title=title)
+    assert_readable(figure)
+    shown = [text for text in texts(figure)[0] if "frac_1" in text]
+    assert shown and sum(text.count(r"p$\frac_1$.csv") for text in shown) == 12
+
+
 def test_the_same_figure_gives_the_same_bytes(tmp_path):
     for name in ("a", "b"):
         figure = curves([Curve(x=[1, 2], y=[1, 2], low=[0, 1], high=[2, 3])], x="x", y="y")

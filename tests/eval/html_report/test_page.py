@@ -3,13 +3,19 @@
 import json
 import re
 import shutil
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from compared_sources import run
 
 import ecsuite as ec
+from ecsuite.eval.html_report import galleries
+from ecsuite.eval.html_report.comparing import differences
 from ecsuite.eval.html_report.systems import Cell, systems
 from ecsuite.eval.records.reading import read_sources
+from ecsuite.eval.sweeps.means import means_of
 from ecsuite.runtime.errors import ConfigError
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -109,6 +115,35 @@ def test_differences_to_a_base_have_one_correction(study, page_of):
 
 
 @pytest.mark.usefixtures("no_galleries")
+def test_several_runs_of_a_seed_in_a_row_are_one_value_and_none_is_lost():
+    """Rows over vocabularies, too: a seed's runs are paired with those of the same seed."""
+    scores = {
+        ("a", 5): (0.5, 0.6, 0.7),
+        ("a", 9): (0.3, 0.2, 0.1),
+        ("b", 5): (0.4, 0.4, 0.9),
+        ("b", 9): (0.2, 0.1, 0.1),
+    }
+    runs = [
+        run(f"{kind}-{size}-{seed}", {"kind": kind, "size": size}, seed, {}, {"topsim": value})
+        for (kind, size), values in scores.items()
+        for seed, value in enumerate(values, 1)
+    ]
+    found = differences(means_of(runs, by=["kind"]), runs, None)
+    [(row, name, difference)] = found.rows
+    one, other = (np.mean([scores[kind, 5], scores[kind, 9]], 0) for kind in "ab")
+    assert (row, name, difference.basis) == ("kind=b", "topsim", "paired by 3 seeds")
+    assert difference.mean == pytest.approx(np.mean(other - one)) and difference.ci95 is not None
+
+
+def test_the_correlation_of_a_picture_is_of_the_runs_that_are_drawn():
+    runs = [
+        run(f"{seed}", {"a": seed}, seed, {"accuracy": seed / 10}, {"topsim": seed / 10}) for seed in range(4)
+    ]
+    capped = replace(runs[0], name="capped", folder=Path("capped"), stopped="minutes", status="capped")
+    [shown] = galleries._pairs(means_of([*runs, capped], figures=["accuracy", "topsim"]), [*runs, capped])
+    assert "over 4 runs: 1.00" in shown.svg
+
+
 def test_mixed_versions_are_said(tmp_path, write_run, page_of):
     write_run(tmp_path / "a", "gumbel", 5, 1)
     write_run(tmp_path / "b", "gumbel", 20, 1, version="0.2.0")

@@ -1,5 +1,7 @@
 """Corpora with several speakers: means of their scores, chance levels, signatures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,8 @@ from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.by_speaker import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.runtime.ragged import Ragged
 
 
 def scored(name, corpus):
@@ -30,6 +34,21 @@ def test_random_languages_of_speakers_are_as_by_chance(name):
     cards = [scored(name, random_corpus(seed)) for seed in range(12)]
     differing = [each.relation in ("above", "below") for card in cards for each in conclusions(card, 120)]
     assert sum(differing) <= 1
+
+
+def test_a_mean_of_some_of_the_speakers_says_so():
+    """Who always says the same has no topsim; the mean of the others is no mean over all."""
+    corpus = random_corpus(0)
+    who = corpus.columns["speaker"].tolist()
+    messages = [[1] if speaker == 3 else row for row, speaker in zip(corpus.messages, who, strict=True)]
+    card = score_corpus(replace(corpus, messages=Ragged.from_rows(messages)), ["topsim", "ami"])
+    score = next(score for score in card.scores if score.name == "topsim")
+    assert score.details["by_speaker"]["3"] is None is not score.value
+    assert "topsim: undefined for 1 of 4 speakers, and the mean of the others: " in " ".join(
+        card.full(200).split()
+    )
+    assert "Means of some of the speakers: topsim (3 of 4)" in str(card)
+    assert "Means of some" not in str(score_corpus(corpus, ["topsim"]))
 
 
 def test_a_draw_is_the_mean_over_speakers():

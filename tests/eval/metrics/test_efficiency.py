@@ -106,6 +106,17 @@ def test_of_three_speakers_interval_and_bias_are_those_of_the_jackknife():
     assert 0 < alone.details["corrected"] < alone.value
 
 
+def test_messages_of_nobody_known_are_no_further_speaker():
+    """Two speakers, and others of whom it is not known who said it, have the interval of messages."""
+    rng = np.random.default_rng(3)
+    words, meanings = rng.integers(1, 3, (27, 1)), np.tile(ALL, (3, 1))
+    speaker = np.array([0] * 9 + [1] * 9 + [None] * 9, dtype=object)
+    assert (
+        scores(words, meanings, speaker=speaker)["complexity"].ci95
+        == scores(words, meanings)["complexity"].ci95
+    )
+
+
 def test_random_languages_are_as_by_chance():
     """Of 40 languages that have nothing to do with meanings, about 2 differ."""
     rng = np.random.default_rng(3)

@@ -14,6 +14,7 @@ from ecsuite.eval.records.reading import names_apart, read_runs, read_sources
 from ecsuite.eval.records.source import Record, Source, unit_text
 from ecsuite.eval.reports.failed_runs import to_json as failed_runs_json
 from ecsuite.eval.sweeps.means import means_of
+from ecsuite.eval.sweeps.means_table import means_table
 from ecsuite.eval.sweeps.pictures import groups_of
 from ecsuite.files.checksums import CHECKSUM, sealed
 from ecsuite.runtime.errors import ConfigError
@@ -274,3 +275,77 @@ def test_a_score_that_was_asked_for_with_options_is_in_tables():
         asked=("topsim,correlation=pearson", "xferbench,preset=nano"),
     )
     assert list(source.scores) == ["topsim,correlation=pearson", "xferbench", "mine"]
+
+
+def run_folder(place, seed, *, name="g", channel=None, **metadata):
+    """A run folder with a config, and with what its metadata have of it beside."""
+    config = {"name": name, "channel": channel or {"kind": "gumbel"}, "training": {"seed": seed}}
+    place.mkdir(parents=True)
+    (place / "config.yaml").write_text(json.dumps(config))
+    known = {"config": config | metadata, "training": {"step": 3, "stopped": "epochs", "accuracy": seed / 10}}
+    (place / "metadata.json").write_text(json.dumps(known | {"sha256": {"corpus.jsonl": place.name}}))
+    return place
+
+
+def test_a_setting_that_not_all_runs_have_tells_those_apart_that_have_it(tmp_path):
+    """Options of one kind of channel: their runs are no seeds of one game."""
+    for seed in (1, 2):
+        for value in (1.0, 2.0):
+            run_folder(
+                tmp_path / f"g{seed}{value}", seed, channel={"kind": "gumbel", "temperature": value, "x": 1}
+            )
+        run_folder(tmp_path / f"r{seed}", seed, channel={"kind": "reinforce", "entropy": 0.1})
+    table = means_of(read_runs([tmp_path]))
+    assert table.keys == ("channel.kind", "channel.temperature")  # and not those that follow from the kind
+    assert [(row.settings, row.num_runs) for row in table.rows] == [
+        (("gumbel", 1.0), 2), (("gumbel", 2.0), 2), (("reinforce", None), 2)
+    ]  # fmt: skip
+    assert "reinforce  -  " in str(means_table(table)) and "reinforce,,2" in means_table(table).csv()
+
+
+def test_a_setting_of_some_runs_alone_tells_these_from_the_others(tmp_path):
+    run_folder(tmp_path / "a", 1)
+    run_folder(tmp_path / "b", 2, channel={"kind": "gumbel", "dropout": 0.5})
+    assert [row.settings for row in means_of(read_runs([tmp_path])).rows] == [(0.5,), (None,)]
+
+
+@pytest.mark.parametrize("section", ["data", "code"])
+def test_runs_whose_files_changed_in_between_are_no_seeds_of_one_game(section, tmp_path):
+    for seed, checksum in ((1, "a" * 64), (2, "a" * 64), (3, "b" * 64)):
+        run_folder(tmp_path / f"{seed}", seed, **{section: {"objects": checksum}})
+    table = means_of(read_runs([tmp_path]))
+    assert table.keys == (f"{section}.objects",) and [row.num_runs for row in table.rows] == [2, 1]
+
+
+def test_runs_of_several_sweeps_are_told_apart_by_all_their_settings(tmp_path):
+    """One varies the vocabulary, the other one nothing, of another game."""
+    first = sweep(tmp_path / "a", (5, 1, {}), (9, 1, {}))
+    for size in (5, 9):
+        run_folder(first / "runs" / f"{size}-1", 1, channel={"kind": "gumbel", "vocab_size": size})
+    other = sweep(tmp_path / "b", (5, 1, {"settings": {"channel.max_len": 2}}))
+    run_folder(other / "runs" / "5-1", 1, name="h", channel={"kind": "gumbel", "vocab_size": 5, "max_len": 2})
+    for paths in ([first, other], [other, first], [tmp_path]):
+        rows = means_of(read_runs(paths)).rows
+        assert sorted((row.settings, row.num_runs) for row in rows) == [
+            (("g", 5), 1),
+            (("g", 9), 1),
+            (("h", 5), 1),
+        ]
+    (tmp_path / "gone").mkdir()
+    for name in ("a", "b"):  # without the folders of their runs
+        (tmp_path / name / "sweep.json").rename(tmp_path / "gone" / f"{name}.json")
+        (tmp_path / "gone" / name).mkdir()
+        (tmp_path / "gone" / f"{name}.json").rename(tmp_path / "gone" / name / "sweep.json")
+    assert [row.num_runs for row in means_of(read_runs([tmp_path / "gone"])).rows] == [1, 1, 1]
+
+
+def test_a_run_of_two_settings_counts_once_where_these_have_one_row():
+    """Files of equal content have one run in a sweep, whatever they are called."""
+    one, other = (
+        made_run("g-1", {"world.objects": f"{name}.csv", "a": 1}, 1, {"accuracy": 0.5}, {})
+        for name in ("x", "y")
+    )  # fmt: skip
+    assert [row.num_runs for row in means_of([one, other]).rows] == [1, 1]
+    assert [row.num_runs for row in means_of([one, other], by=["a"]).rows] == [1]
+    with pytest.raises(ConfigError, match="--by: a is named twice"):
+        means_of([one, other], by=["a", "a"])

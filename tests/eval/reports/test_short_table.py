@@ -244,3 +244,26 @@ def test_what_is_cut_says_so():
     for encoding, end in (("utf-8", "…"), ("ascii", "~")):
         line = next(line for line in lines_of(card, encoding=encoding) if "zla_messages" in line)
         assert line.endswith(f"the same f{end}") and len(line) == 80
+
+
+def test_columns_of_large_numbers_have_a_space_between_them():
+    score = Score(
+        name="conflict_count", value=1325, ci95=(1297.0, 1353.0), about="", signature="s", details={},
+        chance=of_draws([1325.0, 1325.0], seed=0, bounds=(0.0, np.inf)),
+    )  # fmt: skip
+    corpus = Corpus(messages=Ragged.from_rows([[1], [2]] * 800))
+    card = replace(score_corpus(corpus, ["elcc"]), scores=(score,))
+    line = next(line for line in lines_of(card) if "conflict_count" in line)
+    assert re.search(r"1,297\.0 … 1,353\.0 +1,325", line)
+
+
+@pytest.mark.parametrize("each", [1, 4])
+def test_that_messages_of_an_episode_are_no_independent_ones_is_said(each):
+    columns = {"episode": np.arange(300) // each}
+    training = {"step": 5, "num_steps": 10, "reward": 0.5}
+    corpus = Corpus(
+        messages=Ragged.from_rows([[1], [2]] * 150), columns=columns, metadata={"training": training}
+    )
+    lines = lines_of(score_corpus(corpus, ["elcc"]))
+    assert any("assume that messages of an episode are independent" in line for line in lines) == (each > 1)
+    assert "(trained 5 of 10 steps)" in lines[0] and any("not over seeds" in line for line in lines)

@@ -21,6 +21,7 @@ from ecsuite.eval.run_metrics.audit_information import (
 from ecsuite.eval.run_metrics.audit_outsider import TRAINING
 from ecsuite.eval.run_metrics.audit_report import report
 from ecsuite.games.environments.agents import ScriptedAgents
+from ecsuite.games.environments.episodes import Decision
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.registry import PLAYS
 from ecsuite.runtime.errors import ConfigError
@@ -119,6 +120,31 @@ def test_agents_that_obey_noise():
     assert found.conclusion.startswith(
         "That messages arrive matters, not what they say: severed, the reward is "
     )
+
+
+class Obedient:
+    """A prisoner in the room tells that all were there if it hears the first symbol; both are said as often."""
+
+    def begin(self, batch):
+        rng = np.random.default_rng(1)
+
+        def obedient(agent, seen, heard, *, keeps=True):
+            told = (heard[:, 0, 1] > 0) & (seen[:, 0] > 0)  # (batch,)
+            said = torch.eye(3)[rng.integers(1, 3, size=batch)]
+            return Decision(scores=50.0 * torch.stack([~told, told], 1).float(), logits=50.0 * said)
+
+        return obedient
+
+
+def test_influence_is_that_on_actions_that_count_where_something_arrives():
+    """Who is not in the room hears nothing, and what it would do changes nothing: a bit at each step that counts."""
+    found = load_experiment(
+        "riddle", ["channel=reinforce,vocab_size=2,max_len=1,length=fixed", "play.learner=policy_gradient"]
+    )
+    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    outcome = audit(play, agents=Obedient(), num_episodes=64, num_draws=9)
+    influence = told(outcome, "influence")
+    assert len(influence) == 3 and all(0.98 < each.value <= 1 for each in influence.values())
 
 
 def test_messages_that_tell_nothing_but_how_often_an_agent_spoke():

@@ -121,6 +121,14 @@ def test_hedges_g_of_pairs_is_on_the_scale_of_groups():
     assert np.ptp(pairs.hedges_g_ci95) < np.ptp(groups.hedges_g_ci95) / 2
 
 
+def test_two_pairs_have_no_effect_size():
+    """With one degree of freedom the correction is 0, and g would be, whatever the difference."""
+    first, second = np.array([1.0, 2.0]), np.array([0.5, 0.1])
+    found = with_effect(paired_difference(first - second), first, second, is_paired=True)
+    assert found.hedges_g is None is found.hedges_g_ci95 and found.mean > 0
+    assert with_effect(unpaired_difference(first, second), first, second).hedges_g > 0
+
+
 def test_no_effect_size_without_a_spread_or_with_one_value():
     assert effect([1, 1], [0, 0]).hedges_g is None
     assert effect([1, 2, 3], [0, 1, 2], is_paired=True).hedges_g is None  # all pairs differ by the same

@@ -84,6 +84,29 @@ def test_the_best_rows_are_those_that_no_test_tells_apart():
     assert "*" not in str(shown)
 
 
+def test_equal_values_of_one_row_do_not_tell_it_apart_from_one_with_a_spread():
+    """Of rows at their ceiling one is often without a spread; the others may still be as good."""
+    assert best_of([[1.0] * 5, [1.0, 1.0, 0.98, 1.0, 0.99], [0.2, 0.21, 0.19]], "higher") == [
+        True,
+        True,
+        False,
+    ]
+    assert best_of([[0.1, 0.1, 0.1], [0.3, 0.3, 0.3]], "higher") == [
+        False,
+        True,
+    ]  # with a rounding error
+    assert best_of([[0.85], [0.8, 0.9, 0.7, 0.84], [0.1, 0.11, 0.1]], "higher") == [True, True, False]
+
+
+def test_a_mean_of_some_of_the_runs_says_of_how_many():
+    table = means_table(
+        means_of([record("a", 5, seed, value) for seed, value in enumerate((0.1, 0.3, None))])
+    )
+    assert "0.200 ± 1.271 (n = 2)" in str(table) and "n: runs in which the figure is defined" in table.latex()
+    assert "0.500 ± 0.000 (n" not in str(table) and "(n =" not in table.csv()
+    assert "n:" not in str(means_table(means_of(RECORDS[:3])))
+
+
 def test_unknown_names_are_told():
     with pytest.raises(ConfigError, match=r"unknown setting 'channel.kid'; did you mean 'channel.kind'\?"):
         means_of(RECORDS, by=["channel.kid"])

@@ -83,6 +83,19 @@ def test_a_score_over_the_numeric_setting_that_varies(ecsuite, study, tmp_path, 
     assert (tmp_path / "over.svg").read_bytes() == first
 
 
+@pytest.mark.parametrize("kind", ["curves", "over", "heat", "parallel"])
+def test_runs_that_are_not_drawn_are_not_counted(kind, ecsuite, study, no_layout):
+    """Those that diverged, were ended, or have no such figure."""
+    for name, training in (
+        ("gumbel-5-1", {"accuracy": 0.5, "stopped": "diverged"}),
+        ("gumbel-20-1", {"accuracy": 0.5, "stopped": "minutes"}),
+        ("reinforce-5-1", {"loss": 1.0}),
+    ):
+        (study / name / "metadata.json").write_text(json.dumps({"training": training}))
+    line = ecsuite("compare", "table", study, "--kind", kind, "--plot", "x.svg")[1].splitlines()[-1]
+    assert " of 5 runs" in line
+
+
 def sources(values, seeds=(1, 2)):
     """Runs of settings with an accuracy that the first setting gives."""
     return [

@@ -98,6 +98,26 @@ def test_agents_speak_in_turn_and_answer_at_the_end():
     assert answering == [[False, False], [False, False], [True, False], [True, False]]
 
 
+def test_where_both_ask_each_speaks_of_its_own_object_and_of_that_of_the_other():
+    """A describer of its own object names what the other is to find, whichever of the two it is."""
+    world = environment("guess_who,both_ask=true,num_candidates=3,world=attributes")
+    moment = world.reset(5, np.arange(50))
+    width = world.rounds.of(0).object_shape[0]
+    number = len(world.attribute_names) // 2
+    for agent in (0, 1):
+        seen = moment.observations[agent]
+        own = (
+            (seen[:, 3 * width : 4 * width] if agent == 0 else seen[:, :width])
+            .reshape(50, number, -1)
+            .argmax(2)
+        )
+        assert np.array_equal(moment.meanings[:, agent, :number], own)
+        assert np.array_equal(moment.meanings[:, 1 - agent, number:], own)
+    assert world.attribute_names[0].startswith("own_") and not np.array_equal(
+        *moment.meanings.transpose(1, 0, 2)
+    )
+
+
 def test_held_out_objects_are_in_evaluations_alone():
     part = read_part(
         ENVIRONMENTS,
