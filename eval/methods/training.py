@@ -147,7 +147,8 @@ def _accumulated(training: Sequence[Tree]) -> str:
 
 
 def _steps(endings: Sequence[Tree]) -> str:
-    values = sorted({end["num_steps"] for end in endings if isinstance(end.get("num_steps"), int)})
+    # In the order of runs, as the numbers of rounds and epochs that they come of are.
+    values = list(dict.fromkeys(end["num_steps"] for end in endings if isinstance(end.get("num_steps"), int)))
     return f", that is {value_text(values)} steps" if values else ""
 
 

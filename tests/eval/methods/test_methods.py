@@ -104,6 +104,21 @@ def test_failed_seeds_are_named(tmp_path):
     assert "The run with seed 3, channel.kind soft was stopped early: ended by the clock." in text
 
 
+def test_steps_are_in_the_order_of_the_rounds_that_they_come_of(tmp_path):
+    quick = {"training.num_epochs": 1, "training.batch_size": 32}
+    runs = [
+        ec.train(
+            "disc_tiny",
+            out=tmp_path / str(number),
+            overrides={**quick, "training.num_examples": number, "channel.max_len": longest},
+            progress=lambda *_: None,
+            note=lambda _: None,
+        )
+        for number, longest in ((128, 1), (64, 2))
+    ]
+    assert "1 epoch of 128 or 64 rounds, in batches of 32, that is 4 or 2 steps" in str(ec.methods(*runs))
+
+
 def test_hostile_names_are_text(small_files, tmp_path):
     file = tmp_path / "finished" / "config.yaml"
     text = file.read_text().rpartition("# sha256")[0]
