@@ -22,11 +22,11 @@ EPISODE = "episode"
 class Corpus:
     """Messages, with meanings and concepts where they are known, plus metadata.
 
-    Lists are taken as well: `Corpus([[1, 2], [3]], meanings=[[0, 1], [1, 1]])`.
+    Lists, arrays, tensors and frames are taken as well: `Corpus([[1, 2], [3]], meanings=[[0, 1], [1, 1]])`.
 
     Raises:
-        CorpusError: If messages are no rows of integers from 0, or there are not as many meanings, or values of a
-            column.
+        CorpusError: If messages or concepts are no rows of integers from 0 to 2^31 - 1, there are not as many meanings,
+            lists of concepts or values of a column, or fewer names than what they name.
     """
 
     messages: Ragged = field(kw_only=False)
