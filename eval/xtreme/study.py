@@ -184,10 +184,13 @@ def make_study(
         ).identified()
         for part, task, language in names
     }
-    study = Study(
+    text = None if human is None else TextFile(human.name, human).identified()
+    if text is not None:
+        text.documents()  # whose faults are told before the work
+    return Study(
         corpus=corpus,
         model=published,
-        human=None if human is None else TextFile(human.name, human).identified(),
+        human=text,
         body=body,
         protocol=rules,
         preset=sizes,
@@ -202,8 +205,6 @@ def make_study(
         seeds=tuple(seeds) or tuple(range(sizes.num_seeds)),
         machine=Machine.chosen(device, sizes.precision, is_reduced=sizes.is_reduced),
     )
-    _ = study.signature  # reads the human text, too
-    return study
 
 
 def _test_languages(

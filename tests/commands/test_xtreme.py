@@ -113,6 +113,20 @@ def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monk
     assert err.startswith(message) and len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("human.txt", "", "human.txt: expected text, found none\n"),
+        ("human.jsonl", '"one"\n2\n', "human.jsonl:2: expected a JSON string, or an object"),
+    ],
+)
+def test_a_human_text_that_cannot_be_used_is_told_before_the_work(xtreme, name, content, message):
+    Path(name).write_text(content)
+    code, out, err = xtreme("corpus.jsonl", "--human", name)
+    assert (code, out) == (2, "") and message in err and len(err.splitlines()) == 1
+    assert not Path("runs").exists()
+
+
 def test_without_data_the_error_names_the_download(xtreme, monkeypatch, tmp_path):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path / "cache"))
     code, _, err = xtreme("corpus.jsonl", data=None)
