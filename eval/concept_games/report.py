@@ -98,6 +98,12 @@ def notes(study: Study, rows: Sequence[MeasuredRow]) -> list[str]:
         for measured in rows
         for seed, reason in measured.failures.items()
     ]
+    runs = [run for measured in rows for run in measured.runs]
+    removed = sum(run["folder"] is None for run in runs)
+    if removed:
+        lines.append(
+            f"{removed} of {len(runs)} run folders are not there; their figures are kept in {study.folder}."
+        )
     stopped = {
         measured.row.name: [run["seed"] for run in measured.runs if run["stopped"] == "minutes"]
         for measured in rows

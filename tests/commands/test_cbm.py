@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,6 +61,17 @@ def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
     assert (code, err) == (0, "")
     (row,) = json.loads(out)["rows"]
     assert row == data["rows"][1]
+
+    shutil.rmtree(run["folder"])
+    code, out, err = ecsuite(*arguments)
+    assert (code, err) == (0, "") and out.splitlines()[0] == lines[0]
+    assert "1 of 2 run folders are not there; their figures are kept in runs/cbm." in " ".join(out.split())
+    assert ecsuite(*arguments, "--out", "rows.json")[0] == ecsuite(*arguments, "--out", "rows.csv")[0] == 0
+    first, second = json.loads(Path("rows.json").read_text())["rows"]
+    assert first["runs"] == [{**run, "folder": None}] and second == data["rows"][1]
+    assert {line.partition(",")[0] for line in Path("rows.csv").read_text().splitlines()[1:]} == {
+        '"thing_gs', Path(second["runs"][0]["folder"]).name
+    }  # fmt: skip
 
 
 MISTAKES = {

@@ -20,6 +20,7 @@ def measured(study, spread=0.0):
         values |= {name: 1000 for name in COUNTS} | {"ami": None}
         common = {
             "stopped": "minutes" if seed == 2 else "epochs",
+            "folder": "runs/cbm/game",
             "seconds": 30.0,
             "chance": {"accuracy": 0.5},
         }
