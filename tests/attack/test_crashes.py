@@ -69,7 +69,9 @@ def test_two_processes():
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("command", ["train", "society", "kickback", "score", "icy", "xferbench", "sweep", "xtreme"])
+@pytest.mark.parametrize(
+    "command", ["train", "society", "kickback", "score", "icy", "xferbench", "sweep", "xtreme"]
+)
 def test_signals_at_random_times(command):
     found = figures("stops.py", command, "--times", 5)
     assert [each["signal"] for each in found] == ["kill", "term", "stop"]

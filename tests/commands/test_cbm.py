@@ -91,6 +91,22 @@ MISTAKES = {
 }
 
 
+NO_CONCEPTS = {
+    "{base: naming}": "a: expected a game of a sender and a receiver, whose messages are matched with concepts, got",
+    "{base: points.csv, set: {world.numeric: features}}": "score: cbm has no value for a (world objects): the corpus",
+    "{base: points.csv, set: {world.objects: b.csv}}": "points.csv, set world.objects='b.csv': expected one of these",
+}
+
+
+@pytest.mark.parametrize("row", NO_CONCEPTS)
+def test_a_game_without_concepts_is_refused_before_it_is_trained(ecsuite, row):
+    Path("points.csv").write_text("x,y\n" + "".join(f"{place}.5,{-place}.25\n" for place in range(30)))
+    Path("own.yaml").write_text(f"seeds: [1]\nrows:\n  - {{name: a, {row[1:]}\n")
+    code, out, err = ecsuite("cbm", "own.yaml")
+    assert (code, out) == (2, "") and NO_CONCEPTS[row] in err and len(err.splitlines()) == 1
+    assert not Path("runs").exists()
+
+
 @pytest.mark.parametrize("arguments", MISTAKES, ids=list(MISTAKES))
 def test_mistake(ecsuite, arguments):
     code, out, err = ecsuite(*arguments.split())
