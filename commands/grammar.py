@@ -56,7 +56,9 @@ def grammar(
     )
     folder = out or Path("runs") / corpus.metadata["grammar"]
     if (folder / CONFIG).is_file():
-        raise ConfigError(f"{folder}: a run folder, whose corpus would be replaced; choose another folder with --out")
+        raise ConfigError(
+            f"{folder}: a run folder, whose corpus would be replaced; choose another folder with --out"
+        )
     write_corpus(corpus, folder)
     if as_json:
         print_json({"folder": str(folder), "num_messages": len(corpus.messages), **corpus.metadata})

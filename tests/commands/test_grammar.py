@@ -53,7 +53,9 @@ def test_the_corpus_of_a_run_is_not_replaced(ecsuite, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.yaml").write_text("name: game\n")
     code, out, err = ecsuite("grammar", "perm", "--num-attributes", "1", "--out", "run")
-    assert (code, out) == (2, "") and err.startswith("run: a run folder, whose corpus would be replaced; choose")
+    assert (code, out) == (2, "") and err.startswith(
+        "run: a run folder, whose corpus would be replaced; choose"
+    )
     assert [file.name for file in (tmp_path / "run").iterdir()] == ["config.yaml"]
 
 
