@@ -150,11 +150,13 @@ def make_study(
         device: `auto`, `cpu`, `cuda` or `mps`.
 
     Raises:
-        ConfigError: If a name is unknown, or data that are needed are missing.
+        ConfigError: If a name is unknown, a seed is given twice, or data that are needed are missing.
     """
     sizes = look_up("preset", preset, PRESETS)
     look_up("backbone", body, BACKBONES)
     rules = PUBLISHED if model is not None else look_up("protocol", protocol, PROTOCOLS)
+    if len(set(seeds)) < len(seeds):
+        raise ConfigError(f"seeds: expected different numbers, got {', '.join(map(str, seeds))}")
     if corpus is not None and len(corpus.messages.values) == 0:
         raise ConfigError("the corpus has no symbols to learn from")
     if body == "encoder":

@@ -96,6 +96,7 @@ ONE_SOURCE = "give a corpus, --model for a published encoder, or --baselines\n"
         (["corpus.jsonl", "--preset", "mimi"], "unknown preset 'mimi'; did you mean 'mini'?"),
         (["corpus.jsonl", "--protocol", "adopt"], "unknown protocol 'adopt'; did you mean 'adapt'?"),
         (["corpus.jsonl", "--backbone", "encorder"], "unknown backbone 'encorder'; did you mean 'encoder'?"),
+        (["corpus.jsonl", "--seeds", "0,1,0"], "seeds: expected different numbers, got 0, 1, 0\n"),
         (["nowhere.jsonl"], "cannot read nowhere.jsonl: No such file or directory"),
         (["--model", "no_such_folder/model"], "--model no_such_folder/model: cannot be loaded: "),
         (["corpus.jsonl", "--human", "nowhere.txt"], "nowhere.txt: cannot be read: "),
