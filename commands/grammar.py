@@ -8,6 +8,7 @@ import typer
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import Json, OutFolder, Seed
 from ecsuite.eval.reports.console import print_json
+from ecsuite.runtime.errors import ConfigError
 
 
 def grammar(
@@ -37,6 +38,7 @@ def grammar(
     as_json: Json = False,
 ) -> None:
     """Write an artificial language as a corpus, with meanings if the grammar has them."""
+    from ecsuite.eval.records.source import CONFIG
     from ecsuite.formats import write_corpus
     from ecsuite.grammars.making import make_corpus
     from ecsuite.parts.own_code import trust
@@ -53,9 +55,14 @@ def grammar(
         text=text,
     )
     folder = out or Path("runs") / corpus.metadata["grammar"]
+    if (folder / CONFIG).is_file():
+        raise ConfigError(
+            f"{folder}: a run folder, whose corpus would be replaced; choose another folder with --out"
+        )
     write_corpus(corpus, folder)
     if as_json:
         print_json({"folder": str(folder), "num_messages": len(corpus.messages), **corpus.metadata})
     else:
-        print(f"{len(corpus.messages):,} messages in {folder} ({corpus.metadata['signature']})")
+        number = len(corpus.messages)
+        print(f"{number:,} message{'s' if number > 1 else ''} in {folder} ({corpus.metadata['signature']})")
         print(f"Next: ecsuite score {folder}")

@@ -93,7 +93,7 @@ def score(
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
     from ecsuite.commands.scoring import Scored, asked_run, prepare_scores, score_and_keep
-    from ecsuite.eval.metrics import METRICS, metric_names, traits_of_metric
+    from ecsuite.eval.metrics import METRICS, metric_names, require_files, traits_of_metric
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.xferbench.metric import jobs_of, own_options
     from ecsuite.parts.own_code import trust
@@ -108,6 +108,8 @@ def score(
     reads |= dict.fromkeys({"xferbench", *filter(is_xferbench, names)}, XFERBENCH)
     chosen = f"--metrics {metrics}" if metrics else "the default metrics (`--metrics +xferbench` adds it)"
     require_read(ctx, chosen, names, reads)
+    for name in names:
+        require_files(name)
     transfers = {name: own_options(name) for name in names if is_xferbench(name)}
     of_metrics = Options(seed=seed, device=options.device)
     draws = plot is not None and not plot.suffix

@@ -71,6 +71,7 @@ def load_experiment(
     above = _with_flags(assigned, given, flags_by_key or {})
     own_code.trust(own_code.foreign_kinds(above))
     if name_or_file not in shipped_configs() and own_data.is_own_data(name_or_file):
+        _require_one_source(name_or_file, above)
         given["world.objects"] = name_or_file
         kind = own_data.kind_of(name_or_file)
         tree = {**read_yaml(kind, "game", shipped_configs()), "name": own_data.name_of(name_or_file)}
@@ -100,6 +101,19 @@ def _reader(trees: list[Tree], source: str) -> dict[str, str]:
     named = next(filter(None, kinds), "")
     may_read = named in own_data.READERS[kind] or own_code.is_foreign(named)
     return {} if may_read else {"world.kind": kind}
+
+
+def _require_one_source(name: str, layers: Iterable[Layer]) -> None:
+    """Check that no setting names other objects than those that are named as the game.
+
+    Raises:
+        ConfigError: With both.
+    """
+    for source, tree in layers:
+        settings = tree.get("world")
+        other = settings.get("objects", name) if isinstance(settings, Mapping) else name
+        if other != name:
+            raise ConfigError(f"{name}, {source} world.objects={shown(other)}: expected one of these")
 
 
 def _with_flags(

@@ -274,7 +274,11 @@ class _Running:
         return groups
 
     def choose(self, groups: Sequence[Sequence[Job]]) -> Sequence[Job]:
-        """The group to start next: the shortest, or the longest as soon as all would have to wait for it."""
+        """The group to start next: the shortest, or the longest as soon as all would have to wait for it.
+
+        Those that come first are chosen among before all others.
+        """
+        groups = [group for group in groups if group[0].function.comes_first] or groups
         left = _work(self.waiting)
         longest = max(groups, key=_work)
         return longest if _work(longest) * self.executor.num_slots >= left else min(groups, key=_work)

@@ -131,6 +131,8 @@ class JobFunction:
     """A name for people from the inputs; None: the function's name."""
     resources: Callable[..., Resources] = lambda **_: Resources()
     """What a job needs, from the inputs."""
+    comes_first: bool = False
+    """Whether its jobs are started before those of other functions."""
     many: Callable[[Sequence[Mapping[str, Any]], Context], Iterator[tuple[int, Any]]] | None = None
     """Computes several jobs at once: takes their inputs, yields the index of each and its result as it ends."""
     grouping: Grouping | None = None
@@ -156,7 +158,7 @@ class JobFunction:
 
 
 def job_function(*, version: Any, **options: Any) -> Callable[[Callable[..., Any]], JobFunction]:
-    """Make a function one that jobs can call; `work`, `label` and `resources` are those of `JobFunction`."""
+    """Make a function one that jobs can call; options, such as `work` and `label`, are those of `JobFunction`."""
     return lambda function: JobFunction(function=function, version=version, **options)
 
 

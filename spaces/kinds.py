@@ -51,6 +51,17 @@ class SpaceOptions:
         if self.space == "features" and self.variance is None:
             raise ConfigError("space: features need a variance: space=features,variance=1")
 
+    def require_files(self) -> None:
+        """Check that its tables can be read.
+
+        Raises:
+            ConfigError: If one is missing or not as expected.
+        """
+        if self.space not in KINDS:
+            read_table(Path(self.space))
+        if self.need not in NEEDS:
+            _read_needs(Path(self.need))
+
     def make(self, vectors: NDArray[Any] | None = None) -> Space:
         """The space, with its own need.
 
@@ -129,9 +140,7 @@ def read_need(file: Path, space: Space) -> Floats:
     Raises:
         ConfigError: If the file can't be read, or is not about the meanings of the space.
     """
-    columns, names, table = _read_numbers(file)
-    if NEED not in columns:
-        raise ConfigError(f"{file}: expected a column {NEED}")
+    columns, names, table = _read_needs(file)
     expected = [space.word(place) for place in range(len(space))]
     if other := sorted({*names} ^ {*expected}):
         what = "is not in" if other[0] in names else "is missing, which is in"
@@ -139,6 +148,14 @@ def read_need(file: Path, space: Space) -> Floats:
     rows = {name: row for row, name in enumerate(names)}
     need: Floats = table[[rows[name] for name in expected], columns.index(NEED)]
     return need
+
+
+def _read_needs(file: Path) -> tuple[list[str], list[str], Floats]:
+    """`_read_numbers` of a table that has a column `NEED`."""
+    columns, names, table = _read_numbers(file)
+    if NEED not in columns:
+        raise ConfigError(f"{file}: expected a column {NEED}")
+    return columns, names, table
 
 
 def _read_numbers(file: Path) -> tuple[list[str], list[str], Floats]:

@@ -48,39 +48,45 @@ class ConceptGames(Benchmark[Study, list[MeasuredRow]]):
                     failures[seed] = result.failure
                     continue
                 folder = study.folder / job.inputs["game"].folder_name
-                runs.append({**result.value, "folder": str(folder), "seconds": result.seconds})
+                place = str(folder) if folder.is_dir() else None  # results are kept without it, too
+                runs.append({**result.value, "folder": place, "seconds": result.seconds})
             rows.append(MeasuredRow(row=row, runs=tuple(runs), failures=failures))
         return rows
 
     def record(self, study: Study, finding: list[MeasuredRow]) -> list[Source]:
         """A source for each run and for each seed that failed; its scores have signatures, its measures have none."""
-        return [source for row in finding for source in (*_ended(row), *_failed(row, study.folder))]
+        return [
+            source for row in finding for source in (*_ended(row, study.folder), *_failed(row, study.folder))
+        ]
 
     def report(self, study: Study, finding: list[MeasuredRow]) -> Report:
         """The tables of the paper, the findings, and the curves of figure 4."""
         return report(study, finding)
 
 
-def _ended(row: MeasuredRow) -> list[Source]:
-    return [
-        Source(
-            name=(folder := Path(run["folder"])).name,
-            file=folder / CONFIG,
-            folder=folder,
-            is_run=True,
-            game=row.row.name,
-            group=row.row.name,
-            seed=run["seed"],
-            stopped=run["stopped"],
-            status="capped" if run["stopped"] in CAPPED else "done",
-            records=tuple(
-                Record(score=name, value=value, signature=line, is_measure=line is None)
-                for name, value in run["values"].items()
-                for line in [run["signatures"].get(name)]
-            ),
+def _ended(row: MeasuredRow, study_folder: Path) -> list[Source]:
+    sources = []
+    for run in row.runs:
+        folder = None if run["folder"] is None else Path(run["folder"])
+        sources.append(
+            Source(
+                name=f"{row.row.name}, seed {run['seed']}" if folder is None else folder.name,
+                file=study_folder if folder is None else folder / CONFIG,
+                folder=folder,
+                is_run=True,
+                game=row.row.name,
+                group=row.row.name,
+                seed=run["seed"],
+                stopped=run["stopped"],
+                status="capped" if run["stopped"] in CAPPED else "done",
+                records=tuple(
+                    Record(score=name, value=value, signature=line, is_measure=line is None)
+                    for name, value in run["values"].items()
+                    for line in [run["signatures"].get(name)]
+                ),
+            )
         )
-        for run in row.runs
-    ]
+    return sources
 
 
 def _failed(row: MeasuredRow, folder: Path) -> list[Source]:

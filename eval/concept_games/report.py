@@ -85,11 +85,13 @@ def make_table(rows: Sequence[MeasuredRow], columns: Mapping[str, str]) -> Table
 def notes(study: Study, rows: Sequence[MeasuredRow]) -> list[str]:
     """Notes on seeds, columns, stopped runs, misprints and signatures."""
     seeds = ", ".join(map(str, study.header.seeds))
-    chance = next(run["chance"]["accuracy"] for measured in rows for run in measured.runs)
+    runs = [run for measured in rows for run in measured.runs]
+    levels = [run["chance"]["accuracy"] for run in runs if "accuracy" in run["chance"]]
+    chance = f"; chance level of acc: {levels[0]:.2f}" if levels else ""
     spread = "means, ± standard deviation; " if len(study.header.seeds) > 1 else ""
     lines = [
-        f"{spread}seed{'s' if len(study.header.seeds) > 1 else ''} {seeds}; chance level of acc: "
-        f"{chance:.2f}. acc: candidates classified correctly; set: rounds without an "
+        f"{spread}seed{'s' if len(study.header.seeds) > 1 else ''} {seeds}{chance}. "
+        "acc: candidates classified correctly; set: rounds without an "
         "error; TopS: topographic similarity as in the paper; ours: as in `ecsuite score`; unm: unmatched concepts, as "
         "in the paper's program; other columns as in the paper."
     ]
@@ -98,6 +100,11 @@ def notes(study: Study, rows: Sequence[MeasuredRow]) -> list[str]:
         for measured in rows
         for seed, reason in measured.failures.items()
     ]
+    removed = sum(run["folder"] is None for run in runs)
+    if removed:
+        lines.append(
+            f"{removed} of {len(runs)} run folders are not there; their figures are kept in {study.folder}."
+        )
     stopped = {
         measured.row.name: [run["seed"] for run in measured.runs if run["stopped"] == "minutes"]
         for measured in rows

@@ -21,7 +21,7 @@ class MeasuredRow:
 
     def values(self, measure: str) -> list[float | None]:
         """A measure for each seed, in ascending order; None where it is not defined, or the run failed."""
-        found = dict.fromkeys(self.failures) | {run["seed"]: run["values"][measure] for run in self.runs}
+        found = dict.fromkeys(self.failures) | {run["seed"]: run["values"].get(measure) for run in self.runs}
         return [found[seed] for seed in sorted(found)]
 
     def mean(self, measure: str) -> float | None:
@@ -36,7 +36,7 @@ class MeasuredRow:
 
     def _defined(self, measure: str) -> list[float] | None:
         """A measure for each run; None if there is no run, or it is not defined for one."""
-        values = [run["values"][measure] for run in self.runs]
+        values = [run["values"].get(measure) for run in self.runs]
         return values if values and None not in values else None
 
     def to_json(self) -> dict[str, Any]:

@@ -9,8 +9,9 @@ import torch
 
 from ecsuite.eval.concept_games.published import PUBLISHED, Figures
 from ecsuite.eval.studies.files import CBM
+from ecsuite.eval.sweeps.scorable import require_scorable
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.sections import Experiment
+from ecsuite.games.sections import SIGNALLING, Experiment
 from ecsuite.parts.config import build
 from ecsuite.runtime.devices import choose_device
 from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
@@ -88,7 +89,7 @@ def load_study(
         folder: Parent of the run folders.
 
     Raises:
-        ConfigError: If there is no such study, or a key, a value or a row's name is wrong.
+        ConfigError: If there is no such study, a key, a value or a row's name is wrong, or a game has no concepts.
     """
     tree, source = CBM.read(study)
     entries = tree.pop("rows", None)
@@ -116,6 +117,13 @@ def load_study(
         if each not in names:
             raise unknown_name("row", each, names)
     chosen = tuple(row for row in read if not wanted or row.name in wanted)
+    for row in chosen:
+        if row.experiment.play != SIGNALLING:
+            raise ConfigError(
+                f"{source}: {row.name}: expected a game of a sender and a receiver, whose messages are matched with "
+                f"concepts, got play {row.experiment.play.kind}"
+            )
+        require_scorable([row.experiment], ["cbm"], f"{source}: {row.name}")
     return Study(header=header, rows=chosen, device=choose_device(device), folder=folder)
 
 

@@ -23,6 +23,9 @@ CHECKPOINT_SECONDS = 60.0
 MAX_COST = 0.03
 """Largest share of the time that checkpoints may take; large models are saved less often."""
 
+MOMENTS = ("before_epoch", "now")
+"""The moments of a position at which the states of the generators are kept."""
+
 Generator = torch.Generator | np.random.Generator
 
 
@@ -90,12 +93,13 @@ class Saver:
             f"parameter.{index}": each for index, each in enumerate(self.parameters)
         }
         tensors |= optimizer_tensors(self.optimizer)
-        for moment in ("before_epoch", "now"):
+        for moment in MOMENTS:
             states = getattr(position, moment)
             tensors |= {f"{moment}.{index}": state for index, state in enumerate(states)}
         counts = [position.num_updates, position.done, position.num_batches]
+        values = {"training": self.identity, "torch": torch.__version__, "counts": counts}
         self.checkpoint.file.parent.mkdir(parents=True, exist_ok=True)
-        write_tensors(self.checkpoint.file, tensors, {"training": self.identity, "counts": counts})
+        write_tensors(self.checkpoint.file, tensors, values)
         ended, seconds = time.monotonic(), self.checkpoint.seconds
         self._next = ended + (max(seconds, (ended - began) / MAX_COST) if seconds else 0.0)
 
@@ -107,20 +111,39 @@ class Saver:
             return None
         try:
             tensors, values = read_tensors(file)
+            if values.get("torch") != torch.__version__:
+                raise DamagedError("it is of another version of torch")
             if values.get("training") != self.identity:
                 raise DamagedError("it is of another training")
+            position = self._checked_position(tensors, values)
         except (DamagedError, OSError) as error:
             self.checkpoint.note(f"{file}: not a usable checkpoint ({error}); the training starts anew")
             return None
         for index, parameter in enumerate(self.parameters):
             parameter.copy_(tensors[f"parameter.{index}"])
         restore_optimizer(self.optimizer, tensors)
-        num_updates, done, num_batches = values["counts"]
-        position = Position(num_updates=num_updates, done=done, num_batches=num_batches)
-        for moment in ("before_epoch", "now"):
-            names = [name for name in tensors if name.startswith(f"{moment}.")]
-            setattr(position, moment, [tensors[f"{moment}.{index}"] for index in range(len(names))])
         return position
+
+    def _checked_position(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> Position:
+        """The position of a checkpoint; `DamagedError` if something is missing, or does not fit the training."""
+        optimized = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+        owners = {"parameter": self.parameters, "optimizer": optimized}
+        missing = {f"parameter.{index}" for index in range(len(self.parameters))}.difference(tensors)
+        try:
+            for name, tensor in tensors.items():
+                owner, index, *key = name.split(".")
+                if owner in owners and key != ["step"] and tensor.shape != owners[owner][int(index)].shape:
+                    missing.add(name)
+            num_updates, done, num_batches = map(int, values["counts"])
+            states = {
+                moment: [tensors[f"{moment}.{index}"] for index in range(self.identity["generators"])]
+                for moment in MOMENTS
+            }
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise DamagedError("it is not whole") from None
+        if missing:
+            raise DamagedError(f"{min(missing)} does not fit this training")
+        return Position(num_updates=num_updates, done=done, num_batches=num_batches, **states)
 
 
 def states_of(generators: Sequence[Generator]) -> list[Tensor]:

@@ -212,6 +212,21 @@ def usual_metrics() -> list[str]:
     return [place.partition(":")[2] for place in _USUAL]
 
 
+def require_files(name: str) -> None:
+    """Check that the tables that options of a metric name can be read, before anything is computed.
+
+    Raises:
+        ConfigError: If one can't.
+    """
+    kind, comma, _ = name.partition(",")
+    if comma and not is_foreign(kind):
+        from ecsuite.spaces.kinds import SpaceOptions
+
+        options = options_in(METRICS, name, traits_in(METRICS.load(kind))[0].options)
+        if isinstance(options, SpaceOptions):
+            options.require_files()
+
+
 def load_metric(name: str) -> "Metric":
     """Import a metric: `topsim`, `topsim,correlation=pearson`, `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
 

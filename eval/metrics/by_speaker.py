@@ -17,6 +17,10 @@ BY_SPEAKER = "by_speaker"
 """The key of the details that has the value of each speaker."""
 BY_TARGET = "by_target"
 """The key of the details that has parts of the value, such as of each target language, which are means, too."""
+REMARKS = ("warning", "note", "limits")
+"""Keys of the details that have a sentence on how to read a score."""
+NUM_NAMED = 5
+"""Most speakers that a remark names."""
 
 
 def speakers_of(corpus: Corpus) -> list[Any]:
@@ -68,16 +72,13 @@ def mean_score(
     values = [score.value for score in scores]
     defined = [score for score in scores if score.value is not None]
     details: dict[str, Any] = {BY_SPEAKER: dict(zip(map(str, speakers), values, strict=True))}
+    details |= _remarks(speakers, scores)
     signature = f"{_common_signature([score.signature for score in scores])}|speakers:{len(speakers)}"
     if not defined:
         return replace(first, signature=signature, chance=None, details=details)
     if all(BY_TARGET in score.details for score in defined):
         targets = [score.details[BY_TARGET] for score in defined]
         details[BY_TARGET] = {name: fmean(each[name] for each in targets) for name in targets[0]}
-    if len(defined) < len(scores):
-        why = next(score.reason for score in scores if score.value is None)
-        number = f"{len(scores) - len(defined)} of {len(scores)} speakers"
-        details["warning"] = f"undefined for {number}, and the mean of the others: {why}"
     known = [float(score.value) for score in defined if score.value is not None]
     value, half_width = mean_and_half_width(known)
     chance = of_mean([score.chance for score in defined], known, standard_error(known), len(known) - 1)
@@ -92,6 +93,32 @@ def mean_score(
         signature=signature,
         details=details,
     )
+
+
+def _remarks(speakers: Sequence[Any], scores: Sequence[Score]) -> dict[str, str]:
+    """What is to be said of the scores of speakers: once where it is said of all, else with the speakers' names."""
+    remarks: dict[str, str] = {}
+    is_defined = any(score.value is not None for score in scores)
+    for key in REMARKS:
+        said: dict[str, list[Any]] = {}
+        for speaker, score in zip(speakers, scores, strict=True):
+            if key in score.details:
+                said.setdefault(str(score.details[key]), []).append(speaker)
+            if key == "warning" and is_defined and score.value is None:
+                said.setdefault(f"has no score and is not in the mean: {score.reason}", []).append(speaker)
+        if said:
+            remarks[key] = "; ".join(_said(sentence, who, len(speakers)) for sentence, who in said.items())
+    return remarks
+
+
+def _said(sentence: str, who: Sequence[Any], num_speakers: int) -> str:
+    """A sentence with the names of those of whom it is said, unless they are all."""
+    if len(who) == num_speakers:
+        return sentence
+    named = ", ".join(map(str, who[:NUM_NAMED])) + (
+        f" and {len(who) - NUM_NAMED} more" if len(who) > NUM_NAMED else ""
+    )
+    return f"speaker{'s' if len(who) > 1 else ''} {named}: {sentence}"
 
 
 def _common_signature(signatures: Sequence[str]) -> str:

@@ -26,6 +26,8 @@ Divisor = Literal["mean", "larger", "none"]
 
 _BLOCK = 4_096
 """Pairs of feature vectors compared at a time, to limit memory."""
+_MOST_MEMBERS = 1 << 18
+"""Members of sets compared at a time."""
 
 
 def edit_distance(rows: Ragged, divisor: Divisor = "mean") -> Distance:
@@ -137,10 +139,21 @@ def set_distance(sets: Ragged, of_counts: Callable[[Ints, Ints, Ints], Floats]) 
     """
     sizes = sets.lengths
     members = csr_array((np.ones(len(sets.values), np.int64), sets.values, sets.offsets))
+    step = max(1, _MOST_MEMBERS // int(sizes.max(initial=1)))
+
+    def in_common(left: Ints, right: Ints) -> Ints:
+        place, used = renumbered(np.concatenate([left, right]), len(sizes))
+        if len(used) ** 2 <= 4 * len(left):  # most pairs of these rows are asked for
+            some = members[used]
+            table: Ints = (some @ some.T).toarray()
+            return table[place[: len(left)], place[len(left) :]]
+        common = np.empty(len(left), np.int64)
+        for block in (slice(begin, begin + step) for begin in range(0, len(left), step)):
+            common[block] = members[left[block]].multiply(members[right[block]]).sum(axis=1)
+        return common
 
     def distance(left: Ints, right: Ints) -> Floats:
-        common = members[left].multiply(members[right]).sum(axis=1)
-        return np.asarray(of_counts(sizes[left], sizes[right], common), float)
+        return np.asarray(of_counts(sizes[left], sizes[right], in_common(left, right)), float)
 
     return distance
 

@@ -129,6 +129,15 @@ def largest_meaning(concepts: Ragged) -> int:
     return MAX_MEANING if concepts.lengths.max(initial=0) <= MAX_CONCEPTS else 2
 
 
+def num_meanings(concepts: Ragged) -> int:
+    """How many sets of up to `largest_meaning` concepts all messages together have."""
+    lengths = concepts.lengths.astype(float)  # which do not overflow
+    sizes = [np.ones_like(lengths)]
+    for number in range(1, largest_meaning(concepts) + 1):
+        sizes.append(sizes[-1] * np.maximum(0, lengths - number + 1) / number)
+    return int(sum(each.sum() for each in sizes[1:]))
+
+
 def meanings_of(concepts: Ragged) -> Units:
     """All sets of up to `largest_meaning` concepts of the meanings."""
     row, unit, parts, size = [], [], [], []

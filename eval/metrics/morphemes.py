@@ -7,7 +7,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.morpheme_induction import Inventory, induce, induce_all
-from ecsuite.eval.metrics.morpheme_units import MAX_FORM, MAX_MEANING, largest_meaning
+from ecsuite.eval.metrics.morpheme_units import MAX_FORM, MAX_MEANING, largest_meaning, num_meanings
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
@@ -31,6 +31,8 @@ MAX_MESSAGES = 20_000
 """Of a larger corpus, so many messages are searched, drawn at random: pairs take memory."""
 MOST_MESSAGES = 2000
 """Messages that `csar` takes; of more, pairs that occur once are too many."""
+MOST_MEANINGS, MOST_MEANINGS_OF_ALL = 10_000_000, 1_000_000
+"""Sets of concepts of all messages that `morphemes` and `csar` take; more need minutes, and gigabytes of memory."""
 NUM_SEGMENTED = 10
 """Messages that are shown cut into morphemes."""
 
@@ -89,7 +91,8 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     (mean symbols, and concepts, of a morpheme of the inventory), `least_weight`.
 
     Symbols are without EOS. Neither names of symbols nor the order of messages changes a score. Undefined without
-    concepts and attribute values, if none varies, and without symbols. Of more than 20,000 messages, so many are drawn.
+    concepts and attribute values, if none varies, without symbols, and where messages have too many sets of concepts,
+    as 1,000 of 140 attributes have. Of more than 20,000 messages, so many are drawn.
     """
     num_messages = len(corpus.messages)
     rng = np.random.default_rng(options.seed)
@@ -107,8 +110,9 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
         label=found.label,
         eos="strip",
     )
-    if found.reason is not None:
-        return [score(value=None, reason=found.reason)]
+    reason = found.reason_of_size(MOST_MEANINGS)
+    if reason is not None:
+        return [score(value=None, reason=reason)]
     assert found.concepts is not None
     inventory = induce(found.numbers, found.concepts, found.whole, rng, NUM_SHUFFLES)
     chance = Chance(kind="theory", level=0.0, p_of_theory=inventory.p_value)
@@ -121,7 +125,8 @@ def csar(corpus: Corpus, options: Options) -> list[Score]:
 
     Boldt & Mortensen 2025, arXiv 2510.03439. Details as of `morphemes`, which ends where chance begins; the inventory
     has pairs that occur once, too, so it is also long, and the score near 1, for languages without morphemes: there is
-    no chance level, and what it finds is for comparison with figures of that program. Defined for up to 2,000 messages.
+    no chance level, and what it finds is for comparison with figures of that program. Defined for up to 2,000 messages,
+    and 1,000,000 sets of concepts, which 1,000 of 44 attributes have.
     """
     found = _Said(corpus)
     score = unscored(
@@ -134,8 +139,9 @@ def csar(corpus: Corpus, options: Options) -> list[Score]:
     )
     if found.reason is None and len(corpus.messages) > MOST_MESSAGES:
         return [score(value=None, reason=f"takes too long for more than {MOST_MESSAGES:,} messages")]
-    if found.reason is not None:
-        return [score(value=None, reason=found.reason)]
+    reason = found.reason_of_size(MOST_MEANINGS_OF_ALL)
+    if reason is not None:
+        return [score(value=None, reason=reason)]
     assert found.concepts is not None
     inventory = induce_all(found.numbers, found.concepts, found.whole)
     return [score(value=_coverage(inventory), details=found.described(inventory))]
@@ -160,6 +166,17 @@ class _Said:
             self.whole = _sorted_labels(self.concepts)
             numbers = numbered_by_use(self.content, self.whole).astype(np.int32)
             self.numbers = Ragged(numbers, self.content.offsets)
+
+    def reason_of_size(self, most: int) -> str | None:
+        """Why there is no score, also if messages have more than `most` sets of concepts."""
+        if (
+            self.reason is None
+            and self.concepts is not None
+            and (number := num_meanings(self.concepts)) > most
+        ):
+            longest = int(self.concepts.lengths.max())
+            return f"takes too long for {number:,} sets of concepts: a message has up to {longest:,} concepts"
+        return self.reason
 
     def described(self, inventory: Inventory) -> dict[str, Any]:
         """The details of a score."""

@@ -345,7 +345,7 @@ def greedy_search(entropies: Entropies, weights: Floats) -> Partition:
     def improve(best: Partition) -> Partition:
         left = entropies.residuals(best)
         least, has_improved = float(left @ weights), True
-        while has_improved:
+        while has_improved and least > _TOLERANCE:  # nothing is below 0
             has_improved = False
             for position in range(num_positions):
                 owner, rest = best[position], left.copy()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ecsuite.eval.metrics import traits_of
+from ecsuite.eval.metrics.by_speaker import REMARKS
 from ecsuite.eval.metrics.conclusions import Conclusion
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.reports.inventory_table import inventory_tables
@@ -59,10 +60,7 @@ def full_tables(
         for name, value, *others in (*_high(score), *_figures(score), *_chance_level(score, conclusion)):
             rows.append(row_of(score.name, text(name.strip(), shown=name), value, None, *others, role="dim"))
     notes = [
-        f"{score.name}: {score.details[key]}"
-        for score in scores
-        for key in ("warning", "note", "limits")
-        if key in score.details
+        f"{score.name}: {score.details[key]}" for score in scores for key in REMARKS if key in score.details
     ]
     signatures = dict.fromkeys(score.signature for score in scores)
     if signatures:

@@ -257,6 +257,8 @@ class _Blocks:
 class Cells:
     """Sums by cell, a word with a concept: a table, or a list where a table of all cells would be too large.
 
+    What is added to a table is counted when there is as much of it as there are cells.
+
     Args:
         size: Number of cells.
     """
@@ -264,34 +266,58 @@ class Cells:
     def __init__(self, size: int) -> None:
         self._size, self.is_table = size, size <= _MOST_PAIRS
         self._table: Floats | None = None
-        self._listed: list[tuple[Ints, NDArray[Any]]] = []
+        self._listed: list[tuple[Ints, NDArray[Any] | None]] = []
+        self._num_listed, self._is_exact = 0, True
 
     def add(self, cells: Ints, weights: NDArray[Any] | None = None) -> None:
         """Add weights, or 1 each, to cells, both (num_pairs,), whose sums are exact whatever their order."""
-        if not self.is_table:
-            self._listed.append((cells, np.ones(len(cells)) if weights is None else weights))
-        elif self._table is None:
-            self._table = np.bincount(cells, weights, self._size).astype(np.float64)
-        else:
-            self._table += np.bincount(cells, weights, self._size)
+        self._listed.append((cells, weights))
+        self._num_listed += len(cells)
+        if self.is_table and (self._num_listed >= self._size or not self._is_exact):
+            self._count_listed()
 
     def add_in_order(self, cells: Ints, weights: Floats) -> None:
         """Add shares, the last bits of whose sums depend on their order."""
-        if not self.is_table or self._table is None:
+        if not self.is_table:
+            self.add(cells, weights)
+            return
+        self._count_listed()
+        self._is_exact = False
+        if self._table is None:
             self.add(cells, weights)
         else:
             np.add.at(self._table, cells, weights)
 
+    def _count_listed(self) -> None:
+        """Add what is listed to the table."""
+        if self._listed:
+            sums = np.bincount(*self._joined(), self._size)
+            self._table = sums.astype(np.float64) if self._table is None else self._table + sums
+            self._listed, self._num_listed = [], 0
+
+    def _joined(self) -> tuple[Ints, NDArray[Any] | None]:
+        """The cells and the weights that are listed; None: all are 1."""
+        if len(self._listed) == 1:
+            return self._listed[0]
+        cells = np.concatenate([cells for cells, _ in self._listed])
+        if all(weights is None for _, weights in self._listed):
+            return cells, None
+        return cells, np.concatenate(
+            [np.ones(len(cells)) if weights is None else weights for cells, weights in self._listed]
+        )
+
     def sums(self) -> tuple[Ints, Floats]:
         """The cells whose sums are above 0, ascending, and these."""
+        if self.is_table and self._listed:
+            self._count_listed()
         if self._table is not None:
             cells = np.flatnonzero(self._table > 0)
             return cells, self._table[cells]
-        listed = [(np.zeros(0, np.int64), np.zeros(0)), *self._listed]
-        every, places = np.unique(np.concatenate([cells for cells, _ in listed]), return_inverse=True)
-        sums: NDArray[Any] = np.bincount(
-            places, np.concatenate([weights for _, weights in listed]), len(every)
-        )
+        if not self._listed:
+            return np.zeros(0, np.int64), np.zeros(0)
+        listed, weights = self._joined()
+        every, places = np.unique(listed, return_inverse=True)
+        sums: NDArray[Any] = np.bincount(places, weights, len(every)).astype(np.float64)
         return every[sums > 0], sums[sums > 0]
 
 

@@ -61,6 +61,18 @@ def training_pairs(
     return encoded, num_too_long
 
 
+def require_short_pairs(pairs: Sequence[Pair], *, longest: int, vocab_size: int) -> None:
+    """Check that there is a pair to learn from; mostly one is so short that no tokens are needed to see that.
+
+    Raises:
+        ConfigError: As of `training_pairs`.
+    """
+    # A byte is at most a token; beside these there are a space before the first word, and the end.
+    if not any(max(len(side.encode()) for side in pair) + 2 <= longest for pair in pairs):
+        tokenizer, special = learn(pairs, vocab_size), Specials.of(vocab_size)
+        training_pairs(tokenizer, pairs, longest=longest, num_tokens=1, special=special)
+
+
 def held_out_pairs(
     tokenizer: Tokenizer, pairs: Sequence[Pair], *, longest: int, special: Specials
 ) -> Encoded:

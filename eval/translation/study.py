@@ -8,6 +8,7 @@ from ecsuite.eval.learning.bart import require_packages
 from ecsuite.eval.learning.machine import Machine
 from ecsuite.eval.metrics.score import signature
 from ecsuite.eval.records.documents import source_name
+from ecsuite.eval.translation.encoding import require_short_pairs
 from ecsuite.eval.translation.pairs import PairFile, split_pairs
 from ecsuite.eval.translation.presets import PRESETS, Preset, Tuning
 from ecsuite.eval.translation.scoring import lacks_four_words, sacrebleu_signatures
@@ -95,6 +96,10 @@ def make_study(
     if corpus is not None and len(corpus.messages.values) == 0:
         raise ConfigError("the corpus has no symbols to learn from")
     split = split_pairs(pairs, sizes.num_valid, sizes.num_test)
+    try:
+        require_short_pairs(split.train, longest=sizes.longest, vocab_size=sizes.model.vocab_size)
+    except ConfigError as error:
+        raise ConfigError(f"{pairs}: {error}") from None
     return Study(
         # Results are joined with those of XferBench by name.
         name="no_pretrain"

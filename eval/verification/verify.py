@@ -119,6 +119,12 @@ def _of_several(place: Path, asked: Asked) -> list[Verified]:
             verified.append(Verified(name=source.title, failure=source.failure, seed=source.seed))
         elif source.is_run and is_folder and (source.folder / CONFIG).is_file():  # type: ignore[operator]
             verified.append(_of_folder(source.folder, list(source.records), asked.of_one, source))  # type: ignore[arg-type]
+        elif len(sources) > 1 and (missing := _what_is_missing(source)):
+            rows = [
+                _unverifiable("evaluation" if record.is_measure else "score", record, missing)
+                for record in source.records
+            ]
+            verified.append(Verified(name=source.title, seed=source.seed, rows=tuple(rows)))
         else:
             verified.append(_of_scores(source, asked.of_one))
     return verified
@@ -233,7 +239,7 @@ def _of_scores(source: Source, asked: Asked) -> Verified:
     """
     place = corpus_of(source)
     if place is None:
-        raise ConfigError(f"{source.file}: the corpus that it scores, {source.corpus}, is not there")
+        raise ConfigError(f"{source.file}: {_what_is_missing(source)}")
     corpus = Messages(place, source.how).read()
     digest = corpus.metadata.get("sha256")
     is_other = bool(source.digest and digest) and source.digest != json.dumps(digest, sort_keys=True)
@@ -247,6 +253,13 @@ def _of_scores(source: Source, asked: Asked) -> Verified:
     run = load_run(place.parent, trust_code=asked.trust_code, note=asked.note) if is_of_run else None
     rows = [row, *_scored(corpus, list(source.records), asked, run, None)]
     return Verified(name=source.name, seed=source.seed, rows=tuple(rows))
+
+
+def _what_is_missing(source: Source) -> str:
+    """Why a source can't be computed again; empty if its corpus is there."""
+    if source.is_run and source.folder is not None and not source.folder.is_dir():
+        return f"its folder {source.folder} is not there"
+    return "" if corpus_of(source) else f"the corpus that it scores, {source.corpus}, is not there"
 
 
 def _once(records: list[Record]) -> list[Record]:

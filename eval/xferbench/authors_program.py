@@ -52,17 +52,8 @@ def source(corpus: Corpus, sizes: Pretraining, _: int, *, shuffled: bool = False
     """
     messages = corpus.messages
     num_rows, num_symbols = len(messages), len(messages.values)
-    if messages.values.max() >= sizes.vocab_size or messages.values.min() < 0:
-        raise ConfigError(
-            f"this protocol expects symbol ids from 0 to {sizes.vocab_size - 1:,}, "
-            f"found {messages.values.max()}; try protocol=strict"
-        )
-    lost = (num_rows // ROWS_AT_ONCE + 1) * (sizes.context - 1)
-    if num_symbols <= lost:
-        raise ConfigError(
-            f"this protocol drops up to {lost} symbols in incomplete blocks: expected a corpus of more symbols, "
-            f"found {num_symbols}; try protocol=strict"
-        )
+    require_fitting(corpus, sizes)
+    lost = _num_lost(num_rows, sizes)
     num_rounds = sizes.pretrain_tokens // (num_symbols - lost) + 1
     in_order = not shuffled and num_symbols >= sizes.pretrain_tokens
     order = np.concatenate(
@@ -83,6 +74,32 @@ def source(corpus: Corpus, sizes: Pretraining, _: int, *, shuffled: bool = False
         vocab_size=sizes.vocab_size,
         repeats=len(symbols) / num_symbols,
     )
+
+
+def require_fitting(corpus: Corpus, sizes: Pretraining) -> None:
+    """Check that pretraining can read a corpus.
+
+    Raises:
+        ConfigError: If symbol ids are above the vocabulary, or the corpus is too short.
+    """
+    messages = corpus.messages
+    num_rows, num_symbols = len(messages), len(messages.values)
+    if messages.values.max() >= sizes.vocab_size or messages.values.min() < 0:
+        raise ConfigError(
+            f"this protocol expects symbol ids from 0 to {sizes.vocab_size - 1:,}, "
+            f"found {messages.values.max()}; try protocol=strict"
+        )
+    lost = _num_lost(num_rows, sizes)
+    if num_symbols <= lost:
+        raise ConfigError(
+            f"this protocol drops up to {lost} symbols in incomplete blocks: expected a corpus of more symbols, "
+            f"found {num_symbols}; try protocol=strict"
+        )
+
+
+def _num_lost(num_rows: int, sizes: Pretraining) -> int:
+    """Most symbols of a corpus that are in incomplete blocks."""
+    return (num_rows // ROWS_AT_ONCE + 1) * (sizes.context - 1)
 
 
 def target(text: Text, sizes: TextSizes, *, shuffled: bool = False) -> Target:

@@ -27,6 +27,7 @@ BYTES_PER_UNIT = 20
     version=VERSION,
     work=lambda *, sizes, **_: sizes.bpe_bytes / BYTES_PER_UNIT,
     label=lambda *, text, **_: f"tokens of {text.name}",
+    comes_first=True,  # so that what is wrong in a text is told before the training
 )
 def tokenise(*, text: Text, sizes: TextSizes, protocol: str, context: Context) -> Outcome:
     """Make the fine-tuning and test data of a text by a protocol.

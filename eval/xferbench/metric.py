@@ -96,13 +96,17 @@ def texts_of(own: XferBenchOptions) -> "list[Text]":
     """The target texts of options: those of the folder, or of the preset.
 
     Raises:
-        ConfigError: If there is no such preset or folder, or it lacks a text.
+        ConfigError: If there is no such preset or folder, it lacks a text, or a text is empty.
     """
     from ecsuite.eval.xferbench.presets import PRESETS
-    from ecsuite.eval.xferbench.texts import choose_texts, preset_folder
+    from ecsuite.eval.xferbench.texts import TextFile, choose_texts, preset_folder
 
     preset = look_up("preset", own.preset, PRESETS)
-    return choose_texts(preset_folder(Path(own.targets) if own.targets else None, preset), preset)
+    texts = choose_texts(preset_folder(Path(own.targets) if own.targets else None, preset), preset)
+    for text in texts:
+        if isinstance(text, TextFile):
+            text.require_text()
+    return texts
 
 
 def own_options(name: str) -> XferBenchOptions:

@@ -22,6 +22,8 @@ class Protocol:
     """One-line description."""
     source: "Callable[[Corpus, Pretraining, int], Source]"
     """Makes pretraining data from a corpus and a seed."""
+    require_fitting: "Callable[[Corpus, Pretraining], None]"
+    """Refuses a corpus that can't be pretrained on, as far as its symbols and sizes say that."""
     target: "Callable[[Text, TextSizes], Target]"
     """Makes fine-tuning and test data from a text."""
     weight_decay: float
@@ -47,6 +49,7 @@ PROTOCOLS = {
             name="strict",
             about="as the paper describes: fine-tuning and test data are disjoint, each held-out token is scored once",
             source=_imported_later("strict:source"),
+            require_fitting=_imported_later("strict:require_fitting"),
             target=_imported_later("strict:target"),
             weight_decay=0.01,
         ),
@@ -54,6 +57,7 @@ PROTOCOLS = {
             name="published-2024",
             about="as the authors' program of September 2024, which made the published tables",
             source=_imported_later("authors_program:source"),
+            require_fitting=_imported_later("authors_program:require_fitting"),
             target=_imported_later("authors_program:target"),
             weight_decay=0.0,
             warning="fine-tuning and test data overlap, untrained end tokens are scored, as for the published tables",
@@ -62,6 +66,7 @@ PROTOCOLS = {
             name="head-2024-12",
             about="as the authors' program since December 2024, which fine-tunes on its test data",
             source=_imported_later("authors_program:source", shuffled=True),
+            require_fitting=_imported_later("authors_program:require_fitting"),
             target=_imported_later("authors_program:target", shuffled=True),
             weight_decay=0.0,
             warning="the fine-tuning data contain the whole test set: only demonstrates this leak, do not report",

@@ -32,16 +32,30 @@ def source(corpus: Corpus, sizes: Pretraining, seed: int) -> Source:
     length = sizes.num_windows(sizes.pretrain_tokens) * sizes.context + 1
     symbols, num_types = dense(repeat(corpus.messages, length, np.random.default_rng(seed)))
     if sizes.pretrain_vocabulary == "whole":
-        if num_types > sizes.vocab_size:
-            raise ConfigError(
-                f"the corpus has {num_types:,} different symbols, expected at most {sizes.vocab_size:,} for this preset"
-            )
+        _require_types(num_types, sizes)
         num_types = sizes.vocab_size
     return Source(
         windows=Windows(symbols=stretches(symbols, sizes.context + 1, sizes.context)),
         vocab_size=num_types,
         repeats=length / len(corpus.messages.values),
     )
+
+
+def require_fitting(corpus: Corpus, sizes: Pretraining) -> None:
+    """Check that the model has all symbols of a corpus of which no symbol is left out.
+
+    Raises:
+        ConfigError: If the corpus has more types than the model.
+    """
+    if sizes.pretrain_vocabulary == "whole" and len(corpus.messages.values) <= sizes.pretrain_tokens:
+        _require_types(len(np.unique(corpus.messages.values)), sizes)
+
+
+def _require_types(num_types: int, sizes: Pretraining) -> None:
+    if num_types > sizes.vocab_size:
+        raise ConfigError(
+            f"the corpus has {num_types:,} different symbols, expected at most {sizes.vocab_size:,} for this preset"
+        )
 
 
 def target(text: Text, sizes: TextSizes) -> Target:

@@ -58,14 +58,19 @@ def make_study(
         device: `auto`, `cpu`, `cuda` or `mps`.
 
     Raises:
-        ConfigError: If a seed is not usable, a name is unknown, or a text cannot be read.
+        ConfigError: If a seed is not usable, a name is unknown, a text cannot be read or is empty, or a corpus does not
+            fit the protocol.
     """
     for seed in seeds:
         if not 0 <= seed <= LARGEST_SEED:
             raise ConfigError(f"XferBench: expected a seed from 0 to {LARGEST_SEED}, got {seed}")
-    look_up("protocol", protocol, PROTOCOLS)
+    rules = look_up("protocol", protocol, PROTOCOLS)
+    corpora = {seed: corpus[seed] if isinstance(corpus, Mapping) else corpus for seed in seeds}
+    for each in {id(each): each for each in corpora.values()}.values():
+        if each is not None and len(each.messages.values):
+            rules.require_fitting(each, preset)
     return Study(
-        corpora={seed: corpus[seed] if isinstance(corpus, Mapping) else corpus for seed in seeds},
+        corpora=corpora,
         texts=tuple(text.identified() if isinstance(text, TextFile) else text for text in texts),
         preset=preset,
         protocol=protocol,

@@ -15,7 +15,7 @@ SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
 BYTES_PER_TOKEN = 4
 """An upper bound, so that no artificial text is too short."""
 NUM_BEGINNING_BYTES = 1 << 16
-"""Bytes by which it is seen whether a plain text could be read as JSON lines."""
+"""Bytes by which it is seen whether there is text, and whether a plain one could be read as JSON lines."""
 
 
 class TextFile(msgspec.Struct, frozen=True, tag=True):
@@ -32,9 +32,21 @@ class TextFile(msgspec.Struct, frozen=True, tag=True):
         """The same, with its whole path and the hash of what is stored now: no other content is read then.
 
         Raises:
-            ConfigError: If the file can't be read.
+            ConfigError: If the file can't be read, or has no text.
         """
+        self.require_text()
         return msgspec.structs.replace(self, path=self.path.absolute(), digest=self._stored_key())
+
+    def require_text(self) -> None:
+        """Check that there is a document; of a long file, only the beginning is read.
+
+        Raises:
+            ConfigError: If there is none, or the file can't be read.
+        """
+        beginning = read_beginning(self.path, NUM_BEGINNING_BYTES)
+        is_long = len(beginning.encode()) >= NUM_BEGINNING_BYTES
+        if not (is_long and beginning.strip()) and not self.documents():
+            raise ConfigError(f"{self.path}: expected text, found none")
 
     def job_key(self) -> str:
         """A hash of the content and of how it is read, wherever the file is.

@@ -150,11 +150,13 @@ def make_study(
         device: `auto`, `cpu`, `cuda` or `mps`.
 
     Raises:
-        ConfigError: If a name is unknown, or data that are needed are missing.
+        ConfigError: If a name is unknown, a seed is given twice, or data that are needed are missing.
     """
     sizes = look_up("preset", preset, PRESETS)
     look_up("backbone", body, BACKBONES)
     rules = PUBLISHED if model is not None else look_up("protocol", protocol, PROTOCOLS)
+    if len(set(seeds)) < len(seeds):
+        raise ConfigError(f"seeds: expected different numbers, got {', '.join(map(str, seeds))}")
     if corpus is not None and len(corpus.messages.values) == 0:
         raise ConfigError("the corpus has no symbols to learn from")
     if body == "encoder":
@@ -184,10 +186,13 @@ def make_study(
         ).identified()
         for part, task, language in names
     }
-    study = Study(
+    text = None if human is None else TextFile(human.name, human).identified()
+    if text is not None:
+        text.documents()  # whose faults are told before the work
+    return Study(
         corpus=corpus,
         model=published,
-        human=None if human is None else TextFile(human.name, human).identified(),
+        human=text,
         body=body,
         protocol=rules,
         preset=sizes,
@@ -202,8 +207,6 @@ def make_study(
         seeds=tuple(seeds) or tuple(range(sizes.num_seeds)),
         machine=Machine.chosen(device, sizes.precision, is_reduced=sizes.is_reduced),
     )
-    _ = study.signature  # reads the human text, too
-    return study
 
 
 def _test_languages(

@@ -7,8 +7,11 @@ A figure a line: points tried, and how many ended with the bytes of the command 
 
 import argparse
 import contextlib
+import functools
+import hashlib
 import importlib
 import io
+import itertools
 import json
 import os
 import shutil
@@ -79,6 +82,7 @@ STUDY = {"base": "disc_tiny", "vary": {"channel.vocab_size": [3, 5]}, "seeds": [
 STUDY["set"] = {
     name: json.loads(value) for name, value in (each.split("=") for each in GAME) if name != "training.seed"
 }
+XTREME = "--tasks udpos,tatoeba --human human.txt --out x.json".split()
 COMMANDS = {
     "train": ([], [*TRAIN, "--resume"]),
     "society": ([], train_society("society.senders=2", "society.receivers=3", *SOCIETY)),
@@ -87,10 +91,43 @@ COMMANDS = {
     "icy": ([], ICY.split() + HERE),
     "xferbench": ([TRAIN], "score run --metrics xferbench,preset=nano --cache c".split() + HERE),
     "sweep": ([], ["sweep", "study.yaml", "--out", "sweep", "--on", "local:1", "--device", "cpu"]),
+    "xtreme": (
+        [TRAIN],
+        "xtreme run --data data --preset nano --languages de --cache c".split() + XTREME + HERE,
+    ),
 }
 """By name, commands that prepare the folder, and the command that is disturbed and runs again."""
+SAVE_OFTEN = ("xtreme",)
+"""Commands whose models write a checkpoint after each update."""
+WEIGHTS = ("pretrain-", "train_on_text-", "tokenise-")
+"""Beginnings of the names of kept results whose arrays are the same in every run."""
 VARYING = ("seconds", "examples_per_second", "checksum", "arrays", "log_sha256")
 """Keys whose values are times, or checksums of files with times."""
+
+
+def prepare(folder):
+    """Write the files that commands read: the study of `sweep`, and tasks of XTREME in two languages."""
+    (folder / "study.yaml").write_text(json.dumps(STUDY))
+    (folder / "human.txt").write_text("".join(f"word{n % 7} word{n % 5} of line {n}\n" for n in range(200)))
+    for number, (language, part) in enumerate(itertools.product(("en", "de"), ("train", "dev", "test"))):
+        sentences = [
+            f"{language}la\tDET\n{language}{n:b}\tNOUN\n{language}ru\tVERB\n"
+            for n in range(30 * number, 30 * number + 30)
+        ]
+        file = folder / "data" / "udpos" / f"{part}-{language}.tsv"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(sentences))
+    for ending, language in (("deu", "de"), ("eng", "en")):
+        file = folder / "data" / "tatoeba" / f"tatoeba.deu-eng.{ending}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{language}la {language}{n:b} {language}ru\n" for n in range(12)))
+
+
+def save_often():
+    """Let models that learn a corpus write a checkpoint after each update."""
+    from ecsuite.eval.learning import machine
+
+    machine.Checkpoint = functools.partial(machine.Checkpoint, seconds=0)
 
 
 def ecsuite(folder, line, at=None, fault="die", with_output=False):
@@ -111,6 +148,8 @@ def start(folder, line, at=None, fault="die", with_output=False):
         os.chdir(folder)
         from ecsuite.cli import main
 
+        if line[0] in SAVE_OFTEN:
+            save_often()
         sys.argv = ["ecsuite", *line]
         events.install()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(printed):
@@ -162,6 +201,8 @@ def is_lock(file):
 
 def comparable(file):
     data = file.read_bytes()
+    if file.suffix == ".safetensors" and file.name.startswith(WEIGHTS):
+        return hashlib.sha256(data).hexdigest()
     if file.suffix not in (".json", ".jsonl"):
         return "" if "results" in file.parts else data  # packed run folders have logs with times
     return [without(json.loads(line)) for line in (data.splitlines() if file.suffix == ".jsonl" else [data])]
@@ -185,7 +226,7 @@ def attack(name, fault, points, every, print_fault=print):
     with tempfile.TemporaryDirectory() as scratch:
         prepared = Path(scratch) / "prepared"
         prepared.mkdir()
-        (prepared / "study.yaml").write_text(json.dumps(STUDY))
+        prepare(prepared)
         for each in before:
             assert ecsuite(prepared, each)[0] == 0
         code, said, num_events, kinds, modules = ecsuite(fresh(prepared, Path(scratch) / "work"), line)
@@ -229,7 +270,7 @@ def ends_well(code, said, fault):
     """What is wrong with the end of a disturbed command."""
     if fault == "die":
         return [] if code in (DEAD, 0) else [f"exit code {code}: {said[-600:]}"]
-    lines = [each for each in said.splitlines() if "No space left" in each]
+    lines = [each for each in said.splitlines() if "no space left" in each.lower()]
     if code == 0:
         return []
     if code != 2 or "Traceback" in said or len(lines) != 1 or len(lines[0]) > 300:

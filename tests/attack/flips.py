@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from crashes import COMMANDS, STUDY, TRAIN, ecsuite, preload
+from crashes import COMMANDS, TRAIN, ecsuite, preload, prepare
 
 UNREAD = (".lock",)
 """Ends of names of files whose content nobody reads for figures."""
@@ -29,6 +29,7 @@ READERS = {
     "icy": [[*COMMANDS["icy"][1], "--json"]],
     "sweep": [["compare", "table", "sweep", "--json"], [*COMMANDS["sweep"][1], "--json"]],
     "xferbench": [[*COMMANDS["xferbench"][1], "--json"]],
+    "xtreme": [[*COMMANDS["xtreme"][1], "--json"]],
 }
 """By command, what reads the files that it writes."""
 TIMES = ("seconds", "examples_per_second")
@@ -55,7 +56,7 @@ def attack(name, num_flips, seed=0, print_fault=print):
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch) / "made"
         made.mkdir()
-        (made / "study.yaml").write_text(json.dumps(STUDY))
+        prepare(made)
         given = set(made.rglob("*"))
         for each in [*before, line]:
             code, *_, modules = ecsuite(made, each)

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from crashes import COMMANDS, STUDY, contents, ecsuite, ended, fresh, other_bytes, preload, start
+from crashes import COMMANDS, contents, ecsuite, ended, fresh, other_bytes, preload, prepare, start
 
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "stop": signal.SIGSTOP}
 CODES = {"kill": (-signal.SIGKILL,), "term": (75, -signal.SIGTERM), "stop": (0,)}
@@ -41,7 +41,7 @@ def attack(name, signals, times, seed=0, print_fault=print):
     with tempfile.TemporaryDirectory() as scratch:
         prepared, work = Path(scratch) / "prepared", Path(scratch) / "work"
         prepared.mkdir()
-        (prepared / "study.yaml").write_text(json.dumps(STUDY))
+        prepare(prepared)
         for each in before:
             assert ecsuite(prepared, each)[0] == 0
         code, said, *_, modules = ecsuite(fresh(prepared, work), line)

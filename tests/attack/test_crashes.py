@@ -30,6 +30,15 @@ def test_a_sample_of_events_of_training(fault):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("fault", ["die", "full"])
+def test_a_sample_of_events_of_xtreme(fault):
+    """Of the 1,326, as there is a checkpoint after each update."""
+    (found,) = figures("crashes.py", "xtreme", "--fault", fault, "--points", 12)
+    assert found["tried"] == found["survived"] == 12
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("fault", ["die", "full"])
 @pytest.mark.parametrize("command", ["train", "society", "kickback", "score", "icy", "xferbench", "sweep"])
@@ -46,7 +55,7 @@ def test_a_sample_of_flipped_bits():
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("command", ["train", "score", "icy", "xferbench", "sweep"])
+@pytest.mark.parametrize("command", ["train", "score", "icy", "xferbench", "sweep", "xtreme"])
 def test_flipped_bits(command):
     (found,) = figures("flips.py", command, "--flips", 300)
     assert found["same"] + found["refused"] + found["noted"] == found["readings"] > 0
@@ -60,7 +69,9 @@ def test_two_processes():
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("command", ["train", "society", "kickback", "score", "icy", "xferbench", "sweep"])
+@pytest.mark.parametrize(
+    "command", ["train", "society", "kickback", "score", "icy", "xferbench", "sweep", "xtreme"]
+)
 def test_signals_at_random_times(command):
     found = figures("stops.py", command, "--times", 5)
     assert [each["signal"] for each in found] == ["kill", "term", "stop"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -61,6 +62,17 @@ def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
     (row,) = json.loads(out)["rows"]
     assert row == data["rows"][1]
 
+    shutil.rmtree(run["folder"])
+    code, out, err = ecsuite(*arguments)
+    assert (code, err) == (0, "") and out.splitlines()[0] == lines[0]
+    assert "1 of 2 run folders are not there; their figures are kept in runs/cbm." in " ".join(out.split())
+    assert ecsuite(*arguments, "--out", "rows.json")[0] == ecsuite(*arguments, "--out", "rows.csv")[0] == 0
+    first, second = json.loads(Path("rows.json").read_text())["rows"]
+    assert first["runs"] == [{**run, "folder": None}] and second == data["rows"][1]
+    assert {line.partition(",")[0] for line in Path("rows.csv").read_text().splitlines()[1:]} == {
+        '"thing_gs', Path(second["runs"][0]["folder"]).name
+    }  # fmt: skip
+
 
 MISTAKES = {
     "cbm paper/cbm_tabel1": "unknown study 'cbm_tabel1'; did you mean 'cbm_table1'?",
@@ -77,6 +89,22 @@ MISTAKES = {
     "cbm small.yaml --device gpu": "unknown device 'gpu'",
     "cbm small.yaml --out .": ".: expected a file name, got a folder",
 }
+
+
+NO_CONCEPTS = {
+    "{base: naming}": "a: expected a game of a sender and a receiver, whose messages are matched with concepts, got",
+    "{base: points.csv, set: {world.numeric: features}}": "score: cbm has no value for a (world objects): the corpus",
+    "{base: points.csv, set: {world.objects: b.csv}}": "points.csv, set world.objects='b.csv': expected one of these",
+}
+
+
+@pytest.mark.parametrize("row", NO_CONCEPTS)
+def test_a_game_without_concepts_is_refused_before_it_is_trained(ecsuite, row):
+    Path("points.csv").write_text("x,y\n" + "".join(f"{place}.5,{-place}.25\n" for place in range(30)))
+    Path("own.yaml").write_text(f"seeds: [1]\nrows:\n  - {{name: a, {row[1:]}\n")
+    code, out, err = ecsuite("cbm", "own.yaml")
+    assert (code, out) == (2, "") and NO_CONCEPTS[row] in err and len(err.splitlines()) == 1
+    assert not Path("runs").exists()
 
 
 @pytest.mark.parametrize("arguments", MISTAKES, ids=list(MISTAKES))

@@ -47,3 +47,18 @@ def test_a_language_without_meanings(as_json):
     folder = Path(data["folder"])
     assert folder.parent == Path("runs") and not (folder / "meanings.jsonl").exists()
     assert len(read_corpus(folder).messages.values) == 300
+
+
+def test_the_corpus_of_a_run_is_not_replaced(ecsuite, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text("name: game\n")
+    code, out, err = ecsuite("grammar", "perm", "--num-attributes", "1", "--out", "run")
+    assert (code, out) == (2, "") and err.startswith(
+        "run: a run folder, whose corpus would be replaced; choose"
+    )
+    assert [file.name for file in (tmp_path / "run").iterdir()] == ["config.yaml"]
+
+
+def test_one_meaning_is_one_message(ecsuite):
+    code, out, _ = ecsuite("grammar", "perm", "--num-attributes", "1", "--num-values", "1", "--out", "one")
+    assert code == 0 and out.startswith("1 message in one (perm|1x1|")

@@ -40,3 +40,12 @@ def test_what_is_refused_leaves_no_folder(ecsuite, tmp_path, options, message):
     code, out, err = ecsuite("translate", "--pairs", "pairs.tsv", *options, "--out", "new/a.json")
     assert (code, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
     assert not (tmp_path / "new").exists() and not (tmp_path / "runs").exists()
+
+
+def test_pairs_that_are_all_too_long_are_told_before_the_pretraining(ecsuite, tmp_path):
+    (tmp_path / "corpus.jsonl").write_text("[1, 2]\n" * 20)
+    (tmp_path / "long.tsv").write_text("".join(f"{'x ' * 90}{n}\t{'y ' * 90}{n}\n" for n in range(40)))
+    code, out, err = ecsuite("translate", "corpus.jsonl", "--pairs", "long.tsv", "--preset", "nano")
+    assert (code, out) == (2, "")
+    assert err == "long.tsv: expected pairs of at most 32 tokens, found only longer ones\n"
+    assert not (tmp_path / "runs").exists()

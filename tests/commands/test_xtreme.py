@@ -96,6 +96,7 @@ ONE_SOURCE = "give a corpus, --model for a published encoder, or --baselines\n"
         (["corpus.jsonl", "--preset", "mimi"], "unknown preset 'mimi'; did you mean 'mini'?"),
         (["corpus.jsonl", "--protocol", "adopt"], "unknown protocol 'adopt'; did you mean 'adapt'?"),
         (["corpus.jsonl", "--backbone", "encorder"], "unknown backbone 'encorder'; did you mean 'encoder'?"),
+        (["corpus.jsonl", "--seeds", "0,1,0"], "seeds: expected different numbers, got 0, 1, 0\n"),
         (["nowhere.jsonl"], "cannot read nowhere.jsonl: No such file or directory"),
         (["--model", "no_such_folder/model"], "--model no_such_folder/model: cannot be loaded: "),
         (["corpus.jsonl", "--human", "nowhere.txt"], "nowhere.txt: cannot be read: "),
@@ -111,6 +112,20 @@ def test_user_errors_are_a_line_and_exit_with_2(xtreme, arguments, message, monk
     code, out, err = xtreme(*arguments, quick=quick)
     assert (code, out) == (2, "")
     assert err.startswith(message) and len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("human.txt", "", "human.txt: expected text, found none\n"),
+        ("human.jsonl", '"one"\n2\n', "human.jsonl:2: expected a JSON string, or an object"),
+    ],
+)
+def test_a_human_text_that_cannot_be_used_is_told_before_the_work(xtreme, name, content, message):
+    Path(name).write_text(content)
+    code, out, err = xtreme("corpus.jsonl", "--human", name)
+    assert (code, out) == (2, "") and message in err and len(err.splitlines()) == 1
+    assert not Path("runs").exists()
 
 
 def test_without_data_the_error_names_the_download(xtreme, monkeypatch, tmp_path):

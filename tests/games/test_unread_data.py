@@ -64,3 +64,13 @@ def test_a_file_that_the_world_does_not_read(ecsuite, here, game, flag):
 def test_data_that_do_not_go_together(ecsuite, here, arguments, message):
     code, _, err = ecsuite("train-game", "disc_tiny", *arguments)
     assert code == 2 and message in err and err.count("\n") == 1 and not Path("runs").exists(), err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(["--objects", "other.csv"], "--objects"), (["--set", "world.objects=other.csv"], "--set")],
+)
+def test_a_table_that_is_the_game_has_no_other_beside_it(ecsuite, here, arguments, named):
+    code, _, err = ecsuite("train-game", "objects.csv", *arguments)
+    assert code == 2 and err == f"objects.csv, {named} world.objects='other.csv': expected one of these\n"
+    assert not Path("runs").exists()

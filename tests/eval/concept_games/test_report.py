@@ -20,6 +20,7 @@ def measured(study, spread=0.0):
         values |= {name: 1000 for name in COUNTS} | {"ami": None}
         common = {
             "stopped": "minutes" if seed == 2 else "epochs",
+            "folder": "runs/cbm/game",
             "seconds": 30.0,
             "chance": {"accuracy": 0.5},
         }
@@ -85,3 +86,13 @@ def test_the_match_is_drawn_against_the_number_of_samples(tmp_path):
     study = load_study("paper/cbm_figure4")
     report(study, measured(study)).draw(tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").read_text().startswith("<?xml")
+
+
+def test_what_a_game_does_not_measure_is_none():
+    study = load_study("paper/cbm_table1")
+    rows = measured(study)
+    for row in rows:
+        for run in row.runs:
+            del run["values"]["set_accuracy"], run["chance"]["accuracy"]
+    found = report(study, rows)
+    assert "none" in text(found.tables) and "chance level" not in found.notes[0]

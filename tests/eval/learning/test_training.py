@@ -13,6 +13,7 @@ from torch import nn
 from ecsuite.eval.learning import checkpoints as module
 from ecsuite.eval.learning.checkpoints import Checkpoint, Saver
 from ecsuite.eval.learning.training import Followed, rate_by_share, rate_by_update, train
+from ecsuite.files.tensor_files import read_tensors, write_tensors
 from ecsuite.jobs.job import Stopped
 from ecsuite.runtime.errors import DivergedError
 
@@ -153,6 +154,40 @@ def test_a_checkpoint_that_cannot_be_used_is_noted(checkpoint, damage):
     assert "not a usable checkpoint (" in note and note.endswith("); the training starts anew")
     assert "another" not in damage or "(it is of another training)" in note
     assert "checksum" not in damage or damage in note
+
+
+def without(*names):
+    return lambda tensors, values: [each.pop(name, None) for name in names for each in (tensors, values)]
+
+
+OF_ANOTHER_VERSION = {
+    "it is of another version of torch": lambda tensors, values: values.update(torch="1.0"),
+    "parameter.0 does not fit this training": without("parameter.0"),
+    "parameter.1 does not fit this training": lambda tensors, values: tensors.update(
+        {"parameter.1": torch.zeros(7)}
+    ),
+    "optimizer.0.exp_avg does not fit this training": lambda tensors, values: tensors.update(
+        {"optimizer.0.exp_avg": torch.zeros(2)}
+    ),
+    "it is not whole": without("now.0"),
+    " it is not whole": without("counts"),
+    "it is not whole ": lambda tensors, values: values.update(counts="abc"),
+}
+
+
+@pytest.mark.parametrize("reason", OF_ANOTHER_VERSION)
+def test_a_checkpoint_with_another_content_is_noted(checkpoint, reason):
+    """Its checksum is right: another version of ecsuite, or of torch, wrote it."""
+    with pytest.raises(Stopped):
+        trained(checkpoint, stops_after=5)
+    tensors, values = read_tensors(checkpoint.file)
+    OF_ANOTHER_VERSION[reason](tensors, values)
+    write_tensors(checkpoint.file, tensors, values)
+    after = []
+    assert torch.equal(trained(checkpoint, batches=after), trained())
+    assert len(after) == NUM_UPDATES
+    (note,) = NOTES
+    assert f"not a usable checkpoint ({reason.strip()}); the training starts anew" in note
 
 
 def test_large_states_are_saved_less_often(tmp_path, monkeypatch):

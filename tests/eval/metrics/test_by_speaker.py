@@ -9,7 +9,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.by_speaker import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
-from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.runtime.ragged import Ragged
 
@@ -44,7 +44,7 @@ def test_a_mean_of_some_of_the_speakers_says_so():
     card = score_corpus(replace(corpus, messages=Ragged.from_rows(messages)), ["topsim", "ami"])
     score = next(score for score in card.scores if score.name == "topsim")
     assert score.details["by_speaker"]["3"] is None is not score.value
-    assert "topsim: undefined for 1 of 4 speakers, and the mean of the others: " in " ".join(
+    assert "has no score and is not in the mean: " in " ".join(
         card.full(200).split()
     )
     assert "Means of some of the speakers: topsim (3 of 4)" in str(card)
@@ -97,3 +97,19 @@ def test_the_interval_of_a_mean_ends_where_the_scores_of_these_corpora_do(place)
     )
     score = scored("synonymy", corpus)[place]
     assert score.ci95 == (0.0, 3.0) and 0 < score.value < 3
+
+
+def told(corpus, options):
+    """A metric that says something of every speaker, and of some, and has no score of one."""
+    speaker = corpus.columns["speaker"][0]
+    details = {"note": "reduced"} | ({"warning": "left out: seed 1"} if speaker == "a" else {})
+    value, reason = (None, "no symbols") if speaker == "c" else (1.0, None)
+    return [Score(name="told", value=value, reason=reason, about="", signature="told|v:1", details=details)]
+
+
+def test_what_is_said_of_the_score_of_a_speaker_is_said_of_the_mean():
+    corpus = Corpus([[1], [2], [3]], columns={"speaker": np.array(["a", "b", "c"])})
+    (score,) = by_speaker(told)(corpus, Options())
+    assert score.value == 1.0 and score.details["note"] == "reduced"
+    warning = "speaker a: left out: seed 1; speaker c: has no score and is not in the mean: no symbols"
+    assert score.details["warning"] == warning

@@ -7,12 +7,15 @@ import pytest
 
 import ecsuite.eval.metrics.morphemes as module
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.morpheme_induction import _best, _Pairs
+from ecsuite.eval.metrics.morpheme_units import meanings_of, num_meanings
 from ecsuite.eval.metrics.morphemes import MOST_MESSAGES, csar, morphemes
 from ecsuite.eval.metrics.score import Options
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
+from ecsuite.runtime.ragged import Ragged
 
 MEANINGS = np.stack(np.meshgrid(range(5), range(5), indexing="ij"), axis=-1).reshape(-1, 2)
 
@@ -172,3 +175,21 @@ def test_a_single_message_has_no_morphemes():
     score, pairs = found_in([[1, 2], [3]], [[0, 1], [1, 1]])
     assert score.value == 0
     assert not pairs
+
+
+@pytest.mark.parametrize(("name", "number"), [("morphemes", 2000), ("csar", 50)])
+def test_wide_meanings_are_refused_before_they_take_all_memory(name, number):
+    rng = np.random.default_rng(0)
+    corpus = Corpus(rng.integers(1, 9, (1000, 5)).tolist(), meanings=rng.integers(0, 4, (1000, number)))
+    [score] = load_metric(name)(corpus, Options())
+    sets = 1000 * (number + number * (number - 1) // 2)
+    assert score.value is None
+    assert (
+        score.reason
+        == f"takes too long for {sets:,} sets of concepts: a message has up to {number:,} concepts"
+    )
+
+
+def test_sets_of_concepts_are_counted():
+    concepts = Ragged.from_rows([[0, 1, 2], [1], [], [0, 2]])
+    assert num_meanings(concepts) == len(meanings_of(concepts).row) == 7 + 1 + 3

@@ -227,3 +227,16 @@ def test_half_of_the_rows_of_a_concatenation_are_one():
     rows = np.tile(GRID, (4, 1))
     result, _ = scores(np.add(rows, [10, 20]), rows)
     assert result.ci95 == (1, 1)
+
+
+def test_long_messages_that_leave_nothing_are_not_searched_further(monkeypatch):
+    """Each of two blocks of positions determines its attribute: no move can be better."""
+    rng, asked = np.random.default_rng(0), []
+    entropies = Entropies(rng.integers(0, 9, (60, 40)), rng.integers(0, 3, (2, 40)), ("a", "b"))
+    plain = Entropies.conditional_entropy
+    monkeypatch.setattr(
+        Entropies, "conditional_entropy", lambda self, *given: asked.append(given) or plain(self, *given)
+    )
+    partition = greedy_search(entropies, 1 / entropies.attribute_entropies)
+    assert entropies.residuals(partition).tolist() == [0.0, 0.0]
+    assert len(asked) < 200

@@ -6,7 +6,7 @@ import pytest
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.synonymy import assigned
 from ecsuite.eval.statistics import cooccurrence
-from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS, concept_rows, incidence_of
+from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS, Cells, concept_rows, incidence_of
 from ecsuite.runtime.ragged import Ragged
 
 
@@ -70,3 +70,29 @@ def test_large_corpora_are_counted_alike(monkeypatch):
 def test_undefined(known, reason):
     corpus = Corpus(messages=Ragged.from_rows([[], []]), **known)
     assert incidence_of(corpus)[1] == reason
+
+
+@pytest.mark.parametrize("size", [1000, cooccurrence._MOST_PAIRS + 1], ids=["table", "list"])
+def test_a_large_table_is_counted_when_much_was_added(monkeypatch, size):
+    """Counting it for each of thousands of attributes would cost its size each time."""
+    rng, counted = np.random.default_rng(0), []
+    cells, weights = rng.integers(0, 1000, (60, 40)), rng.integers(1, 9, (60, 40)) / 4.0
+    bincount = np.bincount
+    monkeypatch.setattr(np, "bincount", lambda *given: counted.append(1) or bincount(*given))
+    table = Cells(size)
+    for some, own in zip(cells, weights, strict=True):
+        table.add(some, own)
+    table.add(cells[0])
+    found, sums = table.sums()
+    assert len(counted) <= 3
+    expected = bincount(cells.ravel(), weights.ravel(), 1000) + bincount(cells[0], minlength=1000)
+    assert found.tolist() == np.flatnonzero(expected).tolist() and (sums == expected[found]).all()
+
+
+def test_shares_whose_order_matters_are_added_in_their_order():
+    table, expected = Cells(50), np.zeros(50)
+    for number, (cells, share) in enumerate([([1, 2], 0.25), ([2, 3], 1 / 3), ([2, 2], 0.1), ([1, 2], 0.5)]):
+        add = table.add if number in (0, 3) else table.add_in_order
+        add(np.array(cells), np.full(2, share))
+        np.add.at(expected, cells, share)
+    assert (table.sums()[1] == expected[1:4]).all()

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from ecsuite.eval.studies.files import SWEEP
+from ecsuite.eval.sweeps.jobs import plan
 from ecsuite.eval.sweeps.study import load_study
 from ecsuite.runtime.errors import ConfigError
 
@@ -100,9 +101,24 @@ def test_numbers_are_numbers_and_seeds_may_be_listed(small, tmp_path):
         ),
         ({"score": ["topsym"]}, "sweep: score: unknown metric 'topsym'; did you mean 'topsim'?"),
         ({"score": 3}, "sweep: score: expected names of metrics, got 3"),
+        ({"score": ["efficiency,need=nowhere.csv"]}, "sweep: score: nowhere.csv: no such file: expected a CSV file"),
         ({"random": 0}, "sweep: random: "),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_before_anything_runs(small, change, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         load_study({**small, **change}, device="cpu")
+
+
+def test_what_is_wrong_in_a_file_of_a_metric_is_told_before_anything_runs(small, tmp_path):
+    need, texts = tmp_path / "need.csv", tmp_path / "texts"
+    need.write_text("meaning,need\na\n")
+    with pytest.raises(
+        ConfigError, match=r"sweep: score: .*need\.csv:2: 1 cells, expected 2 as in the header"
+    ):
+        load_study({**small, "score": [f"efficiency,need={need}"]}, device="cpu")
+    texts.mkdir()
+    (texts / "da.txt").write_text("\n")
+    study = load_study({**small, "score": [f"xferbench,preset=nano,targets={texts}"]}, device="cpu")
+    with pytest.raises(ConfigError, match=r"da\.txt: expected text, found none"):
+        [job.digest for run in plan(study, tmp_path / "study") for job in run.scores.values()]

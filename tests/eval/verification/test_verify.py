@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -198,6 +199,29 @@ def test_a_damaged_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
     by_name = {source["name"]: source["counts"] for source in found["sources"]}
     assert by_name["game-1"]["identical"] == 18 and by_name["game-2"]["damaged"] == 1
     assert ecsuite("verify", "study")[0] == 3
+
+
+def test_a_removed_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
+    shutil.rmtree(sweep / "runs" / "game-2")
+    code, out, err = ecsuite("verify", "study", "--json")
+    assert (code, err) == (1, "")
+    _, kept, removed, failed = json.loads(out)["sources"]
+    assert kept["counts"]["identical"] == 18 and failed["failure"]
+    assert {(row["name"], row["verdict"], row["reason"]) for row in removed["rows"]} == {
+        (name, "unverifiable", "its folder elsewhere/game-2 is not there") for name in ("loss", "accuracy")
+    }
+
+
+def test_a_removed_corpus_of_a_collection_does_not_hide_the_others(ecsuite, small_files, tmp_path):
+    for name in ("a.jsonl", "b.jsonl"):
+        Path(name).write_text("[1, 2]\n[2]\n[1, 1]\n")
+    assert ecsuite("score", "a.jsonl", "b.jsonl", "--metrics", "has", "--out", "both.json")[0] == 0
+    Path("b.jsonl").unlink()
+    code, out, err = ecsuite("verify", "both.json", "--json")
+    assert (code, err) == (1, "")
+    first, second = json.loads(out)["sources"]
+    assert first["counts"]["identical"] == 1 and second["counts"] == {"unverifiable": 1}
+    assert second["rows"][0]["reason"] == "the corpus that it scores, b.jsonl, is not there"
 
 
 def test_a_plan_computes_nothing(ecsuite, run, monkeypatch):

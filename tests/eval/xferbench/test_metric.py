@@ -14,7 +14,8 @@ from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.xferbench.metric import jobs_of, score_source, xferbench
 from ecsuite.eval.xferbench.presets import MINI, NANO, PRESETS
 from ecsuite.eval.xferbench.report import report
-from ecsuite.eval.xferbench.texts import ArtificialText, choose_texts
+from ecsuite.eval.xferbench.result import measure
+from ecsuite.eval.xferbench.texts import ArtificialText, TextFile, choose_texts
 from ecsuite.eval.xferbench.traits import XferBenchOptions
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import everything
@@ -148,6 +149,28 @@ def test_each_speaker_is_scored_and_what_is_planned_is_computed(corpus, tmp_path
     }
     kept_files = {file.stem for file in (tmp_path / "results").glob("*.json")}
     assert kept_files == {job.name for job in everything(planned)}
+
+
+def test_a_short_text_is_told_before_the_training(corpus, texts, tmp_path, study_of):
+    (tmp_path / "da.txt").write_text("far too short\n")
+    study = study_of(texts=(*texts, TextFile("da", tmp_path / "da.txt")))
+    with pytest.raises(ConfigError, match=r"^da: text too short"):
+        measure(study, Runner(folder=tmp_path / "kept"))
+    kept_files = (tmp_path / "kept" / "results").glob("*.json")
+    assert {file.name.partition("-")[0] for file in kept_files} == {"tokenise"}
+
+
+@pytest.mark.parametrize(
+    ("symbols", "options", "message"),
+    [
+        (np.arange(400), {"preset": replace(NANO, pretrain_vocabulary="whole", vocab_size=300)}, "the corpus has 400"),
+        (np.arange(10), {"protocol": "published-2024"}, "this protocol drops up to"),
+        (np.arange(400) + 1e6, {"protocol": "head-2024-12"}, "this protocol expects symbol ids from 0"),
+    ],
+)  # fmt: skip
+def test_a_corpus_that_does_not_fit_is_told_before_the_work(study_of, symbols, options, message):
+    with pytest.raises(ConfigError, match=f"^{message}"):
+        study_of(Corpus([[int(symbol)] for symbol in symbols]), **options)
 
 
 def test_nothing_is_planned_for_a_corpus_without_symbols():

@@ -9,6 +9,7 @@ import pytest
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO
 from ecsuite.eval.xferbench.texts import (
+    NUM_BEGINNING_BYTES,
     ArtificialText,
     TextFile,
     choose_texts,
@@ -131,6 +132,15 @@ def test_a_text_that_changes_while_it_is_in_use_is_refused(tmp_path, monkeypatch
         ConfigError, match=r"da\.txt: has changed while it was in use: run the same command again"
     ):
         text.documents()
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\n", b"\n" * NUM_BEGINNING_BYTES])
+def test_a_text_without_documents_is_told_before_the_work(tmp_path, content):
+    (tmp_path / "da.txt").write_bytes(content)
+    with pytest.raises(ConfigError, match=r"da\.txt: expected text, found none$"):
+        TextFile("da", tmp_path / "da.txt").identified()
+    (tmp_path / "da.txt").write_bytes(content + b"text")
+    assert TextFile("da", tmp_path / "da.txt").identified().documents() == ["text"]
 
 
 def test_embedded_texts_are_long_enough():
