@@ -99,6 +99,7 @@ def test_json_is_pure_and_the_file_is_the_same(as_json):
         assert run["reached"] and run["accuracy"] >= 0.5 and 0 < run["floor"] < 1
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "options",
     [

@@ -7,6 +7,7 @@ import pytest
 KINDS = ["artificial-1, seed 4", "artificial-2, seed 4", "pretraining, seed 4", "tokens of artificial-1"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "command",
     [

@@ -134,7 +134,7 @@ def survey_of_few_colours(folder, monkeypatch):
     monkeypatch.setenv("ECSUITE_DATA", str(folder))
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", shipped_claims())
 def test_each_shipped_claim_can_be_run_as_a_check_of_minutes(name, tmp_path, monkeypatch):
     """Its arms have runs, at both sizes, and no seed of it is one of a check."""

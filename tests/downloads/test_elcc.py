@@ -160,6 +160,7 @@ def test_an_interrupted_download_goes_on(hub, folder):
     assert set(hub.downloads()) <= {name for name in WANTED if "rlupus" in name}
 
 
+@pytest.mark.slow
 def test_a_lost_connection_is_taken_up_again(hub, folder):
     hub.cut[CORPUS] = 3
     prepare_elcc(["rlupus"], folder)

@@ -302,6 +302,7 @@ SECTIONS = SAMPLE["disc_tiny"]
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in SAMPLE else SLOW) for name in signalling_games()]
 )

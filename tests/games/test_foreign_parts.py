@@ -42,7 +42,7 @@ def own(tmp_path, monkeypatch):
     return Path(shutil.copy(OWN, tmp_path / "own.py"))
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("section", PARTS)
 def test_a_part_from_a_file_is_trained_and_repeated_from_its_copy(section, small, run, contents, own):
     run(override(small(*TINY), [f"{section}=./own.py:{PARTS[section]}"]), Path("run"))

@@ -238,6 +238,7 @@ def test_rounds_may_mix_their_labels():
     assert game.play(rounds, "train", torch.Generator().manual_seed(0)).objective.isfinite()
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("kind", "num_steps", "bar"),

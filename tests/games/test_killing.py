@@ -132,6 +132,7 @@ def test_a_write_that_fails_leaves_the_old_checkpoint(tmp_path, small, run, whol
     assert contents(tmp_path) == contents(whole)
 
 
+@pytest.mark.slow
 def test_killed_with_a_best_state_and_patience(start, tmp_path, small, contents):
     """At a step, in the write of a best state, and in that of its checkpoint: the same end, by patience or not."""
     settings = ("training.keep_best=-length", "training.patience=3", "evaluation.metrics=topsim")

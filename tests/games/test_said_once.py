@@ -73,6 +73,7 @@ def found_by(play):
     return play.evaluate(), messages, corpus.meanings.tolist(), rounds.to_pylist()
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_figures_corpora_and_interactions_are_the_same_to_the_last_bit(play, settings):
     once, alone = play(*settings), play(*settings)

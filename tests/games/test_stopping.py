@@ -252,7 +252,7 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path, small, run, kill)
     assert max(file.name for file in tmp_path.glob("checkpoint*")) == "checkpoint-000000004.safetensors"
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("overrides", [
     ["channel.max_len=1", "channel.length=fixed"],
     ["channel.vocab_size=1", "channel.max_len=1"],

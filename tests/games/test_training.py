@@ -49,6 +49,7 @@ def test_every_channel_and_task_is_learned_somewhat(tmp_path, run, task, channel
     assert run(load_experiment("disc_tiny", overrides), tmp_path).measures["accuracy"] > bar
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("every", "number"), [(4, 6), (5, 5), (24, 1)])
 def test_agents_are_evaluated_once_as_they_are(tmp_path, small, run, log_of, monkeypatch, every, number):
     """After the last of 24 steps, too, whose figures are those of the run."""
@@ -182,6 +183,7 @@ COMBINATIONS = {
 """A cell for every task, channel and length of messages."""
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("combination", COMBINATIONS)
 def test_every_combination_trains_and_records_a_corpus(tmp_path, small, run, combination):
     (task, channel, length), cell = combination, COMBINATIONS[combination]

@@ -57,7 +57,7 @@ def program_words(seed: int, geometry: Geometry) -> np.ndarray:
     return (drawn // 4 ** np.arange(length) % 4).astype(np.uint8)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", KNOWN)
 def test_corruptions_of_the_programs_words_match_the_program(name: str) -> None:
     geometry = Geometry()

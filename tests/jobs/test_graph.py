@@ -315,6 +315,7 @@ class TestProcesses:
         ]
         assert len(calls()) == 7
 
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize(("num_jobs", "num_workers", "num_processes"), [(1, 3, 0), (2, 3, 2), (9, 2, 2)])
     def test_no_more_processes_than_jobs_are_started(
         self, tmp_path, monkeypatch, num_jobs, num_workers, num_processes

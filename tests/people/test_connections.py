@@ -59,6 +59,7 @@ def is_closed(client):
         return True
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "sent", [b"", HALF_HEADER, HALF_BODY], ids=["nothing", "half a header", "half a body"]
 )
@@ -70,6 +71,7 @@ def test_others_are_served_while_slow_clients_wait(port, sent):
         client.close()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "sent", [b"", HALF_HEADER, HALF_BODY], ids=["nothing", "half a header", "half a body"]
 )

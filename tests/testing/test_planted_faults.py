@@ -333,6 +333,7 @@ def test_the_fault_is_found(fault, tmp_path):
     assert any(found.values()), found
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "code", [SENDER, METRIC, WALK, PLAY], ids=["sender", "metric", "environment", "play"]
 )

@@ -44,9 +44,7 @@ def test_a_mean_of_some_of_the_speakers_says_so():
     card = score_corpus(replace(corpus, messages=Ragged.from_rows(messages)), ["topsim", "ami"])
     score = next(score for score in card.scores if score.name == "topsim")
     assert score.details["by_speaker"]["3"] is None is not score.value
-    assert "has no score and is not in the mean: " in " ".join(
-        card.full(200).split()
-    )
+    assert "has no score and is not in the mean: " in " ".join(card.full(200).split())
     assert "Means of some of the speakers: topsim (3 of 4)" in str(card)
     assert "Means of some" not in str(score_corpus(corpus, ["topsim"]))
 

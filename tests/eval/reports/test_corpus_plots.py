@@ -53,7 +53,7 @@ def figures(monkeypatch):
     return caught
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
 @pytest.mark.parametrize(
     "name",

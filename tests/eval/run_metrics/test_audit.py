@@ -215,6 +215,7 @@ def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatc
         audit(grid(), num_episodes=4)
 
 
+@pytest.mark.slow
 def test_outsiders_read_what_no_linear_model_does(monkeypatch):
     """Whether the last two messages are alike: nothing of it is in either alone, nor in their sum."""
     monkeypatch.setattr(audit_outsider, "TRAINING", replace(TRAINING, num_updates=150, every=150, lr=0.02))

@@ -187,6 +187,7 @@ def test_what_vectors_know_is_read_from_them_however_they_are_turned():
     assert (accuracy == chance).all()  # an attribute that does not vary
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("num_seeds", "num_shuffles"), [(20, 1), pytest.param(40, 20, marks=pytest.mark.slow)]
 )

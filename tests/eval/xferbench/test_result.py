@@ -38,6 +38,7 @@ def test_texts_do_not_disturb_each_other(study_of, texts, both):
     assert alone.by_seed[0] == {"artificial-2": both.by_seed[0]["artificial-2"]}
 
 
+@pytest.mark.slow
 def test_each_seed_may_draw_its_own_corpus(study_of, draw, texts, both):
     drawn = {seed: draw(seed) for seed in (0, 1)}
     result = measure(study_of(drawn, texts[:1], seeds=[0, 1]), Runner())

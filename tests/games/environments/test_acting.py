@@ -87,7 +87,7 @@ RECORDED = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_recorded_training_ends_with_the_same_bytes(name, tmp_path, monkeypatch):
     """In one that is not recorded, all agents decide at all steps: they may be needed."""

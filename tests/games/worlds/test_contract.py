@@ -93,6 +93,7 @@ def test_every_world_has_a_case():
     assert {name.split(",")[0] for name in CASES} == set(WORLDS.parts)
 
 
+@pytest.mark.sample(9)
 def test_a_batch_is_a_function_of_seed_split_and_number(make):
     world, again = make(), make()
     for split in world.splits:
