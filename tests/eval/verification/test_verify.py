@@ -133,6 +133,14 @@ def test_scores_of_a_damaged_corpus_are_not_computed(ecsuite, run):
     assert "accuracy" not in rows
 
 
+def test_sizes_of_a_file_of_scores_are_held_against_its_corpus(ecsuite, small_files):
+    change("score.json", only_kept)
+    change("score.json", lambda data: data["corpus"].update(num_messages=17, max_length=9))
+    code, rows = verified(ecsuite, "score.json")
+    assert code == 1 and rows["sizes"]["verdict"] == "differs"
+    assert rows["sizes"]["reason"] == "num_messages 17 there, 16 here; max_length 9 there, 3 here"
+
+
 def test_a_file_of_scores_is_held_against_its_corpus(ecsuite, small_files, tmp_path):
     change("score.json", only_kept)
     code, rows = verified(ecsuite, "score.json")
@@ -198,6 +206,16 @@ def test_a_damaged_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
     by_name = {source["name"]: source["counts"] for source in found["sources"]}
     assert by_name["game-1"]["identical"] == 18 and by_name["game-2"]["damaged"] == 1
     assert ecsuite("verify", "study")[0] == 3
+
+
+def test_a_run_of_a_sweep_that_is_not_there_does_not_hide_the_others(ecsuite, sweep):
+    shutil.rmtree(sweep / "runs" / "game-2")
+    code, out, err = ecsuite("verify", "study", "--json")
+    by_name = {source["name"]: source["counts"] for source in json.loads(out)["sources"]}
+    assert (code, err) == (1, "") and by_name["game-1"]["identical"] == 18
+    assert by_name["game-2"].keys() == {"unverifiable"}
+    assert "elsewhere/game-2 is not there" in ecsuite("verify", "study")[1]
+    assert ecsuite("verify", "study", "--plan")[0] == 0
 
 
 def test_a_plan_computes_nothing(ecsuite, run, monkeypatch):
