@@ -211,9 +211,9 @@ def test_a_damaged_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
 def test_a_run_of_a_sweep_that_is_not_there_does_not_hide_the_others(ecsuite, sweep):
     shutil.rmtree(sweep / "runs" / "game-2")
     code, out, err = ecsuite("verify", "study", "--json")
-    by_name = {source["name"]: source["counts"] for source in json.loads(out)["sources"]}
-    assert (code, err) == (1, "") and by_name["game-1"]["identical"] == 18
-    assert by_name["game-2"].keys() == {"unverifiable"}
+    counts = {source["seed"]: source["counts"] for source in json.loads(out)["sources"]}
+    assert (code, err) == (1, "") and counts[1]["identical"] == 18
+    assert counts[2].keys() == {"unverifiable"}
     assert "elsewhere/game-2 is not there" in ecsuite("verify", "study")[1]
     assert ecsuite("verify", "study", "--plan")[0] == 0
 
