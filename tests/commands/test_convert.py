@@ -117,7 +117,9 @@ def test_a_column_that_is_called_as_messages_are(tmp_path):
     kept = np.array(["x", "y", "z"])
     convert(Corpus(Ragged.from_rows(ROWS), eos=0, columns={"messages": kept}), "csv", tmp_path / "out.csv")
     read = read_corpus(tmp_path / "out.csv")
-    assert [row.tolist() for row in read.messages] == ROWS and read.columns["messages"].tolist() == list("xyz")
+    assert [row.tolist() for row in read.messages] == ROWS and read.columns["messages"].tolist() == list(
+        "xyz"
+    )
     (tmp_path / "mine.csv").write_text("text,message\nlong words,1 2\nother words,3 2\n")
     read = read_corpus(tmp_path / "mine.csv", columns={"text": "kept"})
     assert read.messages[0].tolist() == [1, 2] and read.columns["text"][0] == "long words"
