@@ -57,7 +57,9 @@ def with_initial_weights(
         place = f"{key}: {source}"
         try:
             if experiment.society.members:
-                for run in {member.run for member in experiment.society.members_of(role)} - {None}:
+                for run in dict.fromkeys(
+                    each.run for each in experiment.society.members_of(role) if each.run
+                ):
                     require_sizes(Path(run), experiment)
                 weights[role] = member_weights(experiment.society, role, note)
             else:
