@@ -74,7 +74,7 @@ class Machine:
             yield rf"(?<![\w.-]){re.escape(getpass.getuser())}@[\w-]", "an address of this user"
 
     def record(self, name: str, content: bytes) -> bytes:
-        """The content of a record without paths and servers of a machine, its checksum anew; the same where it has none.
+        """The content of a record without paths and servers of a machine, and its checksum anew; as it is without them.
 
         Raises:
             ValueError: If it is no text, or no JSON.
