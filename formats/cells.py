@@ -214,7 +214,7 @@ def _integer(text: str) -> int:
 def written(values: Sequence[Any]) -> list[str]:
     """The cells of a column that `typed` reads as these values again."""
     plain = [_written(value) for value in values]
-    if _same(plain, values):
+    if are_read_as(plain, values):
         return plain
     return ["" if value is None else json.dumps(value, ensure_ascii=False) for value in values]
 
@@ -227,8 +227,8 @@ def _written(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _same(cells: Sequence[str], values: Sequence[Any]) -> bool:
-    """Whether the cells are read as the values, of the same types."""
+def are_read_as(cells: Sequence[str], values: Sequence[Any]) -> bool:
+    """Whether the cells of a column are read as the values, of the same types."""
     if any(cell != cell.strip() or "\n" in cell or "\r" in cell for cell in cells):
         return False
     try:

@@ -13,11 +13,11 @@ from safetensors.numpy import save
 
 from ecsuite.corpus import SPEAKER, Corpus
 from ecsuite.files.atomic_files import write_atomically
-from ecsuite.formats.cells import written
+from ecsuite.formats.cells import are_read_as, written
 from ecsuite.formats.corpora import CANONICAL, Reading, corpus_of
 from ecsuite.formats.json_tables import is_tokens
 from ecsuite.formats.reading import detect_eos
-from ecsuite.formats.roles import MESSAGE_NAMES, NAMES, plain_name, role_of_name
+from ecsuite.formats.roles import MESSAGE_NAMES, NAMES, plain_name, role_of_name, split_header
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import ConfigError, look_up, missing_extra
 from ecsuite.runtime.given_values import named_attributes, word_vectors
@@ -113,7 +113,7 @@ def _truth(name: str, cells: list[Any], corpus: Corpus) -> list[Any]:
 def _names_in_concepts(corpus: Corpus, number: int) -> tuple[str, ...]:
     """Names of attributes where concepts such as `color=red` have them, as many as meanings have values; else none."""
     names = tuple(dict.fromkeys(name.partition("=")[0] for name in corpus.concept_names if "=" in name))
-    return names if len(names) == number else ()
+    return names if len(names) == number and all(names) else ()
 
 
 def _is_same(derived: dict[str, Any], corpus: Corpus) -> bool:
@@ -198,9 +198,12 @@ def _write_csv(corpus: Corpus, out: Path) -> list[str]:
     columns, text = _columns(corpus), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([_message_header(corpus), *columns])
-    writer.writerows(zip(_cells(corpus), *map(written, columns.values()), strict=True))
+    cells = {name: written(values) for name, values in columns.items()}
+    writer.writerows(zip(_cells(corpus), *cells.values(), strict=True))
     write_atomically(out, text.getvalue().encode())
-    return [*_read_as_concepts(columns, corpus), "metadata"]
+    others = [name for name, values in columns.items() if not are_read_as(cells[name], values)]
+    told = [f"types of the values of {split_header(name)[0]}" for name in others]
+    return [*told, *_read_as_concepts(columns, corpus), "metadata"]
 
 
 def _read_as_concepts(columns: dict[str, list[Any]], corpus: Corpus) -> list[str]:

@@ -99,7 +99,7 @@ def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = Tr
     known = {**table.roles, **_checked(table, given)}
     if not table.is_header and len(table.columns) == 2 and not set(known) >= set(table.columns):
         known = _of_pair(table, known)
-    plain = set(map(plain_name, table.columns))
+    plain = {plain_name(name) for name in table.columns if name not in known}
     message = None if "message" in known.values() else next(filter(plain.__contains__, MESSAGE_NAMES), None)
     roles: dict[str, str] = {}
     for name in table.columns:

@@ -7,7 +7,7 @@ state. The weights are kept in `best-STEP.safetensors`, the newest two of them, 
 import json
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from torch import Tensor
 
@@ -17,8 +17,17 @@ from ecsuite.games.checkpoints import NUM_KEPT, newest_weights
 from ecsuite.games.sections import TrainingOptions
 from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
 
-LOWER_IS_BETTER = ("loss",)
-"""Measures of which a lower one is better; of others, where a minus stands before the name."""
+DIRECTIONS: Mapping[str, Literal["higher", "lower"]] = {
+    "accuracy": "higher",
+    "set_accuracy": "higher",
+    "attribute_accuracy": "higher",
+    "lowest_accuracy": "higher",
+    "voting_accuracy": "higher",
+    "reward": "higher",
+    "loss": "lower",
+    "cost": "lower",
+}
+"""Which way the measures of a training are better; metrics have theirs in their traits, others none."""
 
 
 class Best:
@@ -27,7 +36,7 @@ class Best:
     Args:
         training: Which figure is watched, and for how many evaluations.
         figures: The figures of an evaluation by name, for messages and to check the name.
-        lower_is_better: Figures of which a lower one is better, beside the loss.
+        lower_is_better: Metrics of which a lower value is better.
 
     Raises:
         ConfigError: If no figure has the name.
@@ -43,7 +52,8 @@ class Best:
         self.figure = training.keep_best.removeprefix("-")
         if self.figure not in figures:
             raise ConfigError(f"training.keep_best: {unknown_name('figure', self.figure, figures)}")
-        is_low = training.keep_best.startswith("-") or self.figure in (*LOWER_IS_BETTER, *lower_is_better)
+        is_low = DIRECTIONS.get(self.figure) == "lower" or self.figure in lower_is_better
+        is_low = is_low or training.keep_best.startswith("-")
         self.sign, self.patience = -1 if is_low else 1, training.patience
         self.step: int | None = None
         """Steps before the best evaluation; None before the first one."""

@@ -24,6 +24,8 @@ from ecsuite.runtime.errors import ConfigError, DamagedError
 
 Agents = Sequence[Mapping[str, Tensor] | None]
 """The weights of each agent of a role, by name; None: its own."""
+SIZES = ("num_attributes", "num_values")
+"""What a world says of the sizes of its objects."""
 
 
 def with_initial_weights(
@@ -55,8 +57,13 @@ def with_initial_weights(
         place = f"{key}: {source}"
         try:
             if experiment.society.members:
+                for run in dict.fromkeys(
+                    each.run for each in experiment.society.members_of(role) if each.run
+                ):
+                    require_sizes(Path(run), experiment)
                 weights[role] = member_weights(experiment.society, role, note)
             else:
+                require_sizes(Path(source), experiment)
                 weights[role] = agent_weights(Path(source), role, note)
         except (ConfigError, DamagedError) as error:
             known = None if folder is None else _begun(folder).get(role)
@@ -104,6 +111,23 @@ def agent_weights(folder: Path, role: Role, note: Callable[[str], None]) -> Agen
     if not agents:
         raise ConfigError(f"{folder}: expected a run with a {role}")
     return [agents[number] for number in sorted(agents)]
+
+
+def require_sizes(folder: Path, experiment: Experiment) -> None:
+    """Refuse a run whose objects have other attributes or values, where weights fit as the products are equal.
+
+    Raises:
+        ConfigError: If it has.
+    """
+    try:
+        there = parse_yaml((folder / "config.yaml").read_text(encoding="utf-8"), str(folder))["world"]
+        here = experiment.to_tree()["world"]
+        others = [key for key in SIZES if there["kind"] == here["kind"] and there.get(key) != here.get(key)]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # which is told where its weights are read
+    if others:
+        told = ", ".join(f"{key} is {there.get(key)} there and {here.get(key)} here" for key in others)
+        raise ConfigError(f"{folder}: expected a run with objects of the same sizes, but {told}")
 
 
 def set_agent_weights(players: Players, role: Role, agents: Agents, source: str) -> None:

@@ -18,7 +18,7 @@ from ecsuite.games import asked_agents
 from ecsuite.games.best_checkpoint import best_step, weights_of_corpus
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import ignore, load_experiment, override, with_changes
-from ecsuite.games.initial_weights import agent_weights, set_agent_weights
+from ecsuite.games.initial_weights import agent_weights, require_sizes, set_agent_weights
 from ecsuite.games.interactions import PROBABILITIES, read_interactions, record_interactions
 from ecsuite.games.interventions import Interventions, chosen_interventions, intervene
 from ecsuite.games.loggers import flat_figures
@@ -265,6 +265,7 @@ class Run:
                 "the agents do not fit to what was changed: their weights have other shapes"
             ) from None
         if receiver_from is not None:
+            require_sizes(Path(receiver_from), experiment)
             agents = agent_weights(Path(receiver_from), "receiver", self.note)
             set_agent_weights(players, "receiver", agents, str(receiver_from))
         place = choose_device(device)

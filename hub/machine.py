@@ -36,6 +36,13 @@ ROOTS = (
 ).split()
 """Folders at the root of a machine; a path that begins with one of them is of a machine."""
 _PATH = rf"(?<![\w./:~-])(?:/(?:{'|'.join(ROOTS)})/[^:;,\"'\n\\]*[^:;,\"'\n\\\s]|[A-Za-z]:\\[^:;,\"'\n]+)"
+_SERVER = (
+    r"https?://(?!localhost\b|127\.)(?:10\.[\d.]+|192\.168\.[\d.]+|172\.(?:1[6-9]|2\d|3[01])\.[\d.]+|[A-Za-z][\w-]*|"
+    r"[\w.-]+\.(?:local|localdomain|internal|intranet|lan|corp|home))(?=[:/\"'\s]|$)"
+)
+"""The address of a server that a network of one's own knows alone, such as http://gpu7:8000/v1."""
+HERE = "http://127.0.0.1"
+"""What records have in the place of such an address."""
 _BLOCK = 1 << 24
 _OVERLAP = 1 << 12
 """Bytes that are read at once, and how many of them are read again with the next."""
@@ -53,7 +60,7 @@ class Machine:
         places = (self.folder, Path.cwd(), Path.home(), Path(tempfile.gettempdir()))
         own = sorted({str(place) for place in places if len(place.parts) > 1}, key=len, reverse=True)
         prefixes = "|".join(map(re.escape, own))
-        self._path = re.compile(rf"{_PATH}|(?<![\w./-])(?:{prefixes})(?:/[^:;,\"'\n]*)?(?![\w-])")
+        self._path = re.compile(rf"{_SERVER}|{_PATH}|(?<![\w./-])(?:{prefixes})(?:/[^:;,\"'\n]*)?(?![\w-])")
         self._refused = [(re.compile(pattern.encode()), what) for pattern, what in self._of_machine(prefixes)]
         self._secret = [(re.compile(pattern), what) for pattern, what in SECRETS]
 
@@ -67,7 +74,7 @@ class Machine:
             yield rf"(?<![\w.-]){re.escape(getpass.getuser())}@[\w-]", "an address of this user"
 
     def record(self, name: str, content: bytes) -> bytes:
-        """The content of a record without paths of a machine, and with its checksum anew; the same where it has none.
+        """The content of a record without paths and servers of a machine, and its checksum anew; as it is without them.
 
         Raises:
             ValueError: If it is no text, or no JSON.
@@ -83,7 +90,7 @@ class Machine:
         return json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
     def shortened(self, text: str) -> str:
-        """A text with paths of a machine relative to the folder or the current one, or else as a name alone."""
+        """A text with `HERE` for servers, and paths relative to the folder or the current one, or as a name alone."""
         return self._path.sub(lambda found: self._short(found[0]), text)
 
     def _without_paths(self, value: Any) -> Any:
@@ -94,6 +101,8 @@ class Machine:
         return [self._without_paths(inner) for inner in value] if isinstance(value, list) else value
 
     def _short(self, path: str) -> str:
+        if path.startswith("http"):
+            return HERE
         for base in (self.folder.parent, Path.cwd()):
             if Path(path).is_relative_to(base) and base != Path("/"):
                 return str(Path(path).relative_to(base))

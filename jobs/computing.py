@@ -118,7 +118,8 @@ def compute_and_report(
             place = ""
             with suppress(OSError):
                 scratch.mkdir(parents=True, exist_ok=True)
-                (scratch / "error.txt").write_text(traceback.format_exc())
+                told = traceback.format_exc().encode("utf-8", "backslashreplace")
+                (scratch / "error.txt").write_bytes(told)
                 place = f" ({scratch / 'error.txt'})"
             text = f"{kind}: {text.partition(chr(10))[0]}{place}"
         report(Event(kind="failed", group=number, text=text, error=kind))

@@ -70,6 +70,8 @@ def misbehave(*, how: str, mark: Location | None = None, context) -> str:
         os.kill(os.getpid(), signal.SIGSTOP)
     if how == "diverge":
         raise DivergedError("the loss is nan at step 3")
+    if how == "garble":
+        raise RuntimeError("a half \udcff of é")
     if how == "refuse":
         raise ConfigError("data.txt: expected text, found none")
     if how == "wait":

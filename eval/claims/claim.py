@@ -157,8 +157,12 @@ def read_claim(tree: Mapping[str, Any], source: str) -> Claim:
         raise ConfigError(f"{at(source, 'seeds')}: not read by a study of corpora, which are numbered from 1")
     if not claim.seeds or len(set(claim.seeds)) < len(claim.seeds):
         raise ConfigError(f"{at(source, 'seeds')}: expected different seeds, at least one")
-    if both := sorted(set(claim.seeds) & {*claim.pilots.seeds, *small_seeds(claim)}):
+    if both := sorted(set(claim.seeds) & set(claim.pilots.seeds)):
         raise ConfigError(f"{at(source, 'pilots')}: seed {both[0]} is one of the claim; pilots have others")
+    if both := sorted(set(claim.seeds) & set(small_seeds(claim))):
+        raise ConfigError(
+            f"{at(source, 'small')}: seed {both[0]} is one of the claim: small: {{seeds: [...]}} names others"
+        )
     if claim.criterion.sizes is not None and claim.size == "published":
         raise ConfigError(f"{at(source, 'criterion', 'sizes')}: only read with size: other")
     return claim

@@ -23,6 +23,7 @@ from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.resolved import BASIS, resolve
 from ecsuite.eval.icy.resolved import Study as IcyStudy
 from ecsuite.eval.icy.study import load_study as load_icy
+from ecsuite.eval.metrics import METRIC_OF
 from ecsuite.eval.records.source import CAPPED, METADATA
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.studies.files import CBM, ICY, SWEEP
@@ -62,6 +63,11 @@ class Asked(ABC):
     def cells(self) -> list[dict[str, Any]]:
         """The settings of the runs that are wanted, without their seeds."""
 
+    @property
+    def metrics(self) -> tuple[str, ...] | None:
+        """The metrics whose scores runs have; None of a benchmark with figures of its own."""
+        return None
+
     @abstractmethod
     def runs(self, finding: Any, results: Results) -> Iterator[Run]:
         """The runs, from what the benchmark collected and the results of its jobs."""
@@ -76,6 +82,11 @@ class AskedSweep(Asked):
     def cells(self) -> list[dict[str, Any]]:
         """What varies."""
         return [dict(variant.settings) for variant in self.study.variants]
+
+    @property
+    def metrics(self) -> tuple[str, ...] | None:
+        """Those of the study."""
+        return self.study.metrics
 
     def runs(self, finding: Any, results: Results) -> Iterator[Run]:
         """A run for each setting and seed, with its measures and scores."""
@@ -177,6 +188,11 @@ class AskedCollection(Asked):
             return own
         return [cell | {self.related: self._group(member)} for cell, member in zip(own, members, strict=True)]
 
+    @property
+    def metrics(self) -> tuple[str, ...] | None:
+        """Those of the study."""
+        return self.study.metrics
+
     def _group(self, member: Member) -> str:
         file = member.path.parent / METADATA
         group = read_json(file).get(self.related) if file.is_file() else None
@@ -234,6 +250,7 @@ def asked_of(claim: Claim, *, folder: Path, device: str, is_small: bool) -> Aske
     except ConfigError as error:
         raise ConfigError(f"claim {claim.name}: study: {error}") from None
     _require_arms(claim, asked.cells())
+    _require_scored(claim, asked)
     return asked
 
 
@@ -249,6 +266,25 @@ def _require_arms(claim: Claim, cells: Sequence[Mapping[str, Any]]) -> None:
                 raise ConfigError(
                     f"claim {claim.name}: criterion: no run has {arm_name(wanted)}; runs have {some}, …"
                 )
+
+
+def _require_scored(claim: Claim, asked: Asked) -> None:
+    """Refuse a criterion about a score that the study does not ask for."""
+    if asked.metrics is None:
+        return
+    own = {name.partition(",")[0] for name in asked.metrics}
+    success = () if claim.success is None else (claim.success.measure,)
+    names = [
+        name
+        for criterion in (claim.criterion, *claim.descriptive)
+        for name in (*criterion.statistic.figures, *(criterion.controls or ()))
+    ]
+    for name in (*names, *success):
+        metric = METRIC_OF.get(name.partition(",")[0])
+        if metric is not None and metric not in own:
+            raise ConfigError(
+                f"claim {claim.name}: criterion: no run has {name}: score: {metric} is not asked for"
+            )
 
 
 Reader = Callable[[Any, str, tuple[int, ...], Mapping[str, Any], Path, str], Asked]

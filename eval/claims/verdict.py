@@ -139,6 +139,8 @@ def apply(
 
 def _answer(criterion: Criterion, runs: Sequence[Run], seeds: Sequence[int]) -> Judged:
     """What the rule of a kind says at one size."""
+    names = (*criterion.statistic.figures, *(criterion.controls or ()))
+    absent = [name for name in names if runs and all(run.values.get(name) is None for run in runs)]
     compared = [compare(runs, criterion, arm, baseline, seeds) for arm, baseline in criterion.compared]
     if criterion.kind == "order":
         compared = _corrected(compared)
@@ -148,6 +150,8 @@ def _answer(criterion: Criterion, runs: Sequence[Run], seeds: Sequence[int]) -> 
         for arm, baseline in criterion.compared
     }
     answer, reason = _rule(criterion, compared, controls)
+    if absent:  # whatever counts where a run has none
+        answer, reason = "can't tell", f"no run has a value of {', '.join(absent)}"
     return Judged(answer=answer, reason=reason, compared=tuple(compared), controls=controls)
 
 

@@ -13,7 +13,8 @@ from ecsuite.eval.html_report.overview import shown
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
-from ecsuite.eval.sweeps.means import DIRECTIONS, Means
+from ecsuite.eval.sweeps.means import Means
+from ecsuite.games.best_checkpoint import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
 

@@ -90,9 +90,10 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     form of a meaning, and of the meaning of a form, weighted by uses; 0: one each), `form_length` and `meaning_size`
     (mean symbols, and concepts, of a morpheme of the inventory), `least_weight`.
 
-    Symbols are without EOS. Neither names of symbols nor the order of messages changes a score. Undefined without
-    concepts and attribute values, if none varies, without symbols, and where messages have too many sets of concepts,
-    as 1,000 of 140 attributes have. Of more than 20,000 messages, so many are drawn.
+    Symbols are without EOS. Names of symbols do not change a score; another order of messages draws other exchanges, as
+    another seed does, and may. Undefined without concepts and attribute values, if none varies, without symbols, and
+    where messages have too many sets of concepts, as 1,000 of 140 attributes have. Of more than 20,000 messages, so
+    many are drawn.
     """
     num_messages = len(corpus.messages)
     rng = np.random.default_rng(options.seed)

@@ -13,12 +13,11 @@ from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import NO_SPREAD, unpaired_difference
 from ecsuite.eval.statistics.distributions import student_tail
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
+from ecsuite.games.best_checkpoint import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 SIGNIFICANCE = 0.05
 """Corrected p-value from which a row is not told apart from the best one."""
-DIRECTIONS = {"accuracy": "higher", "set_accuracy": "higher", "reward": "higher", "loss": "lower"}
-"""Which way the measures of a training are better; metrics have theirs in their registry."""
 MANY_SETTINGS = 4
 """As many settings have a column each, even if some follow from others."""
 ALWAYS = ("accuracy", "reward")

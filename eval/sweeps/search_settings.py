@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 from ecsuite.eval.metrics import METRIC_OF, load_metric
 from ecsuite.eval.sweeps.grids import Range, Settings, Values, at, read_values
+from ecsuite.games.best_checkpoint import DIRECTIONS
 from ecsuite.games.sections import METRICS, Experiment
 from ecsuite.parts.config import Count, Seed, build
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
-MEASURES = ("accuracy", "set_accuracy", "loss", "length")
+MEASURES = (*DIRECTIONS, "length", "steps")
 """Figures of a training that may be searched for, besides scores."""
 MAX_CORNERS = 2_000
 """Most combinations of choices and bounds that are checked before the first trial."""

@@ -1,15 +1,17 @@
 """Verify a source: a run, a corpus, a file of scores, a sweep or a collection."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.records.documents import sizes_of
 from ecsuite.eval.records.messages import Messages
 from ecsuite.eval.records.reading import SWEEP, run_source, sources_at
 from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.reports.scorecard import describe
 from ecsuite.eval.verification.agents import agent_rows
 from ecsuite.eval.verification.circumstances import Circumstances, circumstances
 from ecsuite.eval.verification.claims import corpus_of, folder_of
@@ -120,14 +122,18 @@ def _of_several(place: Path, asked: Asked) -> list[Verified]:
         elif source.is_run and is_folder and (source.folder / CONFIG).is_file():  # type: ignore[operator]
             verified.append(_of_folder(source.folder, list(source.records), asked.of_one, source))  # type: ignore[arg-type]
         elif len(sources) > 1 and (missing := _what_is_missing(source)):
-            rows = [
-                _unverifiable("evaluation" if record.is_measure else "score", record, missing)
-                for record in source.records
-            ]
-            verified.append(Verified(name=source.title, seed=source.seed, rows=tuple(rows)))
+            verified.append(_of_nothing(source, missing))
         else:
             verified.append(_of_scores(source, asked.of_one))
     return verified
+
+
+def _of_nothing(source: Source, reason: str) -> Verified:
+    """A source of several whose messages are not there: a run folder of a sweep was removed, or a corpus moved."""
+    rows = tuple(
+        _unverifiable("evaluation" if each.is_measure else "score", each, reason) for each in source.records
+    )
+    return Verified(name=source.title if source.is_run else source.name, seed=source.seed, rows=rows)
 
 
 def _by_folder(place: Path, asked: Asked) -> list[Verified]:
@@ -222,6 +228,16 @@ def _size_rows(metadata: dict[str, Any], corpus: Corpus) -> Iterator[Row]:
             yield compared("corpus", name, metadata[name], value, Bound())
 
 
+def _told_sizes(claimed: Mapping[str, float], corpus: Corpus) -> Iterator[Row]:
+    """One row of what a file of scores says of its corpus: how many of the numbers are so here."""
+    here = sizes_of(describe(corpus))
+    names = [name for name in claimed if name in here]
+    others = [name for name in names if claimed[name] != here[name]]
+    told = "; ".join(f"{name} {claimed[name]:g} there, {here[name]:g} here" for name in others)
+    if names:
+        yield compared("corpus", "sizes", len(names), len(names) - len(others), Bound(), also=told)
+
+
 def _scored(
     corpus: Corpus, scores: list[Record], asked: Asked, run: Run | None, found: Circumstances | None
 ) -> Iterator[Row]:
@@ -251,7 +267,7 @@ def _of_scores(source: Source, asked: Asked) -> Verified:
     )
     is_of_run = place.name == CORPUS and (place.parent / CONFIG).is_file()
     run = load_run(place.parent, trust_code=asked.trust_code, note=asked.note) if is_of_run else None
-    rows = [row, *_scored(corpus, list(source.records), asked, run, None)]
+    rows = [row, *_told_sizes(source.sizes, corpus), *_scored(corpus, list(source.records), asked, run, None)]
     return Verified(name=source.name, seed=source.seed, rows=tuple(rows))
 
 

@@ -110,3 +110,36 @@ def test_elcc_of_several_speakers_is_a_file_each(ecsuite, tmp_path):
         "speaker-0.jsonl": "[1, 2]\n[3]\n",
         "speaker-1.jsonl": "[2]\n",
     }
+
+
+def test_a_column_that_is_called_as_messages_are(tmp_path):
+    """It is read as the kept column that it is, where its header or the user says so."""
+    kept = np.array(["x", "y", "z"])
+    convert(Corpus(Ragged.from_rows(ROWS), eos=0, columns={"messages": kept}), "csv", tmp_path / "out.csv")
+    read = read_corpus(tmp_path / "out.csv")
+    assert [row.tolist() for row in read.messages] == ROWS and read.columns["messages"].tolist() == list(
+        "xyz"
+    )
+    (tmp_path / "mine.csv").write_text("text,message\nlong words,1 2\nother words,3 2\n")
+    read = read_corpus(tmp_path / "mine.csv", columns={"text": "kept"})
+    assert read.messages[0].tolist() == [1, 2] and read.columns["text"][0] == "long words"
+
+
+def test_values_of_other_types_are_told(tmp_path):
+    columns = {"rate": np.array([0.5, np.inf, 1]), "seen": [True, 1, None], "turn": [1, 2, 3]}
+    corpus = Corpus(Ragged.from_rows(ROWS), eos=0, columns=columns)
+    assert convert(corpus, "csv", tmp_path / "out.csv") == [
+        "types of the values of rate",
+        "types of the values of seen",
+        "metadata",
+    ]
+
+
+def test_features_beside_concepts_without_names_before_the_sign(tmp_path):
+    """No attribute has the empty name, so features stay features."""
+    corpus = Corpus(
+        Ragged.from_rows(ROWS), eos=0, meanings=np.array([[0.5], [0.25], [0.5]]),
+        concepts=Ragged.from_rows([[0], [0], [0]]), concept_names=("=x",),
+    )  # fmt: skip
+    convert(corpus, "csv", tmp_path / "out.csv")
+    assert read_corpus(tmp_path / "out.csv").meanings.tolist() == [[0.5], [0.25], [0.5]]

@@ -99,13 +99,15 @@ def test_a_check_of_minutes_says_so_and_decides_nothing(ecsuite):
         ("seeds: [11, 12]", "seeds: [3]", "mine.yaml:16: pilots: seed 3 is one of the claim; pilots have others"),
         ("kind: structure", "kind: effect", "mine.yaml:24: criterion.controls: not read by kind: effect; read by"),
         ("arm: {channel.vocab_size: 20}", "arm: {channel.vocab_size: 7}", "claim mine: criterion: no run has channel."),
+        ("measure: topsim", "measure: posdis", "claim mine: criterion: no run has posdis: score: posdis is not asked"),
+        ("seeds: [1]}", "seeds: [11]}", "mine.yaml:25: small: seed 11 is one of the claim: small: {seeds: [...]}"),
         ("published: 0.1", "published: 0", "mine.yaml:17: criterion: published: expected a number other than 0"),
         ("  controls:", "  # controls:", "mine.yaml:17: criterion: kind: structure: expected the key controls"),
         ("base: disc_tiny", "base: disc_tinny", "claim mine: study: "),
         ("study:", "studies:", "mine.yaml:9: studies: unknown key 'studies'; did you mean 'study'?"),
         ("claim: \"M", "# \"M", "mine.yaml: expected the key claim"),
     ],
-    ids=["statistic", "size", "seeds", "kind", "arm", "zero", "controls", "base", "key", "missing"],
+    ids=["statistic", "size", "seeds", "kind", "arm", "score", "small", "zero", "controls", "base", "key", "missing"],
 )  # fmt: skip
 def test_a_mistake_is_told_in_a_line_with_its_place(ecsuite, before, after, said):
     assert MINE.count(before) >= 1

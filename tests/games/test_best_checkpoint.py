@@ -111,13 +111,15 @@ def test_a_damaged_best_state_is_refused(tmp_path, small, run, scripted):
     [
         ("accuracy", [0.1, 0.3, 0.3, 0.2], 2),
         ("loss", [3.0, 1.0, 2.0], 2),
+        ("cost", [3.0, 1.0, 2.0], 2),
+        ("reward", [1.0, 3.0, 2.0], 2),
         ("-accuracy", [0.3, 0.1, 0.2], 2),
         ("metrics.topsim", [None, 0.1, None], 2),
         ("metrics.topsim", [None], None),
     ],
 )
 def test_which_is_best(keep_best, values, best):
-    figures = ("accuracy", "loss", "metrics.topsim")
+    figures = ("accuracy", "loss", "reward", "cost", "metrics.topsim")
     found = Best(TrainingOptions(keep_best=keep_best, patience=2), figures)
     for step, value in enumerate(values, 1):
         found.add(step, {keep_best.removeprefix("-"): value})

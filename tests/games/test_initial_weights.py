@@ -109,6 +109,23 @@ def test_agents_that_do_not_fit_are_named_with_both_sizes(tmp_path, small, run, 
     assert not (tmp_path / "run").exists()
 
 
+def test_objects_of_other_sizes_are_refused_where_their_product_is_the_same(tmp_path, small, run, whole):
+    """Twice four and four times two values are as many numbers to see, and mean other things."""
+    sizes = (
+        "world.num_attributes=4",
+        "world.num_values=2",
+        "training.num_epochs=1",
+        "evaluation.corpus_size=16",
+    )
+    run(small(*sizes), tmp_path / "other")
+    said = "expected a run with objects of the same sizes, but num_attributes is 4 there and 2 here, num_values is 2"
+    for setting in ("training.init_sender={}", "society.members=[{},fresh]"):
+        with pytest.raises(ConfigError, match=said):
+            run(small(setting.format(tmp_path / "other")), tmp_path / "run")
+    with pytest.raises(ConfigError, match=said):
+        load_run(whole).evaluate(receiver_from=tmp_path / "other")
+
+
 def test_frozen_weights_get_no_update_and_no_moments(tmp_path, small, run):
     run(small("training.freeze_sender=true", "training.num_epochs=1"), tmp_path)
     tensors, _ = read_tensors(tmp_path / "checkpoint-000000008.safetensors")

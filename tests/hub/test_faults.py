@@ -234,6 +234,22 @@ def test_paths_in_records_are_shortened_and_their_checksums_written_anew(ecsuite
     assert ecsuite("compare", "got", "run")[0] == 0
 
 
+def test_the_address_of_a_server_of_ones_own_stays_here(ecsuite, hub, run):
+    """A model's server in the network at home; what all can ask, and this machine, are no secret."""
+    urls = ("http://gpu7:8000/v1", "http://10.1.2.3:8000/v1", "https://llm.lab.internal/v1")
+    others = ("http://127.0.0.1:8000/v1", "https://api.example.org/v1", "http://localhost:11434/v1")
+    scores = json.loads((run / "scores.json").read_text())
+    scores["corpus"]["of"] = [*urls, *others]
+    (run / "scores.json").write_text(json.dumps(sealed(scores)))
+    config = (run / "config.yaml").read_bytes().replace(b"a game for a second", urls[0].encode())
+    (run / "config.yaml").write_bytes(sealed_text(config))
+    assert ecsuite("push", run, "hf:someone/run", *LICENCE)[0] == 0
+    files = hub.files("someone/run")
+    sent = json.loads(files["scores.json"])["corpus"]["of"]
+    assert sent == ["http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1", "http://127.0.0.1/v1", *others]
+    assert not any(b"gpu7" in content for content in files.values())
+
+
 def test_links_out_of_the_folder_and_what_is_no_result_stay_here(ecsuite, hub, run, tmp_path):
     (run / "model.pt").write_bytes(b"\x80\x04")
     (run / ".cache").mkdir()

@@ -274,6 +274,17 @@ def test_a_failed_job_fails_what_reads_it_and_nothing_else(runner, calls, notes)
     assert notes == ["misbehave: the loss is nan at step 3"]
 
 
+def test_an_error_with_bytes_that_are_no_text_fails_its_job_alone(runner):
+    """As of names of files that are not UTF-8; what it says is kept as any system can write it."""
+    garbles, good = Job(misbehave, how="garble"), Job(square, number=2)
+    results = runner.run([garbles, good])
+    assert results[good].value["square"] == 4
+    told = results[garbles].failure
+    assert told.startswith("RuntimeError: a half")
+    file = told.rpartition("(")[2].removesuffix(")")
+    assert "a half \\udcff of é" in Path(file).read_text(encoding="utf-8")
+
+
 def test_checkpoints_of_a_job_end_with_it(tmp_path):
     store, job = Store(tmp_path), Job(square, number=3)
     store.scratch(job).mkdir(parents=True)

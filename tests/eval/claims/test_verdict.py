@@ -52,6 +52,14 @@ def arms(difference, noise=NOISE):
     return {"a": list(np.zeros(10)), "b": list(difference + noise)}
 
 
+def test_a_figure_that_no_run_has_decides_nothing():
+    """Whatever counts where a run has none: each value would be that, and no effect a finding."""
+    null = {"kind": "null", "arm": {"arm": "b"}, "baseline": {"arm": "a"}, "margin": 0.1, "margin_from": "t"}
+    claim = claim_of({**null, "statistic": {"measure": "topsym", "undefined": 0}})
+    verdict, judged = judge(claim, runs_of(topsim=arms(1)))
+    assert (verdict, judged.reason) == ("can't tell", "no run has a value of topsym")
+
+
 @pytest.mark.parametrize(
     ("difference", "published", "answer"),
     [

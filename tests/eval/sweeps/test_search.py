@@ -218,3 +218,10 @@ def test_ranges_are_drawn_within_their_bounds_and_the_first_draws_stay(small):
     ]
     with pytest.raises(ConfigError, match=r"sweep: vary: optimizer.lr: a range is drawn from.*random: 20"):
         load_study(small, device="cpu")
+
+
+def test_measures_of_agents_that_act_may_be_searched_for():
+    """A reward is a measure of a training, and no metric is computed for it."""
+    search = {"over": {"optimizer.lr": [1e-3, 1e-2, "log"]}, "trials": 2, "maximise": "reward"}
+    study = load_study({"name": "acting", "base": "speaker_listener", "search": search}, device="cpu")
+    assert study.search.is_measure and study.search.intermediate == "valid.reward" and study.metrics == ()

@@ -134,6 +134,14 @@ def test_scores_of_a_damaged_corpus_are_not_computed(ecsuite, run):
     assert "accuracy" not in rows
 
 
+def test_sizes_of_a_file_of_scores_are_held_against_its_corpus(ecsuite, small_files):
+    change("score.json", only_kept)
+    change("score.json", lambda data: data["corpus"].update(num_messages=17, max_length=9))
+    code, rows = verified(ecsuite, "score.json")
+    assert code == 1 and rows["sizes"]["verdict"] == "differs"
+    assert rows["sizes"]["reason"] == "num_messages 17 there, 16 here; max_length 9 there, 3 here"
+
+
 def test_a_file_of_scores_is_held_against_its_corpus(ecsuite, small_files, tmp_path):
     change("score.json", only_kept)
     code, rows = verified(ecsuite, "score.json")
@@ -210,6 +218,7 @@ def test_a_removed_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
     assert {(row["name"], row["verdict"], row["reason"]) for row in removed["rows"]} == {
         (name, "unverifiable", "its folder elsewhere/game-2 is not there") for name in ("loss", "accuracy")
     }
+    assert ecsuite("verify", "study", "--plan")[0] == 0
 
 
 def test_a_removed_corpus_of_a_collection_does_not_hide_the_others(ecsuite, small_files, tmp_path):
@@ -220,7 +229,7 @@ def test_a_removed_corpus_of_a_collection_does_not_hide_the_others(ecsuite, smal
     code, out, err = ecsuite("verify", "both.json", "--json")
     assert (code, err) == (1, "")
     first, second = json.loads(out)["sources"]
-    assert first["counts"]["identical"] == 1 and second["counts"] == {"unverifiable": 1}
+    assert first["counts"]["identical"] == 2 and second["counts"] == {"unverifiable": 1}  # its size, too
     assert second["rows"][0]["reason"] == "the corpus that it scores, b.jsonl, is not there"
 
 
