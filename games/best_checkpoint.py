@@ -7,27 +7,16 @@ state. The weights are kept in `best-STEP.safetensors`, the newest two of them, 
 import json
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor
 
 from ecsuite.files.checksums import require_unchanged
 from ecsuite.files.tensor_files import read_tensors, write_tensors
 from ecsuite.games.checkpoints import NUM_KEPT, newest_weights
+from ecsuite.games.directions import DIRECTIONS
 from ecsuite.games.sections import TrainingOptions
 from ecsuite.runtime.errors import ConfigError, DamagedError, unknown_name
-
-DIRECTIONS: Mapping[str, Literal["higher", "lower"]] = {
-    "accuracy": "higher",
-    "set_accuracy": "higher",
-    "attribute_accuracy": "higher",
-    "lowest_accuracy": "higher",
-    "voting_accuracy": "higher",
-    "reward": "higher",
-    "loss": "lower",
-    "cost": "lower",
-}
-"""Which way the measures of a training are better; metrics have theirs in their traits, others none."""
 
 
 class Best:

@@ -14,7 +14,7 @@ from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
 from ecsuite.eval.sweeps.means import Means
-from ecsuite.games.best_checkpoint import DIRECTIONS
+from ecsuite.games.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
 

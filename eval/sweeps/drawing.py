@@ -8,7 +8,7 @@ from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.efficiency_plane import draw_plane
 from ecsuite.eval.sweeps import pictures
-from ecsuite.games.best_checkpoint import DIRECTIONS
+from ecsuite.games.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError
 
 KINDS = ("curves", "over", "heat", "parallel", "plane")

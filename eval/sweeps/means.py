@@ -13,7 +13,7 @@ from ecsuite.eval.statistics.corrections import holm
 from ecsuite.eval.statistics.differences import NO_SPREAD, unpaired_difference
 from ecsuite.eval.statistics.distributions import student_tail
 from ecsuite.eval.statistics.t_intervals import mean_and_half_width
-from ecsuite.games.best_checkpoint import DIRECTIONS
+from ecsuite.games.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 SIGNIFICANCE = 0.05

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ecsuite.eval.metrics import METRIC_OF, load_metric
 from ecsuite.eval.sweeps.grids import Range, Settings, Values, at, read_values
-from ecsuite.games.best_checkpoint import DIRECTIONS
+from ecsuite.games.directions import DIRECTIONS
 from ecsuite.games.sections import METRICS, Experiment
 from ecsuite.parts.config import Count, Seed, build
 from ecsuite.runtime.errors import ConfigError, unknown_name
