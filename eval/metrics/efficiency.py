@@ -257,9 +257,8 @@ def _resampled(
     half of the messages, says how much it is (Quenouille 1956).
     """
     number, speakers = len(language.codes), language.speakers
-    kinds = (
-        np.unique(speakers[speakers >= 0]) if speakers is not None else np.zeros(0)
-    )  # -1: nobody knows who
+    known = np.zeros(0, np.int64) if speakers is None else speakers[speakers >= 0]  # -1: nobody knows who
+    kinds = np.unique(known)
 
     def of_rows(rows: Ints) -> list[float]:
         return _figures(fit(space, bound, shares(language.counts(rows))))
