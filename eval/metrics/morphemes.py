@@ -22,6 +22,7 @@ from ecsuite.eval.statistics.counting import (
     num_labels,
     numbered_by_use,
     row_labels,
+    row_of,
 )
 from ecsuite.runtime.ragged import Ragged
 
@@ -43,7 +44,7 @@ MORPHEMES = Traits(
     high="1 if all that is meant is said by forms that recur with it; 0 for a language without morphemes",
     question="compositional",
     direction="higher",
-    version=3,
+    version=4,
     bounds=(0.0, 1.0),
     chance="theory",
     needs=("concepts",),
@@ -67,7 +68,7 @@ CSAR = replace(
     high="near 1 also for languages without morphemes",
     question="other",
     direction=None,
-    version=2,
+    version=3,
     chance=None,
     depends_on_size="pairs that occur once count, too",
     most_messages=None,
@@ -90,10 +91,10 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     form of a meaning, and of the meaning of a form, weighted by uses; 0: one each), `form_length` and `meaning_size`
     (mean symbols, and concepts, of a morpheme of the inventory), `least_weight`.
 
-    Symbols are without EOS. Names of symbols do not change a score; another order of messages draws other exchanges, as
-    another seed does, and may. Undefined without concepts and attribute values, if none varies, without symbols, and
-    where messages have too many sets of concepts, as 1,000 of 140 attributes have. Of more than 20,000 messages, so
-    many are drawn.
+    Symbols are without EOS. Neither the order of messages nor names of symbols change a score, but of those that are
+    said in the same places of the same meanings the one with the smaller id comes first. Undefined without concepts and
+    attribute values, if none varies, without symbols, and where messages have too many sets of concepts, as 1,000 of
+    140 attributes have. Of more than 20,000 messages, so many are drawn; another order is another draw.
     """
     num_messages = len(corpus.messages)
     rng = np.random.default_rng(options.seed)
@@ -149,7 +150,10 @@ def csar(corpus: Corpus, options: Options) -> list[Score]:
 
 
 class _Said:
-    """What a corpus says of which concepts, with symbols that are numbered whatever they are called."""
+    """What a corpus says of which concepts, with symbols that are numbered whatever they are called.
+
+    Messages are in the order of what they are about and say, so that another order of the corpus changes nothing.
+    """
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus, self.content = corpus, corpus.content()
@@ -164,9 +168,11 @@ class _Said:
         elif not len(self.content.values):
             self.reason = "the corpus has no symbols"
         else:
-            self.whole = _sorted_labels(self.concepts)
-            numbers = numbered_by_use(self.content, self.whole).astype(np.int32)
-            self.numbers = Ragged(numbers, self.content.offsets)
+            whole = _sorted_labels(self.concepts)
+            numbers = Ragged(numbered_by_use(self.content, whole).astype(np.int32), self.content.offsets)
+            order = np.lexsort([_sorted_labels(numbers), whole])
+            self.numbers, self.content = numbers.take(order), self.content.take(order)
+            self.concepts, self.whole = self.concepts.take(order), whole[order]
 
     def reason_of_size(self, most: int) -> str | None:
         """Why there is no score, also if messages have more than `most` sets of concepts."""
@@ -213,7 +219,9 @@ def _concepts(corpus: Corpus) -> tuple[list[str], Ragged | None]:
     """Names of the concepts, or attribute values, that some messages are about and others not, and those of each."""
     concepts, names = concept_sets(corpus), list(corpus.concept_names)
     codes = attribute_codes(corpus)
-    if concepts is None and codes is not None:
+    if concepts is not None and names:
+        names, concepts = _in_order_of_names(names, concepts)
+    elif concepts is None and codes is not None:
         assert corpus.meanings is not None
         values = flat(corpus.meanings)
         num_values = codes.max(0, initial=0) + 1
@@ -236,11 +244,21 @@ def _concepts(corpus: Corpus) -> tuple[list[str], Ragged | None]:
     return names or [str(number) for number in range(len(varies))], concepts
 
 
-def _sorted_labels(concepts: Ragged) -> Ints:
-    """The number of each whole meaning in the order of their concepts, whatever the order of messages."""
-    label = row_labels(concepts)
+def _in_order_of_names(names: list[str], concepts: Ragged) -> tuple[list[str], Ragged]:
+    """Concepts numbered by their names: files number them in the order of their messages."""
+    order = sorted(range(len(names)), key=names.__getitem__)
+    number = np.empty(len(names), np.int32)
+    number[order] = np.arange(len(names), dtype=np.int32)
+    values = number[concepts.values]
+    ascending = np.lexsort([values, row_of(concepts)])
+    return [names[concept] for concept in order], Ragged(values[ascending], concepts.offsets)
+
+
+def _sorted_labels(rows: Ragged) -> Ints:
+    """The number of each distinct row in the order of their values, whatever the order of rows."""
+    label = row_labels(rows)
     first = np.unique(label, return_index=True)[1].tolist()
-    order = sorted(range(num_labels(label)), key=lambda number: concepts[first[number]].tolist())
+    order = sorted(range(num_labels(label)), key=lambda number: rows[first[number]].tolist())
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     return np.asarray(rank[label])

@@ -95,6 +95,31 @@ def test_neither_names_of_symbols_nor_the_order_of_messages_matter():
     assert {(tuple(90 - 7 * symbol for symbol in form), meaning) for form, meaning in pairs} == others
 
 
+def half_said(seed, order):
+    """A corpus in which 8 of 10 messages say the first value, 7 the second, in some order; concepts have names.
+
+    They are numbered in the order in which they are met, as those of files are.
+    """
+    rng = np.random.default_rng(seed)
+    meanings = rng.integers(3, size=(60, 2))
+    said = np.where(rng.random((60, 2)) < [0.8, 0.7], meanings + [0, 3], rng.integers(6, size=(60, 2)))
+    rest = [rng.integers(5, size=rng.integers(3)).tolist() for _ in range(60)]
+    names = list(dict.fromkeys(f"{place}{value}" for i in order for place, value in enumerate(meanings[i])))
+    concepts = [[names.index(f"{place}{value}") for place, value in enumerate(meanings[i])] for i in order]
+    return Corpus([said[i].tolist() + rest[i] for i in order], concepts=concepts, concept_names=names)
+
+
+@pytest.mark.parametrize("metric", [morphemes, csar])
+def test_of_a_language_that_says_half_the_order_of_messages_does_not_matter(metric):
+    values = set()
+    for seed in range(8):
+        order = np.random.default_rng(seed).permutation(60)
+        (first,), (second,) = (metric(half_said(seed, each), Options()) for each in (range(60), order))
+        assert first == second
+        values.add(first.value)
+    assert max(values) > 0.4
+
+
 def csar_of(messages, meanings):
     """The score of `csar`, and its inventory as a set."""
     (score,) = csar(Corpus(messages, meanings=meanings), Options())
