@@ -250,7 +250,7 @@ def _in_order_of_names(names: list[str], concepts: Ragged) -> tuple[list[str], R
     number = np.empty(len(names), np.int32)
     number[order] = np.arange(len(names), dtype=np.int32)
     values = number[concepts.values]
-    ascending = np.lexsort([values, row_of(concepts)])
+    ascending = np.lexsort((values, row_of(concepts)))
     return [names[concept] for concept in order], Ragged(values[ascending], concepts.offsets)
 
 

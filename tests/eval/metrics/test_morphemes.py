@@ -102,7 +102,7 @@ def half_said(seed, order):
     """
     rng = np.random.default_rng(seed)
     meanings = rng.integers(3, size=(60, 2))
-    said = np.where(rng.random((60, 2)) < [0.8, 0.7], meanings + [0, 3], rng.integers(6, size=(60, 2)))
+    said = np.where(rng.random((60, 2)) < [0.8, 0.7], np.add(meanings, [0, 3]), rng.integers(6, size=(60, 2)))
     rest = [rng.integers(5, size=rng.integers(3)).tolist() for _ in range(60)]
     names = list(dict.fromkeys(f"{place}{value}" for i in order for place, value in enumerate(meanings[i])))
     concepts = [[names.index(f"{place}{value}") for place, value in enumerate(meanings[i])] for i in order]
