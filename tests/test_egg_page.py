@@ -97,7 +97,7 @@ def test_a_game_of_the_zoo_is_played(text):
     learn_once(load_experiment(name, *settings_of(words)))
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("text", dict.fromkeys(OPTIONS))
 def test_options_make_a_game_that_is_played(text):
     """Each with disc_tiny, whose rounds are played and learnt from once."""

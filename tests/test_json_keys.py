@@ -81,6 +81,7 @@ COMMANDS = {
 """By the name in the listing, a command that needs nothing but the small files."""
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(("name", "command"), COMMANDS.items(), ids=COMMANDS)
 def test_command(as_json, name, command):
     require_listed(name, as_json(*command.split()))

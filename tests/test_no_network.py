@@ -44,6 +44,7 @@ def asked(monkeypatch):
     return found
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_is_asked_unasked(ecsuite, small_files, asked, command):
     Path("sweep.yaml").write_text(SWEEP)

@@ -36,7 +36,7 @@ def theirs_parameters(cell):
     return [cell.weight_ih, cell.bias_ih, cell.weight_hh, cell.bias_hh]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", TORCH)
 @pytest.mark.parametrize("num_steps", [1, 6])
 def test_states_and_gradients_equal_torch(torch_cell, name, num_steps):

@@ -86,6 +86,7 @@ def test_conventions_for_symbols(kind, length, mode, vocab_size, max_len, batch)
             assert message.entropy.isfinite().all() and (message.entropy >= 0).all()
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize(("kind", "mode"), list(itertools.product(WORDS_OF_VALUES, MODES)))
 @pytest.mark.parametrize(("word_size", "max_len", "batch"), [(4, 3, 16), (4, 1, 1), (1, 3, 16), (1, 1, 1)])
 def test_conventions_for_words_of_values(kind, mode, word_size, max_len, batch):

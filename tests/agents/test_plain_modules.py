@@ -56,7 +56,7 @@ def noise(seed=1):
     return torch.Generator().manual_seed(seed)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", PRECISIONS)
 @pytest.mark.parametrize(("kind", "length"), CASES)
 def test_plain_agents_learn_and_speak(kind, length, dtype):
@@ -163,7 +163,7 @@ def test_what_agents_have_to_return():
         call_receiver(Outputs(6), message, torch.float32)
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("plain", [("sender", "receiver"), ()])
 @pytest.mark.parametrize("mode", ["train", "sample", "greedy"])
 @pytest.mark.parametrize(("kind", "length"), CASES)

@@ -32,6 +32,7 @@ def test_copies_of_a_message():
     assert Recipe(power=0.0).corpus(None) is None
 
 
+@pytest.mark.slow
 def test_passes_are_limited_for_small_corpora_only():
     small, large = Corpus([[1, 2]] * 10), Corpus([[1, 2, 3]] * 100_000)
     recipe = Recipe(most_passes=10, changes={"tune_epochs": 6})

@@ -35,6 +35,7 @@ def test_languages_have_what_they_are_asked_for():
     assert max(len(form) for form, _ in used) == 4
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "least"),
     [("three synonyms", 1), ("noise 50 %", 1), ("sparse", 1), ("50, 1-4 of 50 symbols", 1), ("fused", 0.7)],

@@ -118,6 +118,7 @@ def test_options_reach_the_study(options, as_json):
     assert data["rows"][0]["role"] == given.get("role", "sender")
 
 
+@pytest.mark.slow
 def test_after_an_interrupt_a_study_goes_on_where_it_was(ecsuite, monkeypatch, as_json):
     command = [*ROW, "1-3"]
     whole = without_times(as_json(*command, "--cache", "whole"))

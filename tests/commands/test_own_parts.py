@@ -40,6 +40,7 @@ def test_a_new_file_passes_its_checks(ecsuite, monkeypatch, tmp_path, kind, left
     assert all(check["holds"] for check in found["checks"])
 
 
+@pytest.mark.slow
 def test_the_test_beside_it_is_run_by_pytest(ecsuite, tmp_path):
     assert ecsuite("new", "metric", "mine.py")[0] == 0
     done = subprocess.run(

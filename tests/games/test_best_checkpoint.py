@@ -73,6 +73,7 @@ def test_patience_ends_the_run(tmp_path, small, run, scripted):
     assert not run(small(*BEST, "training.patience=4"), tmp_path, resume=True).was_done
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, small, run, kill, contents):
     """With its best state and the evaluations since."""
     settings = small("training.keep_best=-length", "training.patience=3", "evaluation.metrics=topsim")

@@ -21,7 +21,7 @@ from ecsuite.parts.registry import option_types
 from ecsuite.runtime import recording
 from ecsuite.runtime.errors import ConfigError
 
-NUM_ORDINARY, NUM_SLOW = 7, 300
+NUM_ORDINARY, NUM_SLOW = 4, 300
 
 SIZES = {
     "world.num_attributes": 3, "world.num_values": 3, "world.images_per_batch": 12, "world.images_per_label": 2,

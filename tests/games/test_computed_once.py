@@ -38,6 +38,7 @@ def test_a_step_has_the_same_objective_and_gradients(share, small, settings):
         torch.testing.assert_close(shared, alone, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("settings", [("channel=gumbel",), ("evaluation.mode=sample",), *SETTINGS.values()])
 def test_evaluations_and_corpora_are_the_same(share, small, settings):
     experiment, found = small("channel=reinforce", *settings), []

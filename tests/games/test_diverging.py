@@ -140,6 +140,7 @@ def test_other_settings_replace_it(tmp_path, small, run, contents, unchanged, ch
     assert contents(tmp_path / "run") == contents(tmp_path / "fresh")
 
 
+@pytest.mark.slow
 def test_a_replacement_that_is_killed_blocks_nothing(tmp_path, small, run, whole, contents, monkeypatch):
     """Where it dies, the run that began may begin again, also with --resume, and the log has its lines only."""
     write = run_folder.write_atomically

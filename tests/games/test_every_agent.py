@@ -75,7 +75,7 @@ def with_channels(agents):
     ]
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(("sender", "channel"), with_channels(TRAINED_SENDERS))
 def test_every_sender_plays(small, sender, channel):
     still = play(small, sender, "gru", channel)
@@ -83,7 +83,7 @@ def test_every_sender_plays(small, sender, channel):
     assert still <= set(INERT if not hears else INERT[:1] if sender.startswith("husenda") else ())
 
 
-@pytest.mark.sample(16)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(("receiver", "channel"), with_channels(TRAINED_RECEIVERS))
 def test_every_receiver_plays(small, receiver, channel):
     assert not play(small, "gru", receiver, channel)

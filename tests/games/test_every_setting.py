@@ -74,8 +74,8 @@ OWN = ("objects", "images")
 
 SAMPLE = {
     "disc_tiny": ("name", "about", *PARTS, *PLAIN),
-    "thing_qt": ("world", "task", "channel", "evaluation"),
-    "shape_gs_l4": ("world", "task", "sender"),
+    "thing_qt": ("world", "channel"),
+    "shape_gs_l4": ("sender",),
 }
 """Sections of experiments that are tested every time; the others of the second and third are as in the first."""
 
@@ -302,7 +302,7 @@ SECTIONS = SAMPLE["disc_tiny"]
 SLOW = pytest.mark.slow
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in SAMPLE else SLOW) for name in signalling_games()]
 )

@@ -104,6 +104,7 @@ def test_a_file_needs_no_more_than_it_changes(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["disc_tiny", "recon_large", "thing_qt", "mu_shapeworld"])
 def test_overrides_later_ones_win_and_every_key_can_be_set(name):
     experiment = load_experiment(name, ["optimizer.lr=1", "optimizer.lr=1e-4", "name=other", "about=new"])

@@ -212,6 +212,7 @@ CHANNELS = [("channel.kind=quantized",), ("channel.kind=continuous",)] + [
 ]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
 def test_every_weight_learns(channel, cell):

@@ -40,7 +40,7 @@ def initial_state(name: str, features: Path, own: dict[str, str]) -> dict[str, A
     return {"tensors": tensors, "trained": trained, "generator": generator}
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", signalling_games())
 def test_the_initial_state_is_the_recorded_one(
     name: str, tmp_path: Path, object_table: str, image_folder: str

@@ -167,6 +167,7 @@ def test_the_agents_of_a_society_begin_with_weights_of_another_run_in_turn_and_s
     assert same(weights_of(tmp_path / "one", "receiver"), learnt[0])
 
 
+@pytest.mark.slow
 def test_a_society_of_frozen_agents_is_stopped_and_goes_on_to_the_same_bytes(
     tmp_path, small, run, whole, kill, contents
 ):

@@ -98,6 +98,7 @@ def test_killed_after_steps_and_at_random_moments(start, tmp_path, contents, who
     assert contents(folder) == contents(whole) and len(contents(whole)["log.jsonl"]) == 6
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_killed_inside_each_write(start, tmp_path, contents, whole, call):
     """A run writes its config, then checkpoints, then the corpus: it dies in each of these writes in turn."""

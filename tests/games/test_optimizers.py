@@ -65,7 +65,7 @@ def test_steps_change_at_their_epochs_only():
     assert found == [1.0] * 8 + [0.5] * 8 + [0.25] * 4
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(OPTIMIZERS.parts))
 def test_every_optimizer_resumes_to_the_same_weights(kind, tmp_path):
     change = f"optimizer={kind}" + (",momentum=0.9,nesterov=true" if kind == "sgd" else "")

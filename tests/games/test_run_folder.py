@@ -38,6 +38,7 @@ def no_metadata(file):
 DAMAGES = [truncate, flip, empty, replace_header, no_metadata]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_is_used(
     finished, small, run, whole, contents, damage

@@ -61,6 +61,7 @@ def test_every_stop_ends_well_and_goes_on_to_the_same_bytes(
     assert gone_on == uninterrupted
 
 
+@pytest.mark.slow
 def test_a_second_stop_and_a_second_resume(tmp_path, small, run, whole, contents, kill):
     for at in (2, 9, 17):
         assert run(small(), tmp_path, resume=True, progress=kill(signal.SIGTERM, at)).step == at + 1
@@ -137,6 +138,7 @@ def test_measures_of_an_interrupted_run_are_those_of_its_corpus(tmp_path, small,
     assert run.log["step"].tolist() == [4.0, 8.0] and run.measures != result.measures
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize(
     "change",
@@ -199,6 +201,7 @@ def test_a_run_that_went_on_after_its_corpus_and_was_killed_is_unfinished(tmp_pa
 HORIZON = ("schedule.kind=linear", "schedule.num_epochs=3")
 
 
+@pytest.mark.slow
 def test_epochs_are_added_to_a_decay_with_a_horizon_of_its_own(tmp_path, small, run, contents):
     run(small(*HORIZON, "training.num_epochs=2"), tmp_path / "run")
     run(small(*HORIZON), tmp_path / "run", resume=True)
@@ -252,7 +255,7 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path, small, run, kill)
     assert max(file.name for file in tmp_path.glob("checkpoint*")) == "checkpoint-000000004.safetensors"
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("overrides", [
     ["channel.max_len=1", "channel.length=fixed"],
     ["channel.vocab_size=1", "channel.max_len=1"],

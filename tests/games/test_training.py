@@ -183,7 +183,7 @@ COMBINATIONS = {
 """A cell for every task, channel and length of messages."""
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("combination", COMBINATIONS)
 def test_every_combination_trains_and_records_a_corpus(tmp_path, small, run, combination):
     (task, channel, length), cell = combination, COMBINATIONS[combination]

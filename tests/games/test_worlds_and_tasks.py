@@ -82,7 +82,7 @@ def test_every_world_of_the_registry_is_one():
         assert issubclass(WORLDS.load(kind), World)
 
 
-@pytest.mark.sample(25)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("task", TASK)
 @pytest.mark.parametrize("kind", [kind for kind in WORLD if kind != "attributes"])
 def test_every_world_of_sets_gives_rounds_for_every_task(kind, task, files):

@@ -26,6 +26,7 @@ def parameter(part, case):
     return pytest.param(part, case, id=f"{part}: {case}", marks=marks)
 
 
+@pytest.mark.sample(24)
 @pytest.mark.usefixtures("all_draws")
 @pytest.mark.parametrize(("part", "case"), [parameter(*each) for each in ALL])
 def test_figures(part, case):

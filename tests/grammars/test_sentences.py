@@ -24,6 +24,7 @@ def test_dyck_sentences_nest_and_end_with_their_first_bracket() -> None:
         assert not stack
 
 
+@pytest.mark.slow
 def test_shuffle_dyck_sentences_balance_each_kind() -> None:
     corpus = shuffle_dyck(20_000, rng(), num_types=40, open_probability=0.4)
     has_crossed = False

@@ -81,6 +81,7 @@ def test_the_card_of_rounds_says_who_spoke(backend, ecsuite, hub, tmp_path):
     assert "None in the messages" not in text and "with the agents' weights" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of mlcroissant, which also leaves files open
 def test_croissant_is_valid_and_its_records_can_be_read(pushed):
     mlcroissant = pytest.importorskip("mlcroissant")

@@ -42,6 +42,7 @@ def test_a_killed_job_is_tried_once_more_after_the_others(runner, notes, tmp_pat
     assert Path(os.environ[LOG]).read_text().splitlines()[-1] == "misbehave die"
 
 
+@pytest.mark.slow
 def test_a_job_beyond_the_limit_of_memory_fails_alone(runner, notes):
     large, good = Job(allocate, gigabytes=64), Job(square, number=3)
     results = runner.run([large, good])

@@ -39,6 +39,7 @@ def test_a_file_alone_has_its_own_checksum():
     assert (files.module, list(files.files), files.imported()) == ("own", ["own"], [])
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     "lines",
     [

@@ -193,7 +193,7 @@ SMALL = (
 REINFORCE = ("channel.kind=reinforce", "optimizer.clip_norm=1", "training.accumulate=2")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("game", "settings"),
     [

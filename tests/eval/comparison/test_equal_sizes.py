@@ -43,6 +43,7 @@ def folders(tmp_path_factory):
     }
 
 
+@pytest.mark.slow
 def test_one_grammar_in_two_sizes_is_inside_the_noise(folders):
     """It was better by size alone in four of these scores."""
     found = compare_scores(read_sources([folders["small"], folders["large"]]), SIZED)

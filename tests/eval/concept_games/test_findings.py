@@ -50,6 +50,7 @@ BREAKERS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("breaker", BREAKERS)
 def test_each_finding_can_fail_alone(breaker):
     name, measure, value = breaker

@@ -141,6 +141,7 @@ def test_intervals_have_rows_by_heading_and_series_within_a_row():
     assert heights[0] < heights[1] < heights[2]
 
 
+@pytest.mark.slow
 def test_thirty_rows_and_none():
     figure = intervals(Panel(points=[Point(row=f"row {place}", value=1) for place in range(30)]))
     assert_readable(figure)

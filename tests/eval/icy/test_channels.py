@@ -173,6 +173,7 @@ def learnt(model, channel, cap, role="sender", seed=1):
     return outcome
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("channel", ["gumbel", "gumbel,form=program", "reinforce"])
 @pytest.mark.parametrize(("role", "model"), [("sender", "fc2l"), ("receiver", "gru")])
 def test_agents_learn_over_channels(role, model, channel):

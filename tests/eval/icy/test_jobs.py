@@ -85,7 +85,7 @@ def test_messages_are_those_of_the_trained_sender(runner):
     assert job.function.version == [2, 1]
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["fc2l", "husendz:dgsend"])
 def test_results_do_not_depend_on_the_group(tmp_path, model):
     batch = [run(model, "concat", seed) for seed in (1, 2)] + [run(model, "hol", 3)]
@@ -155,6 +155,7 @@ def test_a_pair_that_diverges_fails_alone(runner):
     assert not runner.plan([bad]).missing
 
 
+@pytest.mark.slow
 def test_more_seeds_and_other_workers_compute_only_what_is_new(runner, monkeypatch):
     """Grouped runs are kept one by one."""
     trained = []

@@ -240,7 +240,7 @@ def test_a_part_of_a_corpus_is_matched_anew():
     assert paired_score(corpus.content(), corpus.concepts, rows, "tokens")(of_part, of_part) == part.value
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "narrowest", "widest"), [(0.5, 0.8, 1.3), (1.0, 1.0, 1.8)])
 def test_the_interval_covers_the_mean_score_of_corpora_of_that_size(
     all_draws, monkeypatch, noise, narrowest, widest

@@ -117,6 +117,7 @@ def test_messages_of_nobody_known_are_no_further_speaker():
     )
 
 
+@pytest.mark.slow
 def test_random_languages_are_as_by_chance():
     """Of 40 languages that have nothing to do with meanings, about 2 differ."""
     rng = np.random.default_rng(3)

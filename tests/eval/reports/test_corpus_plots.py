@@ -108,6 +108,7 @@ def test_words_without_a_pair_stand_by_their_frequency(figures):
     assert sorted("1234", key=lambda word: -middle[word]) == ["3", "2", "1", "4"]
 
 
+@pytest.mark.slow
 def test_rare_words_are_counted_not_drawn(figures, no_layout):
     draw_translation(CORPORA["narrow"], max_words=3)
     draw_heatmap(CORPORA["narrow"], max_words=3)
@@ -118,6 +119,7 @@ def test_rare_words_are_counted_not_drawn(figures, no_layout):
     assert f"\n… and {num_words - 20:,} more words" in figures[2].get_suptitle()
 
 
+@pytest.mark.slow
 def test_too_many_concepts_are_counted_not_drawn(figures, monkeypatch):
     monkeypatch.setattr(translation_drawing, "MAX_ROWS", 10)
     draw_translation(CORPORA["quantized"])
@@ -208,6 +210,7 @@ def test_logs_that_can_not_be_drawn(tmp_path, log, message):
     assert not (tmp_path / "a.png").exists()
 
 
+@pytest.mark.slow
 def test_sensitivity(figures):
     noisy = sensitivity(CORPORA["narrow"])
     draw_sensitivity({"": noisy})

@@ -101,6 +101,7 @@ def test_trained_agents_understand_new_combinations_better_than_untrained_ones(r
     assert nothing.reason == "nothing was held out of training: set world.held_out"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "settings",
     [("evaluation.mode=sample",), ("evaluation.noise=true", "channel.noise=confusion,probability=0.5")],
@@ -209,6 +210,7 @@ def test_vectors_without_attributes_are_as_by_chance(monkeypatch, num_seeds, num
     assert covered.mean() >= 0.88
 
 
+@pytest.mark.slow
 def test_attributes_are_read_from_trained_receivers(runs):
     trained, untrained = (scores(runs[name], "transfer") for name in ("trained", "untrained"))
     assert trained["transfer"].value > trained["transfer"].chance.level + 0.1
@@ -230,6 +232,7 @@ def test_few_objects_and_what_is_no_value_have_no_transfer(runs, monkeypatch):
     assert reasons(25, whole.meanings / 2) == {"features are not attribute values"}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["reconstruction", "quantized", "society"])
 def test_other_games_have_values_or_reasons(runs, name):
     card = score_corpus(runs[name].corpus, OF_RUNS, run=runs[name])

@@ -65,6 +65,7 @@ def test_fewer_draws_have_student_s_prediction_interval():
     assert prediction_interval(np.full(3, 0.25)) == (0.25, 0.25)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("number", [20, 38, 39, 60, 100])
 @pytest.mark.parametrize(
     "shape",
@@ -79,6 +80,7 @@ def test_a_further_draw_is_inside_in_95_percent(number, shape):
     assert 0.925 < inside < 0.96
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("number", "shape"),
     [(5, stats.norm()), (20, stats.norm()), (100, stats.norm()), (20, stats.expon()), (100, stats.expon())],

@@ -32,7 +32,7 @@ def test_members_of_both_sides_are_left_out_on_both():
     assert found.freedom == pytest.approx(2)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("is_shared", [False, True])
 @pytest.mark.parametrize("number", [3, 8])

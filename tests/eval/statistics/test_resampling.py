@@ -189,6 +189,7 @@ def test_the_interval_covers_the_mean_score_of_corpora_of_that_size(all_draws, m
     assert 0.8 < width / (3.92 * np.std([score.value for score in scores])) < 1.4
 
 
+@pytest.mark.slow
 def test_p_values_of_random_languages_are_uniform(all_draws, monkeypatch):
     monkeypatch.setattr(resampling, "NUM_SUBSAMPLES", 1)
     monkeypatch.setattr(resampling, "MIN_DRAWS", 1)

@@ -138,6 +138,7 @@ def test_settings_that_are_lists_are_told_apart():
     assert pictures.settings_side_by_side(runs, "accuracy")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("direction", "best_first"), [("higher", "321"), ("lower", "123"), (None, "321")])
 def test_combinations_of_settings_stand_with_the_best_first(direction, best_first):
     runs = sources([({"size": size}, size / 10) for size in (2, 3, 1)])

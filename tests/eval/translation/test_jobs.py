@@ -144,6 +144,7 @@ def test_translations_are_kept_beside_their_references(corpus, pairs, kept):
     assert Translation().collect(study, results).as_dict()["num_test"] == NUM_TEST
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_after_pretraining_gives_the_same_result(corpus, pairs, tmp_path, monkeypatch):
     """Pretraining with dropout draws random numbers, and loading its weights does not."""
     monkeypatch.setitem(PRESETS, "nano", replace(NANO, model=replace(NANO.model, dropout=0.2)))

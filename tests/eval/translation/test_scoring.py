@@ -51,6 +51,7 @@ def test_sentences_survive_their_tokens(tokenizer):
         assert decode(tokenizer, np.append(special.mask, tokens[:-1]), special.end) == (sentence, False)
 
 
+@pytest.mark.slow
 def test_a_tiny_model_learns_to_copy_and_to_stop(tokenizer):
     """Words of one to six letters, each letter repeated: only a model that stops where the word does is right."""
     decoding = Decoding(num_new_tokens=12)

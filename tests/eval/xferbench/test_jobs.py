@@ -201,6 +201,7 @@ FIGURES = {
 """By protocol: a hash of the tokens of a text, the sum of the squared weights after pretraining, the cross-entropy."""
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("protocol", FIGURES)
 def test_tiny_jobs_have_the_figures_of_their_version(study_of, texts, tmp_path, protocol):
     """Other figures need another version, here and in `jobs.py`."""

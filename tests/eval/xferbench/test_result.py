@@ -76,6 +76,7 @@ def test_tokens_are_made_once_for_all_seeds_and_sources(study_of, both, kept):
     assert sorted(missing(study_of(None, seeds=[5, 6]), kept)) == expected
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("failed", [(1,), (1, "artificial-2")])
 def test_a_seed_that_fails_is_left_out(study_of, both, kept, failed):
     study = study_of(seeds=[0, 1])

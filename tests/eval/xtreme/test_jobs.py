@@ -247,6 +247,7 @@ def test_changed_data_run_the_jobs_that_read_them(kept, ask, tmp_path, file, old
     assert missing(kept, ask()) == computed
 
 
+@pytest.mark.slow
 def test_with_a_vocabulary_per_language_only_the_changed_language_is_trained(ask, tmp_path):
     folder, names = tmp_path / "kept", ("pretrain", "train_on_text")
     jobs = everything(plan(ask(protocol="monotrans")).values())
@@ -273,6 +274,7 @@ def test_the_dev_set_of_bucc_is_part_of_the_key(ask, tmp_path):
     assert not before & set(plan(ask(tasks=("bucc2018",))).values())
 
 
+@pytest.mark.slow
 def test_deleted_weights_are_made_again_only_if_something_needs_them(ask, tmp_path):
     folder = tmp_path / "kept"
     first = Xtreme().measure(ask(), Runner(folder=folder))

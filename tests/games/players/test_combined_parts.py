@@ -162,7 +162,7 @@ SHARED = (
 )  # fmt: skip
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("is_together", [True, False])
 @pytest.mark.parametrize("slow", ["sender", "receiver", None])
 def test_a_shared_perception_learns_as_the_mean_of_where_it_learns(small, slow, is_together):

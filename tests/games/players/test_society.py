@@ -38,6 +38,7 @@ def gradients(players, step=0):
     )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "settings",
     [
@@ -163,6 +164,7 @@ def test_the_oldest_are_replaced_in_turn(small, which, expected):
     assert [found.generations.replaced("sender", number).tolist() for number in (1, 2, 3, 4)] == expected
 
 
+@pytest.mark.slow
 def test_a_new_sender_learns_the_messages_of_the_one_it_replaces(small):
     settings = (
         "generations.every=400", "generations.transmit=true", "generations.size=250",

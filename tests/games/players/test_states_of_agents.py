@@ -51,7 +51,7 @@ def pair(tmp_path_factory):
     return folder
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("society", SOCIETIES)
 @pytest.mark.parametrize(
     ("role", "side", "other"), [("sender", "speaker", "listener"), ("receiver", "listener", "speaker")]
@@ -67,6 +67,7 @@ def test_frozen_agents_of_another_run_stay_as_they_are(pair, tmp_path, society, 
     assert not any(equal(agent, of_side(before, other)[0]) for agent in of_side(after, other))
 
 
+@pytest.mark.slow
 def test_agents_of_a_society_go_on_in_another_each_as_that_of_its_number(tmp_path):
     first = trained(tmp_path / "first", *SOCIETIES["3 x 2"])
     settings = (

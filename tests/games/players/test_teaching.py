@@ -74,7 +74,7 @@ def test_what_was_taught_is_logged_and_stands_in_the_record(tmp_path: Path) -> N
     assert lines[0]["train"]["learning"] == 1 and "loss" not in lines[0]["train"]
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stops", "society"),
     [

@@ -93,7 +93,7 @@ def test_every_world_has_a_case():
     assert {name.split(",")[0] for name in CASES} == set(WORLDS.parts)
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(4)
 def test_a_batch_is_a_function_of_seed_split_and_number(make):
     world, again = make(), make()
     for split in world.splits:
@@ -105,6 +105,7 @@ def test_a_batch_is_a_function_of_seed_split_and_number(make):
         assert not equal(seen(world.batch("train", 0)), seen(world.batch("valid", 0)))
 
 
+@pytest.mark.sample(7)
 def test_the_targets_come_first_and_the_distractors_are_seen_by_the_informed_alone(make):
     world, informed = make(), make(INFORMED)
     num_targets = world.rounds.num_targets

@@ -145,6 +145,7 @@ def test_objects_are_held_out_in_one_way(settings, message):
         make("disc_tiny", "attribute0=1,attribute1=2", *settings)
 
 
+@pytest.mark.slow
 def test_a_game_with_a_combination_held_out(ecsuite, table, tmp_path):
     quick = [text for setting in (*SMALL, "training.num_epochs=1") for text in ("--set", setting)]
     code, _, err = ecsuite(

@@ -29,6 +29,7 @@ EVALUATED = ("thing",)
 """Worlds whose corpora are about what is held out alone."""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", CASES)
 def test_the_split_of_every_message(case, feature_file, object_table, image_folder):
     files = {

@@ -133,6 +133,7 @@ def test_the_correction_can_remove_a_difference():
         assert each.details["why"] == f"its p-value, corrected for 9 comparisons, is {each.p_holm:.2f}"
 
 
+@pytest.mark.slow
 def test_the_correction_holds_the_share_of_wrong_conclusions(monkeypatch):
     """Before it, half of the comparisons of eight equal sources had at least one better or worse pair."""
     monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 199)

@@ -72,7 +72,7 @@ def test_one_source_and_few_languages(figure):
     assert len(drawn.axes) == 1 and not drawn.legends
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_files_come_out_equal(tmp_path, suffix):
     comparison = compare(paper_results()[-3:])
