@@ -190,6 +190,10 @@ class ShortTable:
         return chosen
 
     def _warnings(self) -> list[str]:
+        own = [(each.name, each.details["warning"]) for each in self.scores if "warning" in each.details]
+        return [*(f"{name.partition(',')[0]}: {said}" for name, said in own), *self._of_the_corpus()]
+
+    def _of_the_corpus(self) -> list[str]:
         number, empty = self.corpus.get("num_messages"), self.corpus.get("num_empty", 0)
         if number is None:
             return []
@@ -231,12 +235,13 @@ def trained_text(training: Mapping[str, float]) -> str:
 def _height(
     chosen: Mapping[Question, Sequence[Any]], groups: Mapping[Question, Sequence[tuple[Score, Conclusion]]]
 ) -> int:
-    """Lines of the questions and their scores."""
+    """Lines of the questions and their scores, with the warnings of benchmarks."""
     headings = sum(1 for question in QUESTIONS if chosen.get(question))
     mute = [question for question in groups if SHOWN.get(question) and not chosen.get(question)]
     unasked = "transfer" not in groups
     transfer = [score for score, _ in chosen.get("transfer", [])]
     more = any(map(anchors_of, transfer)) + any(limits_of(score.signature) for score in transfer)
+    more += sum("warning" in score.details for score in transfer)
     return headings + len(mute) + unasked + more + sum(map(len, chosen.values()))
 
 
