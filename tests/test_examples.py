@@ -45,7 +45,7 @@ def in_the_folder(monkeypatch):
     monkeypatch.setattr(own_code, "_trusted", set())
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize(
     "left_out", [TRAIN_MORE, pytest.param((), marks=pytest.mark.slow)], ids=["quick", "all"]

@@ -27,7 +27,7 @@ def test_the_names_of_a_kind_have_a_line_each(ecsuite):
     assert ecsuite("list", "xferbench-protocols")[0] == 0
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_name_has_details(as_json, kind):
     """Of many names a few: the pages of games, settings and scores have those of all."""

@@ -325,7 +325,6 @@ def outcomes(path, code, words=""):
     return {str(each.check): each.problem for each in map(run, found)}
 
 
-@pytest.mark.sample(14)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_fault_is_found(fault, tmp_path):
     code, (right, wrong), words = FAULTS[fault]

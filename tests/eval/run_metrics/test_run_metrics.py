@@ -232,7 +232,6 @@ def test_few_objects_and_what_is_no_value_have_no_transfer(runs, monkeypatch):
     assert reasons(25, whole.meanings / 2) == {"features are not attribute values"}
 
 
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["reconstruction", "quantized", "society"])
 def test_other_games_have_values_or_reasons(runs, name):
     card = score_corpus(runs[name].corpus, OF_RUNS, run=runs[name])
