@@ -16,7 +16,7 @@ import pytest
 from counting_jobs import LOG, cube, misbehave, square
 
 from ecsuite.files.locks import Lock, process_name
-from ecsuite.jobs import executors, worker
+from ecsuite.jobs import executors, groups, worker
 from ecsuite.jobs.computing import Event
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.executors import Lost, Users
@@ -131,6 +131,13 @@ def test_two_workers_never_compute_one_group_twice(folder, store, log):
         while any(folder.events(name, 0) is None or folder.is_held(name) for name in folder._names()):
             time.sleep(0.01)
     assert sorted(log()) == sorted(f"square {number}" for number in range(40))
+
+
+def test_who_looks_whether_a_group_is_held_does_not_hold_it(folder, monkeypatch):
+    name, looked = put(folder, Job(square, number=1)), []
+    monkeypatch.setattr(groups, "Lock", lambda file: looked.append(Lock(file)) or looked[-1])
+    folder.file(name, ".lock").touch()
+    assert not folder.is_held(name) and Lock(folder.file(name, ".lock")).acquire()
 
 
 def test_who_takes_a_group_at_the_same_moment_does_not_get_it(folder):

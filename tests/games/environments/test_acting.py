@@ -287,3 +287,12 @@ def test_channels_take_nothing_for_messages_that_do_not_count(channel):
                 costs.append(play.channel.objective(zeros, zeros, replace(message, **one)))
     assert 0 < len(costs) < episodes.speaking.numel()
     torch.testing.assert_close(play._of_channel(episodes), torch.stack(costs).mean())
+
+
+def test_in_a_guided_grid_the_goal_is_any_cell_but_that_of_the_walker():
+    world = ENVIRONMENTS.make(
+        load_experiment("guided_grid", ["play.environment.size=3"]).play.options.environment
+    )
+    goals, walkers = np.split(world.reset(1, np.arange(2000)).meanings[:, 0], 2, axis=1)
+    pairs = np.unique(np.concatenate([goals, walkers], 1), axis=0)
+    assert len(pairs) == 9 * 8 and not (pairs[:, :2] == pairs[:, 2:]).all(1).any()

@@ -45,6 +45,12 @@ def test_each_kind_has_its_pairs(settings, expected):
     assert pairs_of(*settings) == expected
 
 
+def test_communities_are_what_is_connected():
+    pairs = "society.meets={kind: list, pairs: [[0, 1], [1, 0], [2, 1]]}"
+    assert schedule("society.senders=3", "society.receivers=2", pairs).communities == ([0, 1, 0], [1, 0])
+    assert schedule("society.agents=4", "society.meets=groups").communities == ([0, 0, 1, 1],) * 2
+
+
 @pytest.mark.parametrize("settings", [FOUR, ("society.agents=5",)])
 def test_random_meetings_are_as_many_for_everyone(settings):
     found = pairs_of(*settings, "society.meets=random,partners=2")
@@ -139,6 +145,13 @@ def test_a_file_becomes_a_list_in_the_run(tmp_path):
         ((*FOUR, "society.pairs_per_step=17"), "expected at most the 16 pairs that meet, got 17"),
         (("society.agents=2", "society.meets={kind: list, pairs: [[0, 0]]}"), "does not play with itself"),
         (("society.meets={kind: list, pairs: [[0, 7]]}",), "there are 1 senders and 1 receivers"),
+        *(
+            (
+                (f"society.meets={{kind: list, pairs: [{row}]}}",),
+                "expected rows of sender, receiver and a weight",
+            )
+            for row in ([0], [0.5, 0], [0, 0.5], [0, 0, 0], [0, 0, 1, 1])
+        ),
         (("society.senders=2", "society.meets=file"), "expected a CSV file"),
         (("society.agents=2", "society.senders=2"), "either agents, or senders and receivers"),
         (("society.agents=1",), "expected at least 2, got 1"),

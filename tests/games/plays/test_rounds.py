@@ -10,6 +10,7 @@ from stopped_runs import trained
 from ecsuite.eval.verification.files import file_rows
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.participants.participant import label
 from ecsuite.games.registry import PLAYS
 from ecsuite.runtime.errors import ConfigError
 
@@ -155,3 +156,15 @@ def test_networks_are_not_shown_objects_with_other_names_of_values(tmp_path):
             ConfigError, match="was trained on other objects: expected a world of the values colour="
         ):
             trained(game, tmp_path / "other")
+
+
+def test_candidates_have_letters():
+    assert [label(number) for number in (0, 25, 26, 51, 52, 701, 702)] == [
+        "A",
+        "Z",
+        "AA",
+        "AZ",
+        "BA",
+        "ZZ",
+        "AAA",
+    ]

@@ -99,10 +99,11 @@ def test_each_of_two_participants_with_one_model_has_its_own_calls_and_limits(tm
 def test_the_candidates_of_a_round_are_different_things_with_the_one_that_is_meant():
     game = load_experiment("talk_chain", [*TALK, "play.task=discrimination", "play.candidates=3"])
     play = PLAYS.make(game.play, experiment=game, device=torch.device("cpu"))
-    plans = [play._talk(number, number, 0) for number in range(60)]
+    plans = [play._talk(number, number, 0) for number in range(400)]
     assert all(len({*plan.candidates}) == 3 and plan.thing in plan.candidates for plan in plans)
     places = {plan.candidates.index(plan.thing) for plan in plans}
-    assert places == {0, 1, 2} and len({each for plan in plans for each in plan.candidates}) == 9
+    assert places == {0, 1, 2}
+    assert len({(plan.thing, each) for plan in plans for each in plan.candidates}) == 9 * 9
 
 
 def test_trained_networks_talk_with_a_model(tmp_path):
