@@ -256,6 +256,20 @@ class ObjectRounds:
                 candidates[rows], places[rows] = drawn, targets[:, 0]
         return candidates, places
 
+    def columns(self, seed: int, *episodes: Integers) -> dict[str, NDArray[np.str_]]:
+        """The split of dialogues about the targets of all these, (batch,) each: `held_out` if one is; or nothing."""
+        world, found = self.of(seed), list[NDArray[np.str_]]()
+        for each in episodes:
+            candidates, places = self.draw(seed, each)
+            column = world.subsets.column(candidates[np.arange(len(each)), places])
+            found += column.values()
+        if not found:
+            return {}
+        split = found[0]
+        for other in found[1:]:
+            split = np.where(split == "train", other, split)
+        return {"split": split}
+
     def values(self, seed: int, numbers: Integers) -> Integers:
         """What messages about objects are about, (batch, num_attributes): attribute values, or else their numbers."""
         world = self.of(seed)

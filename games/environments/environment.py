@@ -117,6 +117,10 @@ class Environment(ABC):
         What becomes of episodes that are over does not matter. A moment is used for one step.
         """
 
+    def columns(self, seed: int, episodes: Integers) -> Mapping[str, NDArray[Any]]:
+        """What a corpus also says of the episodes of these numbers, by name, (batch,) each: nothing by default."""
+        return {}
+
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:

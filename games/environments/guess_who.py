@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.games.environments.dialogue import (
     Dialogue,
@@ -83,6 +84,11 @@ class GuessWho(Dialogue):
             if self.options.both_ask
             else about[0],
         )
+
+    def columns(self, seed: int, episodes: Integers) -> dict[str, NDArray[np.str_]]:
+        """See the base class."""
+        askers = range(1 + self.options.both_ask)
+        return self.rounds.columns(seed, *(episodes + asker * OTHER_ROUND for asker in askers))
 
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]

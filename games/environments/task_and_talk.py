@@ -5,6 +5,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.games.environments.dialogue import (
     Dialogue,
@@ -83,6 +84,10 @@ class TaskAndTalk(Dialogue):
             right=right,
             about=np.concatenate([values, asked], 1),
         )
+
+    def columns(self, seed: int, episodes: Integers) -> dict[str, NDArray[np.str_]]:
+        """See the base class."""
+        return self.rounds.columns(seed, episodes)
 
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]

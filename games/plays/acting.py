@@ -301,7 +301,8 @@ class Acting(TrainedPlay):
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
         """What each speaker says in episodes, step by step, with what it is about, its action, and its reward."""
-        return corpus_of(self.batches("corpus"), self.environment, self.channel, evaluation.corpus_size)
+        seed, size = self.experiment.training.seed, evaluation.corpus_size
+        return corpus_of(self.batches("corpus"), self.environment, self.channel, seed, size)
 
     def check(self, folder: Path, note: Any) -> None:
         """Refuse interactions where pyarrow is missing, and parts of the user's own that do not fit."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.corpus import EPISODE, SPEAKER, Corpus
 from ecsuite.games.channels import Channel
-from ecsuite.games.environments.environment import Environment
+from ecsuite.games.environments.environment import PURPOSES, Environment
 from ecsuite.games.environments.episodes import Episodes
 from ecsuite.runtime.ragged import Ragged
 
@@ -18,13 +18,16 @@ MAX_EPISODES = 10
 """Episodes of a corpus, in multiples of the messages that are asked of each speaker."""
 
 
-def corpus_of(batches: Iterable[Episodes], environment: Environment, channel: Channel, size: int) -> Corpus:
+def corpus_of(
+    batches: Iterable[Episodes], environment: Environment, channel: Channel, seed: int, size: int
+) -> Corpus:
     """What each speaker says, step by step, with what it is about, its action, and its reward.
 
     Args:
-        batches: Episodes, without end.
+        batches: Episodes for a corpus, without end.
         environment: Their world.
         channel: What is spoken by.
+        seed: Of the run.
         size: Messages of each speaker; fewer if it says fewer in `MAX_EPISODES` times as many episodes.
     """
     specs = environment.agents
@@ -58,7 +61,8 @@ def corpus_of(batches: Iterable[Episodes], environment: Environment, channel: Ch
         meanings=meanings,
         attribute_names=environment.attribute_names,
         columns={
-            EPISODE: episodes, "step": steps, **turns, SPEAKER: names[who], "action": actions, "reward": rewards
+            EPISODE: episodes, "step": steps, **turns, SPEAKER: names[who], "action": actions, "reward": rewards,
+            **environment.columns(seed, PURPOSES["corpus"] + episodes),
         },
         metadata={"vocab_size": channel.vocab_size, "max_len": channel.max_len},
     )  # fmt: skip

@@ -133,6 +133,36 @@ def test_held_out_objects_are_in_evaluations_alone():
     assert about["train"] == about["seen"] and not about["train"] & about["valid"]
     assert about["corpus"] == about["train"] | about["valid"] and about["audit"] == about["valid"]
     assert len(about["valid"]) == 5 and world.other_purposes == {"seen objects": "seen"}
+    episodes = np.arange(400) + PURPOSES["corpus"]
+    held_out = [tuple(row[:3]) in about["valid"] for row in world.talk(7, episodes).about]
+    assert world.columns(7, episodes)["split"].tolist() == np.where(held_out, "held_out", "train").tolist()
+
+
+@pytest.mark.parametrize("both_ask", [False, True])
+def test_a_dialogue_is_of_the_held_out_split_if_one_of_its_objects_is(both_ask, tmp_path):
+    environment = (
+        f"{{kind: guess_who, turns: 1, both_ask: {both_ask}, num_candidates: 2, world: {{kind: attributes,"
+    )
+    found = load_experiment("task_and_talk", [
+        *SMALL, f"play.environment={environment} num_attributes: 2, num_values: 3, held_out: 0.3}}}}",
+        "evaluation.corpus_size=200",
+    ])  # fmt: skip
+    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    corpus = play.corpus(found.evaluation)
+    held_out, rounds = corpus.columns["split"] == "held_out", play.environment.rounds
+    world, width = rounds.of(found.training.seed), corpus.meanings.shape[1] // (1 + both_ask)
+    known = world.objects.values(world.subsets.members["valid"]).tolist()
+    objects = corpus.meanings.reshape(len(corpus.meanings), -1, width).tolist()
+    assert held_out.tolist() == [any(each in known for each in row) for row in objects]
+    assert 0.2 < held_out.mean() < 0.8
+
+
+def test_without_held_out_objects_there_is_no_split():
+    found = load_experiment(
+        "task_and_talk", ["play.environment={kind: guess_who, world: {kind: attributes, held_out: 0}}"]
+    )
+    world = ENVIRONMENTS.make(found.play.options.environment)
+    assert dict(world.columns(1, np.arange(4))) == {}
 
 
 @pytest.mark.parametrize(
