@@ -66,6 +66,26 @@ def losses(folder: Path, game: str) -> dict[str, list[float]]:
     return {part: [entry[part]["loss"] for entry in entries] for part in ("train", "valid")}
 
 
+PLAYED = (
+    "training.precision=fp32", f"training.num_examples={BATCH * NUM_LOSSES}", f"training.batch_size={BATCH}",
+    "training.num_epochs=1", "training.evaluate_every=1", "training.checkpoint_every=100",
+    f"evaluation.num_valid={BATCH}", "evaluation.corpus_size=8",
+)  # fmt: skip
+PLAYS: dict[str, tuple[str, ...]] = {
+    "guided_grid": ("play.agents.hidden_size=8", "play.environment.size=3", "play.environment.num_steps=4"),
+    "task_and_talk": ("play.agents.hidden_size=8",),
+}
+"""The same of games whose agents act or talk in turns."""
+
+
+def figures(folder: Path, game: str) -> list[Any]:
+    """What the log has of each update: figures of training, and of the examples held out."""
+    given = [part for setting in (*PLAYED, *PLAYS[game]) for part in ("--set", setting)]
+    run("train-game", game, *given, "--device", "cpu", "--out", "run", folder=folder)
+    entries = [json.loads(line) for line in (folder / "run" / "log.jsonl").read_text().splitlines()]
+    return [{part: entry[part] for part in ("train", "valid")} for entry in entries]
+
+
 def names(folder: Path) -> Any:
     """The shipped games but those about a user's objects: a new one needs a case here."""
     return sorted(set(as_json("list", folder=folder)["games"]) - {"objects", "images"})
@@ -73,3 +93,4 @@ def names(folder: Path) -> Any:
 
 CASES = {"names": Case(names)}
 CASES |= {game: Case(partial(losses, game=game), BOUND) for game in REDUCTIONS}
+CASES |= {game: Case(partial(figures, game=game), BOUND) for game in PLAYS}

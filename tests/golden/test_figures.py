@@ -6,13 +6,13 @@ from record import PARTS, changed, compute, read
 SLOW = {
     "metrics": {"game", "features", "grammar", "cbm_pairs"},
     "games": {
-        "digits", "disc_large", "image_factors",
+        "autoencoder", "digits", "disc_large", "image_factors",
         "mu_cub", "mu_shapeworld", "mu_shapeworld_ref", "mu_shapeworld_setref", "recon_large",
-        "shape_gs_l4", "shape_qt", "shape_qt_l4", "thing_gs_l4", "thing_qt", "thing_qt_l4", "yao",
+        "self_supervised", "shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4", "thing_gs_l4", "thing_qt", "thing_qt_l4", "yao",
     },
     "learning": {
         "icy sender lstm", "icy sender husendz:dgsend", "icy receiver hier:gru", "xferbench nano",
-        "baseline no_pretrain mini", "baseline paren_synth", "translation full", "translation frozen",
+        "baseline human", "baseline no_pretrain mini", "baseline paren_synth", "translation full", "translation frozen",
         "xtreme adapt", "xtreme direct",
     },
 }  # fmt: skip
@@ -26,7 +26,6 @@ def parameter(part, case):
     return pytest.param(part, case, id=f"{part}: {case}", marks=marks)
 
 
-@pytest.mark.sample(24)
 @pytest.mark.usefixtures("all_draws")
 @pytest.mark.parametrize(("part", "case"), [parameter(*each) for each in ALL])
 def test_figures(part, case):
