@@ -8,7 +8,8 @@ SLOW = {
     "games": {
         "autoencoder", "digits", "disc_large", "image_factors",
         "mu_cub", "mu_shapeworld", "mu_shapeworld_ref", "mu_shapeworld_setref", "recon_large",
-        "self_supervised", "shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4", "thing_gs_l4", "thing_qt", "thing_qt_l4", "yao",
+        "self_supervised", "shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4", "thing_gs_l4",
+        "thing_qt", "thing_qt_l4", "yao",
     },
     "learning": {
         "icy sender lstm", "icy sender husendz:dgsend", "icy receiver hier:gru", "xferbench nano",

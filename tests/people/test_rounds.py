@@ -102,6 +102,7 @@ def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
         assert (tmp_path / "again" / file).read_bytes() == (folder / file).read_bytes()
     report = make_report(sessions.study, sessions.database, read_records(sessions.database))
     assert report.data["participants"][0]["rounds"] == len(rows)
+    assert report.tables[0].notes == ["0 of 1 participants did not finish"]
     export(sessions.study, sessions.database, tmp_path / "data", has_workers=False)
     assert len(read_corpus(tmp_path / "data" / "corpora" / "P001").messages) == 3
 
