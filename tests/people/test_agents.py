@@ -180,6 +180,7 @@ def test_who_answers_as_the_agents_do_is_as_good_as_they_are(played, role, tmp_p
     else:
         assert all(cells[1] == "100%" for cells in table["rows"][1:]) and found.as_agents is None
     report = make_report(sessions.study, sessions.database, read_records(sessions.database))
+    assert str(report.tables).count("the agents") > 1 and str(report.tables).count("participants") > 1
     assert "SIMULATED" in str(report.tables) and report.data["roles"][0]["participants"] == 3
     report.draw(tmp_path / "learning.png")
     assert (tmp_path / "learning.png").stat().st_size > 5000

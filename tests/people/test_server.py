@@ -96,6 +96,7 @@ def test_every_answer_has_the_headers_whatever_the_error(visit, method, path, st
         ("answer", {"step": True, "typed": "abcd"}),
         ("panel", {"before": 2, "after": None}),
         ("reply", {"replies": {"strategy": 1}}),
+        ("reply", {"replies": ["strategy"]}),
         ("reply", {"replies": {"strategy": "a" * MAX_BODY}}),
         ("choose", {"has_sound": 1, "names_objects": True}),
         ("begin", {"worker": "w" * 201}),

@@ -168,3 +168,8 @@ def test_candidates_have_letters():
         "ZZ",
         "AAA",
     ]
+
+
+def test_the_chance_that_two_say_the_same_name_of_a_pool():
+    found = load_experiment("naming", ["play.agents=4", "play.pool=5"])
+    assert PLAYS.make(found.play, experiment=found, device=torch.device("cpu")).chance() == {"accuracy": 0.2}

@@ -33,6 +33,8 @@ def test_agents_who_share_a_language_understand_all_of_it_and_pass_it_on(tmp_pat
     tests = [row for row in rounds_of(tmp_path) if row["phase"] == "test"]
     assert len(tests) == 3 * 2 * 9 and all(row["listener"] == -1 for row in tests)
     assert len({(tuple(row["meaning"]), row["said"]) for row in tests}) == 9
+    evaluations = [name for name in result.extra_evaluations if name != "held out"]
+    assert evaluations == [f"generation {number}" for number in (1, 2, 3)]
     corpus = read_corpus(tmp_path)
     assert len(corpus.messages) == 18 and set(corpus.columns["split"].tolist()) == {"train"}
 
