@@ -134,10 +134,11 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
     if words := TRIALS.get(study.kind):
         tables["trials"] = [trial for record in records for trial in _trials(record, make_game)], words
     folder.mkdir(parents=True, exist_ok=True)
+    # First, as it tells an export that was killed from a folder of other files.
+    write_atomically(folder / "data_dictionary.md", _dictionary(study, tables).encode())
     for name, (rows, words) in tables.items():
         write_json(folder / f"{name}.json", rows)
         write_atomically(folder / f"{name}.csv", as_csv(rows, list(words)))
-    write_atomically(folder / "data_dictionary.md", _dictionary(study, tables).encode())
     corpora = _corpora(study, database, records, chains, make_game)
     for file in (folder / "corpora").glob("*/corpus.jsonl"):
         if file.parent.name not in corpora:  # of an earlier export, of somebody who has withdrawn since
