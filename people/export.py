@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -145,7 +146,7 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
             shutil.rmtree(file.parent)
     for name, corpus in corpora.items():
         write_corpus(corpus, folder / "corpora" / name)
-    scored = f" (ecsuite score {folder / 'corpora' / min(corpora)})" if corpora else ""
+    scored = f" (ecsuite score {shlex.quote(str(folder / 'corpora' / min(corpora)))})" if corpora else ""
     return [
         *(f"{name}.csv, {name}.json: {len(rows)} {name}" for name, (rows, _) in tables.items()),
         f"corpora/: {len(corpora)} corpora of what participants typed{scored}",
