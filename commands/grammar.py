@@ -1,5 +1,6 @@
 """`ecsuite grammar`: write an artificial language as a corpus."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -65,4 +66,4 @@ def grammar(
     else:
         number = len(corpus.messages)
         print(f"{number:,} message{'s' if number > 1 else ''} in {folder} ({corpus.metadata['signature']})")
-        print(f"Next: ecsuite score {folder}")
+        print(f"Next: ecsuite score {shlex.quote(str(folder))}")

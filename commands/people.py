@@ -1,5 +1,6 @@
 """`ecsuite people`: studies with people, as web pages."""
 
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -168,7 +169,7 @@ def simulate(
     study = replace(study, name=f"{study.name}_simulated", simulated=True)
     database = make_database(study, out or RUNS / study.name)
     number = take_part(Sessions(study, database, game_to_play(study, database, None)))
-    print(f"{number} simulated participants in {database.file}; ecsuite people report {database.file.parent}")
+    print(f"{number} simulated participants in {database.file}; {_report_of(database)}")
     database.close()
 
 
@@ -242,6 +243,11 @@ def forget(
     print(f"Deleted: one participant of {database.file}. An earlier export still has what they gave.")
 
 
+def _report_of(database: "Database") -> str:
+    """The command that reports what is stored."""
+    return f"ecsuite people report {shlex.quote(str(database.file.parent))}"
+
+
 def _require_people() -> None:
     from ecsuite.people.serving import require_people
 
@@ -279,8 +285,6 @@ def _run(
         second = address(listening).replace("127.0.0.1", "localhost")
         print(f"The partner is a second tab at {second}", flush=True)
     if study.run or study.play or not is_trial:
-        print(
-            f"Answers are stored in {database.file}; ecsuite people report {database.file.parent}", flush=True
-        )
+        print(f"Answers are stored in {database.file}; {_report_of(database)}", flush=True)
     people = People(sessions, is_trial=is_trial)
     serve(people.app(), listening, opens_browser=not no_browser, close=sessions.close)

@@ -15,9 +15,10 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.records.documents import FILES, sources_of
 from ecsuite.eval.records.kept_scores import read_scores, save_scores
-from ecsuite.eval.records.reading import SWEEP
+from ecsuite.eval.records.reading import CORPUS, SWEEP
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.scorecard import Scorecard, score_corpus
+from ecsuite.formats.strict_json import read_json
 from ecsuite.parts.error_messages import NO_ACCESS
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
@@ -169,6 +170,13 @@ def scored_sources(path: Path, card: Scorecard) -> list[Source]:
     return sources_of(scores_file(path) or path, card.to_json())
 
 
+def _has_other_scores(folder: Path) -> bool:
+    """Whether a file of scores with a name of its own is in a folder, as where it was pulled."""
+    files = [file for file in sorted(folder.glob("*.json")) if file.is_file()]
+    found = [source for file in files for source in sources_of(file, read_json(file))]
+    return any(record.signature for source in found for record in source.records)
+
+
 def has_scores(path: Path) -> bool:
     """Whether a path has scores; else it is one of a corpus.
 
@@ -178,5 +186,6 @@ def has_scores(path: Path) -> bool:
     if not path.exists():
         raise ConfigError(f"{path}: no such file or folder of results")
     if path.is_dir():
-        return any(next(path.rglob(name), None) for name in (*FILES, SWEEP))
+        is_named = any(next(path.rglob(name), None) for name in (*FILES, SWEEP))
+        return is_named or (not (path / CORPUS).is_file() and _has_other_scores(path))
     return path.suffix == ".json"

@@ -1,5 +1,6 @@
 """`ecsuite train-game`: train a sender and a receiver on a game."""
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -105,7 +106,7 @@ def train_game(
     elif not quiet:
         print(result.summary())
         if result.stopped not in EARLY:
-            print(f"Corpus in {folder}; next: ecsuite score {folder}")
+            print(f"Corpus in {folder}; next: ecsuite score {shlex.quote(str(folder))}")
     if result.stopped in EARLY:
         code, why = EARLY[result.stopped]
         reporter.note(f"{why}; --resume continues it in {folder}")

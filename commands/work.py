@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ecsuite.commands.options import MORE, Quiet
+from ecsuite.runtime.errors import ConfigError
 
 
 def work(
@@ -68,6 +69,7 @@ def work(
     if attached:
         take_and_compute(store, replace(options, most_wait=MOST_WAIT_HERE))
         return
+    _require_no_sweep(store)
     note = ignore if quiet else tell
     is_new = not store.exists()
     GroupFolder(Store(store, note)).prepare()
@@ -79,6 +81,14 @@ def work(
     note(told)
     if why != "idle":
         end_as_requested(should_stop() or "preempted", told)
+
+
+def _require_no_sweep(store: Path) -> None:
+    """Refuse the folder of a sweep in place of that of its kept results, where no job would ever come."""
+    from ecsuite.eval.records.reading import STORE, SWEEP
+
+    if any((store / name).exists() for name in (STORE, SWEEP)):
+        raise ConfigError(f"{store}: a sweep: expected the folder of its kept results, {store / STORE}")
 
 
 def tell(text: str) -> None:

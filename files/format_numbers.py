@@ -39,7 +39,10 @@ def without_format(kind: str, data: Mapping[str, Any], file: object) -> dict[str
 
     Raises:
         FormatError: If this version does not know the format.
+        TypeError: If it is no JSON object.
     """
+    if not isinstance(data, Mapping):
+        raise TypeError(f"expected a JSON object, got {type(data).__name__}")
     found = data[KEY] if KEY in data else FORMATS[kind]
     if type(found) is not int or found != FORMATS[kind]:
         is_short = isinstance(found, int) and found.bit_length() < 64

@@ -1,6 +1,7 @@
 """`read_corpus`: find out what a file is, read it as a table, and make a corpus of it."""
 
 import os
+import shlex
 import shutil
 import stat
 import tempfile
@@ -336,7 +337,9 @@ def _require_ended(path: Path) -> None:
     folder = path.parent if path.name == "corpus.jsonl" else path
     if (folder / "corpus.jsonl").exists() or not (folder / "config.yaml").is_file():
         return
-    resume = f"ecsuite train-game {folder / 'config.yaml'} --out {folder} --resume"
+    resume = shlex.join(
+        ["ecsuite", "train-game", str(folder / "config.yaml"), "--out", str(folder), "--resume"]
+    )
     raise CorpusError(
         f"{folder}: the run has no corpus yet: wait until its training ends, or continue it with `{resume}`"
     )

@@ -1,5 +1,6 @@
 """The card of a repository, `README.md`: what it is, how to get it, how it came about, its scores and its limits."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 import yaml
@@ -9,7 +10,7 @@ from ecsuite.eval.reports import failed_runs
 from ecsuite.eval.sweeps.means import means_of
 from ecsuite.eval.sweeps.means_table import means_table
 from ecsuite.hub.address import Address
-from ecsuite.hub.contents import Contents
+from ecsuite.hub.contents import Contents, messages_in
 from ecsuite.hub.licences import Licence
 from ecsuite.hub.statements import GENERATED_BY
 from ecsuite.hub.summary import Summary
@@ -53,12 +54,14 @@ def card(
         description: What it is, in a paragraph.
         statements: See `statements_of`.
     """
-    pulled = f"{address.name}/{contents.files[0].name}" if not summary.sources else address.name
+    scored = any(source.records for source in summary.sources)
+    messages = messages_in(address.name, [each.name for each in contents.files], has_scores=scored)
+    look = f"score {shlex.quote(messages)}" if messages else f"compare {address.name}"
     parts = [
         _front_matter(address, summary, licence),
         f"# {address.name}",
         f"{description} Made with ecsuite {__version__}.",
-        f"    ecsuite pull {address}\n    ecsuite {'compare' if len(summary.sources) > 1 else 'score'} {pulled}",
+        f"    ecsuite pull {address}\n    ecsuite {look}",
         "`ecsuite pull` verifies every file against the checksums in `croissant.json`, and runs nothing.",
         *(["## How it was made", summary.made] if summary.made else []),
         *_scores(summary.sources),

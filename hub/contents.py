@@ -5,7 +5,7 @@ import io
 import os
 import shlex
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,8 @@ ENDINGS = (
 """Endings of files that go to the hub, also packed ones: what runs, corpora, tables and figures are."""
 SKIPPED = ("jobs", "tensorboard", "wandb", "mlruns", "trackio", "__pycache__")
 """Folders that do not: kept jobs, which others would compute anew, and what loggers write, which name the machine."""
+MESSAGES = ("config.yaml", "corpus.jsonl")
+"""Files of a folder that is a run or a corpus."""
 AGENTS = ("checkpoint-", "best-")
 """How the names of the files of a run's agents begin."""
 
@@ -58,6 +60,24 @@ class Contents:
     """In the order of their names."""
     left_out: Mapping[str, str]
     """By the name of a file or a folder, why it stays here."""
+
+
+def messages_in(folder: str, names: Collection[str], *, has_scores: bool) -> str | None:
+    """Where the messages are of what is pulled, which `score` reads.
+
+    Args:
+        folder: That of what is pulled.
+        names: Its files.
+        has_scores: Whether a file of it that is in no run or corpus has scores.
+
+    Returns:
+        The folder of a run or a corpus, or a file; None of scores and of what has several, which `compare` reads.
+    """
+    if any(name in names for name in MESSAGES):
+        return folder
+    if has_scores or any(name.endswith((*RECORDS, *MESSAGES)) for name in names):
+        return None
+    return f"{folder}/{min({*names} - {CARD, CROISSANT}, default=CARD)}"
 
 
 def contents_of(source: Path, machine: Machine, *, with_agents: bool = True) -> Contents:

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.downloads.downloads import only_download
 from ecsuite.downloads.hugging_face import asking_hub
+from ecsuite.eval.records.reading import sources_at
 from ecsuite.files.disk_space import require_space
 from ecsuite.hub.address import KIND, Address
 from ecsuite.hub.client import hub
-from ecsuite.hub.contents import CARD, CROISSANT
+from ecsuite.hub.contents import CARD, CROISSANT, MESSAGES, messages_in
 from ecsuite.hub.croissant import sums_in
 from ecsuite.hub.names import require_safe_names
 from ecsuite.hub.pushing import ATTRIBUTES, MAIN
@@ -66,13 +67,21 @@ class Pulled:
     @property
     def advice(self) -> str:
         """The command that looks at it."""
-        records = ("config.yaml", "corpus.jsonl")
-        if any(name in self.files for name in records):
-            return f"ecsuite show {shlex.quote(str(self.folder))}"
-        if any(name.endswith(("sweep.json", "scores.json", "results.json", *records)) for name in self.files):
-            return f"ecsuite compare {shlex.quote(str(self.folder))}"
-        [file, *_] = sorted({*self.files} - {CARD, CROISSANT}) or [CARD]
-        return f"ecsuite score {shlex.quote(str(self.folder / file))}"
+        folder = str(self.folder)
+        messages = messages_in(folder, self.files, has_scores=self._has_scores)
+        command = "compare" if messages is None else "show" if messages == folder else "score"
+        return f"ecsuite {command} {shlex.quote(messages or folder)}"
+
+    @property
+    def _has_scores(self) -> bool:
+        """Whether a JSON file in the folder itself, which is no run and no corpus, has scores."""
+        names = [
+            name for name in self.files if name.endswith(".json") and "/" not in name and name != CROISSANT
+        ]
+        is_one = any(name in self.files for name in MESSAGES)
+        return not is_one and any(
+            source.records for name in names for source in sources_at(self.folder / name)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """What was pulled, JSON-ready."""

@@ -4,6 +4,7 @@ Who starts the workers is a `Launcher`: processes of this machine, Slurm, Ray, o
 itself.
 """
 
+import shlex
 import socket
 import time
 from collections import Counter
@@ -284,7 +285,8 @@ class Users(Launcher):
         self.misses: Counter[str] = Counter()
         self.places: Counter[str] = Counter()  # what was read of a group at the last look
         folder.store.note(
-            f"start workers on machines that share the folder: ecsuite work {folder.store.folder}"
+            f"start workers on machines that share the folder: ecsuite work "
+            f"{shlex.quote(str(folder.store.folder))}"
         )
 
     @property

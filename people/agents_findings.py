@@ -65,7 +65,7 @@ def learned(role: str, records: Sequence[Record], make_game: MakeGame) -> Learne
             shares[kind].append(Mean(mean=mean, half_width=half_width))
             agents[kind].append(float(np.mean([others for _, others in pairs])))
     typed = [
-        answer["typed"].lower() == game.right_answer(answer["step"], _shown(answer))
+        game.language.parse(answer["typed"]) == list(game.language.symbols[answer["thing"]])
         for game, record in zip(games, finished, strict=True)
         for answer in record.answers
     ]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -134,17 +135,18 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
     if words := TRIALS.get(study.kind):
         tables["trials"] = [trial for record in records for trial in _trials(record, make_game)], words
     folder.mkdir(parents=True, exist_ok=True)
+    # First, as it tells an export that was killed from a folder of other files.
+    write_atomically(folder / "data_dictionary.md", _dictionary(study, tables).encode())
     for name, (rows, words) in tables.items():
         write_json(folder / f"{name}.json", rows)
         write_atomically(folder / f"{name}.csv", as_csv(rows, list(words)))
-    write_atomically(folder / "data_dictionary.md", _dictionary(study, tables).encode())
     corpora = _corpora(study, database, records, chains, make_game)
     for file in (folder / "corpora").glob("*/corpus.jsonl"):
         if file.parent.name not in corpora:  # of an earlier export, of somebody who has withdrawn since
             shutil.rmtree(file.parent)
     for name, corpus in corpora.items():
         write_corpus(corpus, folder / "corpora" / name)
-    scored = f" (ecsuite score {folder / 'corpora' / min(corpora)})" if corpora else ""
+    scored = f" (ecsuite score {shlex.quote(str(folder / 'corpora' / min(corpora)))})" if corpora else ""
     return [
         *(f"{name}.csv, {name}.json: {len(rows)} {name}" for name, (rows, _) in tables.items()),
         f"corpora/: {len(corpora)} corpora of what participants typed{scored}",

@@ -1,6 +1,6 @@
 """What pairs of people did: how often they understood each other, and what they said as corpora."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ecsuite.people.objects import DATASETS, letters_of
 from ecsuite.people.pair_game import LISTENING, SPEAKING
 from ecsuite.people.records import Record
 from ecsuite.people.report import SIMULATED, blocks_name, mean_cell
+from ecsuite.people.responses_table import unheard
 from ecsuite.people.study import Study
 from ecsuite.runtime.ragged import Ragged
 from ecsuite.tables.cells import INTERVAL
@@ -127,18 +128,26 @@ def draw_pairs(study: Study, pairs: Sequence[Understood], file: Path) -> None:
 
 def pair_corpora(study: Study, records: Sequence[Record]) -> dict[str, Corpus]:
     """By name, what each pair said, a message a round: with who spoke, who listened, and whether it was understood."""
-    corpora = {}
+    corpora, alone = {}, unheard(records)
     for name, members in pairs_of(records).items():
         said = [
             (answer, record) for record in members for answer in record.answers if answer["kind"] == SPEAKING
         ]
         said.sort(key=lambda each: each[0]["step"])
         if said:
-            corpora[name] = _corpus(study, name, members, said)
+            corpora[name] = _corpus(
+                study, name, members, said, {step for pair, step in alone if pair == name}
+            )
     return corpora
 
 
-def _corpus(study: Study, name: str, members: Sequence[Record], said: Sequence[tuple[Row, Record]]) -> Corpus:
+def _corpus(
+    study: Study,
+    name: str,
+    members: Sequence[Record],
+    said: Sequence[tuple[Row, Record]],
+    alone: Collection[int],
+) -> Corpus:
     answers, speakers = [answer for answer, _ in said], [record.name for _, record in said]
     dataset, things = members[0].row["dataset"], [answer["thing"] for answer in answers]
     others = {
@@ -153,7 +162,9 @@ def _corpus(study: Study, name: str, members: Sequence[Record], said: Sequence[t
         columns={
             SPEAKER: np.array(speakers),
             "listener": np.array([others[speaker] for speaker in speakers]),
-            "success": np.array([answer["is_right"] for answer in answers]),
+            "success": np.array(
+                [None if answer["step"] in alone else answer["is_right"] for answer in answers]
+            ),
             "round": np.array([answer["step"] + 1 for answer in answers]),
         },
         metadata={

@@ -25,7 +25,8 @@ RESPONSE_WORDS = {
     "message": "Of pairs, what was said in the trial.",
     "response": "What was answered; of listeners, the object.",
     "target": "What was right; in the test of a chain, what the one before typed.",
-    "correct": "1 if the response is the target, or was understood; else 0; empty in round_test, where nobody listens.",
+    "correct": "1 if the response is the target, or was understood; else 0; empty in round_test, where nobody listens, "
+    "and of a message that nobody has heard.",
     "rt": "Milliseconds from the picture to the answer, as the page measured them; empty if it did not.",
 }
 """The columns of `responses.csv` and the keys of `responses.json`."""
@@ -42,8 +43,8 @@ def response_rows(
         make_game: Makes a participant's game.
         counted: Numbers of the participants who count.
     """
-    said = messages_of(records)
-    return [row for record in records for row in _rows(study, record, make_game, counted, said)]
+    said, alone = messages_of(records), unheard(records)
+    return [row for record in records for row in _rows(study, record, make_game, counted, said, alone)]
 
 
 def messages_of(records: Sequence[Record]) -> dict[tuple[str | None, int], str]:
@@ -56,12 +57,37 @@ def messages_of(records: Sequence[Record]) -> dict[tuple[str | None, int], str]:
     }
 
 
+def unheard(records: Sequence[Record]) -> set[tuple[str | None, int]]:
+    """By pair and step, what was said and not understood that no listener has answered: the last before somebody left.
+
+    Of a listener who has withdrawn, nobody knows.
+    """
+    heard = {
+        (record.pair, answer["step"])
+        for record in records
+        for answer in record.answers
+        if answer["kind"] == LISTENING
+    }
+    last = {
+        (record.pair, answer["step"])
+        for record in records
+        for answer in record.answers[-1:]
+        if _is_open(answer)
+    }
+    return last - heard
+
+
+def _is_open(answer: Row) -> bool:
+    return answer["kind"] == SPEAKING and not answer["is_right"]
+
+
 def _rows(
     study: Study,
     record: Record,
     make_game: MakeGame,
     counted: Collection[int],
     said: Mapping[tuple[str | None, int], str],
+    alone: Collection[tuple[str | None, int]],
 ) -> list[dict[str, Any]]:
     row, game = record.row, make_game(record.row)
     shared = {
@@ -75,6 +101,7 @@ def _rows(
     rows = []
     for answer in record.answers:
         shown = Shown(kind=answer["kind"], thing=answer["thing"])
+        is_unjudged = shown.kind == NAMES or (record.pair, answer["step"]) in alone
         rows.append(
             {
                 **shared,
@@ -82,7 +109,7 @@ def _rows(
                 "phase": shown.kind,
                 "item": game.name_of(shown.thing) if shown.thing >= 0 else None,
                 **_answered(game, answer, shown, said, record.pair),
-                "correct": None if shown.kind == NAMES else answer["is_right"],
+                "correct": None if is_unjudged else answer["is_right"],
                 "rt": answer["response_ms"],
             }
         )

@@ -93,7 +93,8 @@ def simulate(sessions: Sessions) -> int:
         How many took part.
     """
     pairs: dict[str, Namer] = {}
-    for number in count():
+    first = sessions.database.next_id() - 1  # others took part in an earlier simulation of the study
+    for number in count(first):
         token, worker = secrets.token_urlsafe(24), f"simulated{number}"
         try:
             if sessions.pairs is None:
@@ -105,7 +106,7 @@ def simulate(sessions: Sessions) -> int:
         except RefusedError:
             break
     play_together(sessions, pairs)
-    return number
+    return number - first
 
 
 def play_together(sessions: Sessions, players: Mapping[str, Namer]) -> None:

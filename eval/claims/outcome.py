@@ -74,8 +74,8 @@ def read_outcome(file: Path) -> Outcome:
     Raises:
         ConfigError: If it is no such file, or can't be read.
     """
-    tree: Mapping[str, Any] = without_format("result", read_json(file), file)
     try:
+        tree: Mapping[str, Any] = without_format("result", read_json(file), file)
         keys = ("digest", "is_small", "version", "commit", "processor", "hours")
         return Outcome(
             name=tree["claim"],

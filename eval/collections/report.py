@@ -1,5 +1,6 @@
 """The table of a collection: a row a corpus, a column a score; JSON and CSV have all of them."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -44,7 +45,7 @@ def report(scored: Sequence[ScoredMember], *, folder: Path | None = None) -> Rep
     lines += [f"xferbench: {limits}." for limits in dict.fromkeys(map(limits_of, signatures)) if limits]
     systems = {each.member.system for each in scored if each.member.system is not None}
     of_systems = f" of {len(systems)} systems" if systems else ""
-    source = "FILE.json" if folder is None else folder
+    source = "FILE.json" if folder is None else shlex.quote(str(folder))
     lines.append(f"{len(scored)} corpora{of_systems}; next: ecsuite compare correlations {source}")
     # A comparison of all pairs is of few corpora; the key stays for programs that read it.
     data = {"corpora": [each.to_json() for each in scored], "comparison": None, "notes": lines}

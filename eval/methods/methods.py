@@ -11,6 +11,7 @@ from ecsuite.eval.methods.prose import (
     Sentence,
     bibliography,
     cited,
+    counted,
     latex,
     listed,
     markdown,
@@ -147,7 +148,7 @@ def _corpus_paragraph(source: Source) -> Paragraph:
         number = int(sizes["num_messages"])
         symbols = f" of {int(sizes['num_symbols'])} symbols in all" if "num_symbols" in sizes else ""
         distinct = sizes.get("num_distinct_symbols")
-        kinds = f", {int(distinct)} of them different" if distinct is not None else ""
+        kinds = f", of {counted(int(distinct), 'kind')}" if symbols and distinct is not None else ""
         sentences.append([f"The corpus {source.name} has {number} messages{symbols}{kinds}."])
     grammar = metadata.get("grammar")
     if isinstance(grammar, str):

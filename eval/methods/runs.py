@@ -44,7 +44,8 @@ def runs_paragraph(runs: Sequence[Source], *, done: str = "trained") -> Paragrap
             if is_each
             else f"Runs were {done}"
         )
-        sentences.append([f"{who} with {seeds_text(seeds)}, which sets all that is drawn at random."])
+        verb = "sets" if len(seeds) == 1 else "set"
+        sentences.append([f"{who} with {seeds_text(seeds)}, which {verb} all that is drawn at random."])
     sentences += _ends(runs, {"trained": ("Training", "Trainings")}.get(done, ("The run", "Runs")))
     sentences += _failed(runs)
     return Paragraph(about="runs", sentences=tuple(sentences))

@@ -119,7 +119,10 @@ def _cbm(rows: list[Any]) -> list[Paragraph]:
     left_out = f"In no mean are those that failed: {'; '.join(failed)}." if failed else "No run failed."
     sentences: list[Sentence] = [
         [f"The rows {listed(row['name'] for row in rows)} are of the study cbm", Cite.of("cbm"), "."],
-        [f"Each was trained with {seeds_text(seeds)}, which sets all that is drawn at random."],
+        [
+            f"Each was trained with {seeds_text(seeds)}, which {'sets' if len(seeds) == 1 else 'set'} all that "
+            "is drawn at random."
+        ],
         [left_out],
     ]
     paragraphs = (

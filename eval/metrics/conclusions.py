@@ -63,7 +63,7 @@ def conclusions(scores: Sequence[Score], num_messages: int | None) -> list[Concl
         num_messages: Of the corpus; None without a corpus. Scores of agents do not depend on it.
     """
     corrected = holm([p_value(score) for score in scores])
-    return [_conclusion(score, p_holm, num_messages) for score, p_holm in zip(scores, corrected, strict=True)]
+    return [conclusion(score, p_holm, num_messages) for score, p_holm in zip(scores, corrected, strict=True)]
 
 
 def p_value(score: Score) -> float | None:
@@ -73,7 +73,14 @@ def p_value(score: Score) -> float | None:
     return score.chance.p_value(score.value)[0]
 
 
-def _conclusion(score: Score, p_holm: float | None, num_messages: int | None) -> Conclusion:
+def conclusion(score: Score, p_holm: float | None, num_messages: int | None) -> Conclusion:
+    """The conclusion on one score of a table.
+
+    Args:
+        score: The score.
+        p_holm: Its p-value, corrected for all scores of the table.
+        num_messages: See `conclusions`.
+    """
     traits, relation = traits_of(score), _relation(score, p_holm, num_messages)
     if score.name == "xferbench":
         word = place_of(score)

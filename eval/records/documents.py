@@ -20,6 +20,8 @@ XFERBENCH = "xferbench"
 """The score of a `results.json` with the keys of its authors' program, `score` and `by_target`."""
 OTHER_SIZES = ("min_length", "max_length", "vocab_size")
 """Sizes of a corpus whose names do not begin with num_."""
+CONCLUDED = ("conclusion", "p_holm", "adjusted")
+"""What a file says of a score beside the others of its table."""
 NOT_SCORES = ("seed", "format")
 """Numbers beside the score in the JSON of a command."""
 NOT_MEASURES = ("step", "num_steps", "epoch", "best_step", "evaluations_since_best")
@@ -142,6 +144,7 @@ def _record(file: Path, score: Mapping[str, Any]) -> Record:
         about=about if isinstance(about, str) else "",
         signature=signature if isinstance(signature, str) and signature else None,
         details=details if isinstance(details, Mapping) else {},
+        concluded={key: score[key] for key in CONCLUDED if key in score},
     )
 
 

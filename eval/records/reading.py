@@ -222,9 +222,12 @@ def _in_folder(folder: Path) -> list[Source]:
         return sources
     corpora = sorted({file.parent for file in folder.glob(f"*/{CORPUS}")})
     scores = [
-        source for file in sorted(folder.glob("*.json")) for source in sources_of(file, read_json(file))
+        source
+        for file in sorted(folder.glob("*.json"))
+        for source in sources_of(file, read_json(file))
+        if source.records  # other JSON, such as the croissant.json of what was pulled, has none
     ]
-    if not corpora and not any(source.records for source in scores):
+    if not corpora and not scores:
         raise ConfigError(
             f"{folder}: no run, corpus or scores in it: expected a folder of `ecsuite sweep`, `train-game` or "
             "`grammar`, a corpus, or a file of `ecsuite score --out`"

@@ -52,6 +52,8 @@ class Record:
     """All that can change the value; None of a measure, or of another program."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further figures and tables, as in JSON: of XferBench by seed and target, of a society by speaker."""
+    concluded: Mapping[str, Any] = field(default_factory=dict)
+    """What its file concludes beside other scores, as in JSON: `conclusion`, `p_holm`, `adjusted`."""
 
     @property
     def name(self) -> str:

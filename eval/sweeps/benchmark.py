@@ -1,5 +1,6 @@
 """A sweep as a benchmark: games are trained with many settings and seeds, and every corpus is scored."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -132,14 +133,15 @@ class Sweeps(Benchmark[Study, Sweep]):
         runs = self.folder / "runs"
         if self.part is not None:
             number, parts = self.part
+            place = [] if self.folder == Path("runs") / study.name else ["--out", str(self.folder)]
+            whole = shlex.join(["ecsuite", "sweep", self.source, *place])
             lines.append(
-                f"part {number}/{parts}: {len(finding)} runs in {runs}; when all parts are done: "
-                f"ecsuite sweep {self.source}"
+                f"part {number}/{parts}: {len(finding)} runs in {runs}; when all parts are done there: {whole}"
             )
             return Report(tables=(), notes=tuple(lines), data=finding.to_json())
         table = finding.table() if finding.search is None else trials_table(finding.search)
         lines.append(
             f"Runs in {runs}, all figures in {self.folder / SWEEP}; "
-            f"next: ecsuite compare table {self.folder} --as latex"
+            f"next: ecsuite compare table {shlex.quote(str(self.folder))} --as latex"
         )
         return Report(tables=(table,), notes=tuple(lines), data=finding.to_json())

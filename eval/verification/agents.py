@@ -117,6 +117,7 @@ def corpus_row(claimed: Corpus, said: Corpus, found: Circumstances) -> Row:
         return compared("corpus", "messages", number, len(said.messages), found.bound, also=also)
     is_same = np.array([np.array_equal(claimed.messages[row], said.messages[row]) for row in range(number)])
     also = "" if _means_the_same(claimed, said) else "their meanings differ"
+    also = also or ("" if _is_named_the_same(claimed, said) else "their names differ")
     same = int(is_same.sum())
     return compared("corpus", "messages said again", number, same, found.bound, why=found.why, also=also)
 
@@ -132,6 +133,12 @@ def _means_the_same(claimed: Corpus, said: Corpus) -> bool:
     if claimed.meanings is None or said.meanings is None:
         return (claimed.meanings is None) == (said.meanings is None)
     return claimed.meanings.shape == said.meanings.shape and _are_near(claimed.meanings, said.meanings)
+
+
+def _is_named_the_same(claimed: Corpus, said: Corpus) -> bool:
+    """Whether symbols, attributes and concepts have the same names."""
+    names = ("symbol_names", "attribute_names", "concept_names")
+    return all((getattr(claimed, name) or ()) == (getattr(said, name) or ()) for name in names)
 
 
 def _row(name: str, claimed: Any, here: Any, found: Circumstances) -> Row:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 Verdict = Literal["identical", "agrees", "differs", "damaged", "unverifiable", "not verified"]
 """Equal to the last bit; equal within the bound; neither; a file is not what its checksum says; it can't be computed
@@ -65,7 +65,7 @@ class Bound:
         return abs(here - claimed) <= self.allowed(claimed, here)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value is a number, and no truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRIC_OF, traits_of_metric
+from ecsuite.eval.metrics.conclusions import conclusion, p_value
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.metrics.traits import SENDER
 from ecsuite.eval.records.documents import XFERBENCH
 from ecsuite.eval.records.source import Record
 from ecsuite.eval.reports.scorecard import score_corpus
-from ecsuite.eval.verification.rows import Bound, Row, Verdict, compared, differences
+from ecsuite.eval.verification.rows import Bound, Row, Verdict, compared, differences, is_number
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
@@ -28,7 +29,7 @@ TRAINED_SHARE = 0.02
 SHOWN = 3
 """Most names of differing details in a reason."""
 PARTS = ("ci95", "chance", "details")
-"""What is claimed of a score beside its value; its conclusion depends on which scores it stands with."""
+"""What is claimed of a score beside its value, and what it concludes beside others."""
 OWN = "no metric of ecsuite gives it: --metrics ./mine.py:my_metric names the file of one of your own"
 """Why a score of a metric that is not ours is not computed."""
 MAX_SEEDS = 10_000
@@ -67,10 +68,11 @@ def score_rows(
     """
     metrics = [metric_of(record, scoring) for record in records]
     scores, failed = _all_computed(corpus, records, metrics, scoring, run)
+    number = sum(record.value is not None for record in records)
     for record, metric in zip(records, metrics, strict=True):
         verdict: Verdict = "unverifiable"
         if (score := _match(record, scores)) is not None:
-            yield _compared(record, score, agents)
+            yield _compared(record, score, agents, _concluded(record, score, number, len(corpus.messages)))
             continue
         if metric is None:
             reason = OWN
@@ -168,8 +170,27 @@ def _match(record: Record, scores: Sequence[Score]) -> Score | None:
     return next(iter([*same, *named]), None)
 
 
-def _compared(record: Record, score: Score, agents: Bound) -> Row:
-    """The row of a score that was computed here."""
+def _concluded(record: Record, score: Score, number: int, num_messages: int) -> list[str]:
+    """What a file concludes of a score and does not follow from it.
+
+    A file keeps scores of several tables, so that the p-value was corrected for at most all of them.
+    """
+    claimed, p = record.concluded, p_value(score)
+    if not claimed:
+        return []
+    p_holm = claimed.get("p_holm")
+    if p is None or not is_number(p_holm):
+        is_possible = p is None and p_holm is None
+    else:
+        is_possible = p * (1 - SHARE) <= p_holm <= min(1.0, number * p) * (1 + SHARE)
+    if not is_possible:
+        return ["p_holm"]
+    here = conclusion(score, p_holm, num_messages).to_json()
+    return list(differences(claimed, here, Bound(share=SHARE, least=1e-3)))
+
+
+def _compared(record: Record, score: Score, agents: Bound, concluded: Sequence[str]) -> Row:
+    """The row of a score that was computed here, and what was concluded from it wrongly."""
     traits = (
         traits_of_metric(METRIC_OF[name]) if (name := score.name.partition(",")[0]) in METRIC_OF else None
     )
@@ -183,6 +204,8 @@ def _compared(record: Record, score: Score, agents: Bound) -> Row:
     parts = {name: getattr(record, name) for name in PARTS}
     parts["ci95"] = None if record.ci95 is None else list(record.ci95)
     others = [place for name in PARTS for place in differences(parts[name], here[name], bound, name)]
+    if not others and traits is not None and not traits.trains:  # else another value has other conclusions
+        others += concluded
     more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
     changed = _changes(record.signature, score.signature)
     told = "; ".join(text for _, text in changed)

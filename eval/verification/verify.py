@@ -9,7 +9,7 @@ from typing import Any, Self
 from ecsuite.corpus import Corpus
 from ecsuite.eval.records.documents import sizes_of
 from ecsuite.eval.records.messages import Messages
-from ecsuite.eval.records.reading import SWEEP, run_source, sources_at
+from ecsuite.eval.records.reading import SEED, SWEEP, names_apart, run_source, sources_at
 from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.reports.scorecard import describe
 from ecsuite.eval.verification.agents import agent_rows
@@ -25,17 +25,20 @@ from ecsuite.eval.verification.files import (
     is_damaged,
 )
 from ecsuite.eval.verification.result import Verification, Verified
-from ecsuite.eval.verification.rows import Bound, Kind, Row, compared
+from ecsuite.eval.verification.rows import Bound, Kind, Row, compared, differences, is_number
 from ecsuite.eval.verification.scores import Scoring, score_rows
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import ignore
 from ecsuite.games.runs import Run, load_run
 from ecsuite.jobs.graph import no_progress
+from ecsuite.parts.config import dotted_values
 from ecsuite.parts.own_code import UntrustedError
-from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
+from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, shown
 
 SIZES = ("num_messages", "num_empty", "num_symbols", "num_distinct_symbols")
 """What the metadata of a corpus claim of its messages."""
+OTHERS = "not the messages that were scored"
+"""Of scores whose corpus has another checksum now."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +104,7 @@ def _of_several(place: Path, asked: Asked) -> list[Verified]:
         if is_damaged(rows, SWEEP):
             return verified
     try:
-        sources = sources_at(place)
+        sources = names_apart(sources_at(place))
     except DamagedError as error:
         others = [
             replace(
@@ -116,10 +119,12 @@ def _of_several(place: Path, asked: Asked) -> list[Verified]:
         return [*others, *_by_folder(place, asked)]
     for number, source in enumerate(sources):
         asked.progress(source.name, number, len(sources))
-        is_folder = source.folder is not None and source.folder.is_dir()
+        is_folder = source.folder is not None and any(
+            (source.folder / name).is_file() for name in (CONFIG, METADATA)
+        )
         if source.failure is not None:
             verified.append(Verified(name=source.title, failure=source.failure, seed=source.seed))
-        elif source.is_run and is_folder and (source.folder / CONFIG).is_file():  # type: ignore[operator]
+        elif is_folder:
             verified.append(_of_folder(source.folder, list(source.records), asked.of_one, source))  # type: ignore[arg-type]
         elif len(sources) > 1 and (missing := _what_is_missing(source)):
             verified.append(_of_nothing(source, missing))
@@ -162,7 +167,10 @@ def _of_folder(folder: Path, claimed: list[Record], asked: Asked, source: Source
     if is_damaged(files, CONFIG, METADATA, SCORES):
         return Verified(name=name, seed=seed, rows=tuple(files))
     own = run_source(folder)
-    records = _once([*own.records, *claimed])
+    records = [
+        *own.records,
+        *(each for each in claimed if not any(_says(record, each) for record in own.records)),
+    ]
     scores = [record for record in records if not record.is_measure]
     of_corpus = {CORPUS, *own.metadata.get("sha256", {})}
     damaged = next((row.name for row in files if row.verdict == "damaged" and row.name in of_corpus), None)
@@ -171,12 +179,16 @@ def _of_folder(folder: Path, claimed: list[Record], asked: Asked, source: Source
     if (folder / CONFIG).is_file():
         run, found = _opened(folder, own, asked)
         measures = [record for record in records if record.is_measure]
+        rows += _told_settings(own, source)
         rows += _asked_agents(run, own, measures, found, corpus)
     if corpus is None:
         reason = f"{damaged} is damaged" if damaged else f"{CORPUS} is not there"
         rows += [_unverifiable("score", record, reason) for record in scores]
     else:
         rows += _size_rows(own.metadata, corpus)
+        if _is_of_others(own, corpus):
+            rows.append(Row(kind="file", name=SCORES, verdict="differs", reason=OTHERS))
+        rows += _told_sizes(own.sizes, corpus)
         rows += _scored(corpus, scores, asked, run, found)
     return Verified(name=name, seed=seed, rows=tuple(rows), circumstances=found)
 
@@ -230,12 +242,38 @@ def _size_rows(metadata: dict[str, Any], corpus: Corpus) -> Iterator[Row]:
 
 def _told_sizes(claimed: Mapping[str, float], corpus: Corpus) -> Iterator[Row]:
     """One row of what a file of scores says of its corpus: how many of the numbers are so here."""
-    here = sizes_of(describe(corpus))
+    yield from _told("corpus", "sizes", claimed, sizes_of(describe(corpus)) if claimed else {})
+
+
+def _told(kind: Kind, what: str, claimed: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[Row]:
+    """One row of what is said by name: how much of it is so here; what is not known here is left out."""
     names = [name for name in claimed if name in here]
     others = [name for name in names if claimed[name] != here[name]]
-    told = "; ".join(f"{name} {claimed[name]:g} there, {here[name]:g} here" for name in others)
+    told = "; ".join(f"{name} {_short(claimed[name])} there, {_short(here[name])} here" for name in others)
     if names:
-        yield compared("corpus", "sizes", len(names), len(names) - len(others), Bound(), also=told)
+        yield compared(kind, what, len(names), len(names) - len(others), Bound(), also=told)
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if is_number(value) else shown(value)
+
+
+def _told_settings(own: Source, source: Source | None) -> Iterator[Row]:
+    """A row of the settings in the metadata of a run, and one of what a sweep says of it, beside its config."""
+    config, copy = own.config, own.metadata.get("config")
+    if isinstance(copy, Mapping):
+        yield from _told("evaluation", "settings", dotted_values({**copy}), config)
+    if source is not None:
+        short = {key: _kind(value) for key, value in source.settings.items() if key in config}
+        claimed = {**short, SEED: source.seed, "stopped": source.stopped}
+        known = {key: _kind(config.get(key)) for key in short}
+        ended = {} if own.stopped is None else {"stopped": own.stopped}
+        yield from _told("evaluation", "settings in the sweep", claimed, {**known, SEED: own.seed, **ended})
+
+
+def _kind(value: Any) -> Any:
+    """A setting without the options of a short name such as `reinforce,baseline=mean`, and paths as any other."""
+    return value.partition(",")[0].rpartition("/")[2] if isinstance(value, str) else value
 
 
 def _scored(
@@ -257,13 +295,12 @@ def _of_scores(source: Source, asked: Asked) -> Verified:
     if place is None:
         raise ConfigError(f"{source.file}: {_what_is_missing(source)}")
     corpus = Messages(place, source.how).read()
-    digest = corpus.metadata.get("sha256")
-    is_other = bool(source.digest and digest) and source.digest != json.dumps(digest, sort_keys=True)
+    is_other = _is_of_others(source, corpus)
     row = Row(
         kind="file",
         name=place.name,
         verdict="differs" if is_other else "identical" if source.digest else "not verified",
-        reason="not the messages that were scored" if is_other else "" if source.digest else NO_CHECKSUM,
+        reason=OTHERS if is_other else "" if source.digest else NO_CHECKSUM,
     )
     is_of_run = place.name == CORPUS and (place.parent / CONFIG).is_file()
     run = load_run(place.parent, trust_code=asked.trust_code, note=asked.note) if is_of_run else None
@@ -271,15 +308,23 @@ def _of_scores(source: Source, asked: Asked) -> Verified:
     return Verified(name=source.name, seed=source.seed, rows=tuple(rows))
 
 
+def _is_of_others(source: Source, corpus: Corpus) -> bool:
+    """Whether scores are of other messages than those of a corpus, where both are known by their checksums."""
+    digest = corpus.metadata.get("sha256")
+    return bool(source.digest and digest) and source.digest != json.dumps(digest, sort_keys=True)
+
+
 def _what_is_missing(source: Source) -> str:
     """Why a source can't be computed again; empty if its corpus is there."""
     if source.is_run and source.folder is not None and not source.folder.is_dir():
         return f"its folder {source.folder} is not there"
+    if source.corpus is None and not corpus_of(source):
+        return "it names no corpus"
     return "" if corpus_of(source) else f"the corpus that it scores, {source.corpus}, is not there"
 
 
-def _once(records: list[Record]) -> list[Record]:
-    """Claims that say the same, once; of a sweep those of the folder, which have more."""
-    return list(
-        {(each.name, each.signature, each.value, each.ci95): each for each in reversed(records)}.values()
-    )[::-1]
+def _says(record: Record, claim: Record) -> bool:
+    """Whether a record says all that a claim of a sweep does, which has less of the draws of chance."""
+    facts = [(each.name, each.signature, each.value, each.ci95, each.is_measure) for each in (record, claim)]
+    parts = ((claim.chance, record.chance), (claim.details, record.details))
+    return facts[0] == facts[1] and not [place for pair in parts for place in differences(*pair, Bound())]

@@ -32,6 +32,23 @@ def test_a_run_comes_back_with_the_same_bytes_and_is_read_at_once(ecsuite, hub, 
         assert code == 0 and out, err
 
 
+def test_a_file_of_scores_comes_back_and_is_read_as_the_page_says(ecsuite, hub):
+    rows = [
+        f"{colour[0]} {shape[0]},{colour},{shape}" for colour in ("red", "blue") for shape in ("cup", "hat")
+    ]
+    Path("corpus.csv").write_text("\n".join(["message,colour,shape", *rows]))
+    assert ecsuite("score", "corpus.csv", "--metrics", "posdis", "--out", "mine.json", "--quiet")[0] == 0
+    assert ecsuite("push", "mine.json", "hf:someone/mine", *LICENCE, "--quiet")[0] == 0
+    assert "    ecsuite compare mine\n" in hub.files("someone/mine")["README.md"].decode()
+    code, out, err = ecsuite("pull", "hf:someone/mine", "mine")
+    assert code == 0 and "Next: ecsuite compare mine\n" in out, err
+    for command in ("compare mine", "compare table mine"):
+        code, out, err = ecsuite(*command.split())
+        assert code == 0 and "posdis" in out, err
+    verified = json.loads(ecsuite("verify", "mine", "--json")[1])
+    assert [source["name"] for source in verified["sources"]] == ["corpus"]
+
+
 def test_nothing_is_sent_by_a_plan_or_without_a_licence(ecsuite, hub, run):
     code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE, "--plan")
     assert (code, err) == (0, "") and "nothing was sent" in out and "croissant.json" in out

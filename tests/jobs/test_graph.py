@@ -154,6 +154,8 @@ def test_damaged_arrays_are_made_again(runner, calls, notes, tmp_path, damage):
         lambda text: "[" * 100_000,
         lambda text: "5",
         lambda text: "{}",
+        lambda text: "[]",
+        lambda text: '"format"',
         lambda text: text.replace('"seconds"', '"minutes"'),
     ],
 )

@@ -211,6 +211,9 @@ def test_a_worker_says_first_what_its_store_is(tmp_path, monkeypatch, ecsuite):
         code, _, err = ecsuite("work", "store", "--idle", "0")
         first = f"takes jobs from {tmp_path / 'store'}, {about}for commands with --on workers"
         assert code == 0 and err.splitlines() == [first, "no jobs for 0 min"]
+    (tmp_path / "sweep" / "jobs").mkdir(parents=True)
+    code, _, err = ecsuite("work", "sweep", "--idle", "0")
+    assert code == 2 and err == "sweep: a sweep: expected the folder of its kept results, sweep/jobs\n"
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])

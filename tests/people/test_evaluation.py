@@ -86,6 +86,16 @@ def test_the_export_says_nothing_of_who_took_part(studied, tmp_path, ecsuite):
     assert WORKER in (out / "participants.csv").read_text()
 
 
+def test_an_export_that_was_killed_is_written_again(studied, tmp_path, monkeypatch):
+    def kill(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr("ecsuite.people.export.as_csv", kill)
+        export(studied.study, studied.database, tmp_path / "data", has_workers=False)
+    assert export(studied.study, studied.database, tmp_path / "data", has_workers=False)
+
+
 def test_what_is_exported_of_an_object_is_that_object(sessions, tmp_path):
     """By the words of the codes, which are those of the colour and of the shape."""
     study = sessions(grammars=("concat",), datasets=("eng",))

@@ -145,6 +145,28 @@ def test_who_is_left_behind_is_told_and_who_was_away_too(pairs, is_idle):
     arrive(study, "new"), arrive(study, "newer")  # the places are given again
 
 
+def test_a_message_that_nobody_has_heard_is_not_misunderstood(pairs, tmp_path):
+    """What was last said before the listener left: neither understood nor not; wrong choices stay wrong."""
+    study = pairs()
+    first, second = meet(study, "one", "two")
+    study.answer(first, 0, "abc")
+    study.answer(second, 0, "9")  # no object
+    study.answer(second, 1, "de")
+    export(study.study, study.database, tmp_path / "data", has_workers=False)
+    rows = json.loads((tmp_path / "data" / "responses.json").read_text())
+    assert {(row["phase"], row["trial"]): row["correct"] for row in rows} == {
+        ("speaking", 1): 0,
+        ("listening", 1): 0,
+        ("speaking", 2): None,
+    }
+    success = tmp_path / "data" / "corpora" / "pair_001" / "success.jsonl"
+    assert success.read_text().split() == ["0", "null"]
+
+
+def test_a_rehearsal_goes_on_when_it_was_stopped_or_more_are_wanted(pairs):
+    assert simulate(pairs(pairs=1)) == 2 and simulate(pairs(pairs=2)) == 2
+
+
 def test_a_partner_who_withdraws_ends_the_game(pairs):
     study = pairs()
     first, second = meet(study, "one", "two")

@@ -223,3 +223,13 @@ def test_a_run_that_has_not_ended_is_told(small_files):
     text = str(ec.methods("finished"))
     assert "Of 1 run, 0 ended as set. The run with seed 1 has not ended. They are" in text
     assert "ended unended" not in text
+
+
+def test_kinds_of_symbols_are_not_said_of_messages(tmp_path, ecsuite, monkeypatch):
+    """A corpus may have more kinds of symbols than messages."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "few.jsonl").write_text("[1, 2]\n[3, 4]\n[5]\n")
+    assert ecsuite("score", "few.jsonl", "--metrics", "has", "--out", "few.json")[0] == 0
+    assert (
+        "The corpus few has 3 messages of 5 symbols in all, of 5 kinds." in ecsuite("methods", "few.json")[1]
+    )

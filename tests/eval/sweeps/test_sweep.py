@@ -168,6 +168,7 @@ def test_parts_together_are_the_whole(ecsuite, small, monkeypatch):
     for part in ("1/3", "2/3", "3/3"):
         code, out, _ = ecsuite("sweep", "study.yaml", "--on", "here", "--part", part)
         assert code == 0 and f"part {part}: " in out and not Path("runs/study/sweep.json").exists()
+        assert out.endswith("when all parts are done there: ecsuite sweep study.yaml\n")
     monkeypatch.setattr(jobs, "train_in_job", None)
     code, out, err = ecsuite("sweep", "study.yaml", "--on", "here")
     assert code == 0 and "next: ecsuite compare table runs/study --as latex" in out

@@ -60,7 +60,7 @@ def test_a_fresh_run_agrees_to_the_last_bit(ecsuite, run):
     code, out, err = ecsuite("verify", "finished")
     assert (code, err) == (0, "")
     assert "identical     accuracy " in out and "identical     messages said again" in out
-    assert out.endswith("finished: 18 identical, 1 not verified\n")
+    assert out.endswith("finished: 20 identical, 1 not verified\n")
     assert "not verified  xferbench" in out and "trains models, which takes long: --all" in out
 
 
@@ -83,6 +83,41 @@ def test_what_is_claimed_beside_a_value_is_compared(ecsuite, run):
     code, rows = verified(ecsuite, "finished")
     assert (code, rows["cbm"]["verdict"], rows["cbm"]["difference"]) == (1, "differs", 0.0)
     assert rows["cbm"]["reason"].startswith("ci95")
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"conclusion": "below chance"}, "conclusion"),
+        ({"p_holm": 0.9}, "p_holm"),
+        ({"p_holm": None}, "p_holm"),
+        ({"adjusted": 0.9}, "adjusted"),
+    ],
+)
+def test_a_conclusion_follows_from_its_score(ecsuite, run, values, told):
+    change_score("cbm", **values)
+    code, rows = verified(ecsuite, "finished")
+    assert (code, rows["cbm"]["verdict"], rows["cbm"]["reason"]) == (1, "differs", f"{told}: not as claimed")
+
+
+def test_what_metadata_and_scores_say_twice_is_compared(ecsuite, run):
+    change("finished/metadata.json", lambda data: data["config"]["channel"].update(max_len=9))
+    change("finished/metadata.json", lambda data: data["concept_names"].reverse())
+    change("finished/scores.json", lambda data: data["corpus"].update(num_messages=17))
+    change("finished/scores.json", lambda data: data["corpus"]["sha256"].update({"corpus.jsonl": "0"}))
+    code, rows = verified(ecsuite, "finished")
+    assert code == 1 and rows.keys() == {
+        "settings",
+        "messages said again",
+        "scores.json",
+        "sizes",
+        "cbm",
+        "xferbench",
+    }
+    assert rows["settings"]["reason"] == "channel.max_len 9 there, 3 here"
+    assert rows["messages said again"]["reason"].startswith("their names differ")
+    assert rows["scores.json"]["reason"] == "not the messages that were scored"
+    assert rows["sizes"]["reason"] == "num_messages 17 there, 16 here"
 
 
 @pytest.mark.parametrize(
@@ -180,11 +215,11 @@ def sweep(run, tmp_path):
     measures = {name: metadata["training"][name] for name in ("loss", "accuracy")}
     rows = [
         {
-            "settings": {"channel.max_len": 3}, "seed": seed, "folder": f"elsewhere/game-{seed}", "failure": failure,
+            "settings": {"channel.max_len": 3}, "seed": seed, "folder": f"elsewhere/game-{number}", "failure": failure,
             "training": {} if failure else {"stopped": "epochs", "measures": measures, "extra_evaluations": {}},
             "scores": [],
         }
-        for seed, failure in ((1, None), (2, None), (3, "the loss is not finite at step 3"))
+        for number, seed, failure in ((1, 1, None), (2, 1, None), (3, 3, "the loss is not finite at step 3"))
     ]  # fmt: skip
     data = {"format": 1, "name": "study", "metrics": [], "runs": rows}
     (folder / "sweep.json").write_text(json.dumps(sealed(data)))
@@ -197,7 +232,27 @@ def test_each_run_of_a_sweep_is_verified_and_failed_ones_are_named(ecsuite, swee
     assert "the loss is not finite at step 3" in out
     change("study/sweep.json", lambda data: data["runs"][1]["training"]["measures"].update(accuracy=0.99))
     code, out, err = ecsuite("verify", "study")
-    assert code == 1 and re.search("channel.max_len=3, seed 2 +differs +accuracy +0.99 ", out)
+    assert code == 1 and re.search("channel.max_len=3, seed 1 +differs +accuracy +0.99 ", out)
+
+
+def test_what_a_sweep_says_of_a_run_is_held_against_it(ecsuite, sweep):
+    """Its settings, seed and end; of a score also what stands beside the value."""
+
+    def edit(data):
+        data["runs"][0]["settings"]["channel.max_len"] = 4
+        data["runs"][0]["training"]["stopped"] = "minutes"
+        [cbm] = [score for score in kept["scores"] if score["name"] == "cbm"]
+        data["runs"][1]["scores"] = [cbm | {"details": {"num_words": -1}}]
+
+    kept = json.loads((sweep / "runs" / "game-2" / "scores.json").read_text())
+    change("study/sweep.json", edit)
+    code, out, err = ecsuite("verify", "study", "--json")
+    _, first, second, _ = json.loads(out)["sources"]
+    rows = [row for source in (first, second) for row in source["rows"] if row["verdict"] == "differs"]
+    assert (code, err) == (1, "") and [row["reason"] for row in rows] == [
+        "channel.max_len 4 there, 3 here; stopped 'minutes' there, 'epochs' here",
+        "details.num_words: not as claimed",
+    ]
 
 
 def test_a_damaged_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
@@ -205,7 +260,7 @@ def test_a_damaged_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
     file.write_text(file.read_text().replace("0.25", "0.75"))
     found = json.loads(ecsuite("verify", "study", "--json")[1])
     by_name = {source["name"]: source["counts"] for source in found["sources"]}
-    assert by_name["game-1"]["identical"] == 18 and by_name["game-2"]["damaged"] == 1
+    assert by_name["game-1"]["identical"] == 20 and by_name["game-2"]["damaged"] == 1
     assert ecsuite("verify", "study")[0] == 3
 
 
@@ -214,7 +269,7 @@ def test_a_removed_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
     code, out, err = ecsuite("verify", "study", "--json")
     assert (code, err) == (1, "")
     _, kept, removed, failed = json.loads(out)["sources"]
-    assert kept["counts"]["identical"] == 18 and failed["failure"]
+    assert kept["counts"]["identical"] == 21 and failed["failure"]
     assert {(row["name"], row["verdict"], row["reason"]) for row in removed["rows"]} == {
         (name, "unverifiable", "its folder elsewhere/game-2 is not there") for name in ("loss", "accuracy")
     }
