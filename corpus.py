@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.runtime.errors import CorpusError
-from ecsuite.runtime.given_values import as_array, column_of, fields_of, is_of_values, names_of, rows_of
+from ecsuite.runtime.given_values import (
+    MAX_ID,
+    as_array,
+    column_of,
+    fields_of,
+    is_of_values,
+    names_of,
+    rows_of,
+)
 from ecsuite.runtime.printable import preformatted, printable
 from ecsuite.runtime.ragged import Ragged
 
@@ -86,9 +94,11 @@ class Corpus:
             if (
                 isinstance(self.eos, bool | np.bool_)
                 or not isinstance(self.eos, int | np.integer)
-                or self.eos < 0
+                or not 0 <= self.eos <= MAX_ID
             ):
-                raise CorpusError(f"eos: expected an integer from 0, or None, got {self.eos!r}")
+                raise CorpusError(
+                    f"eos: expected an integer from 0 to {MAX_ID}, or None, got {self.eos!r:.60}"
+                )
             object.__setattr__(self, "eos", int(self.eos))
         for what, rows, field_of_names in (
             ("messages", self.messages, "symbol_names"),

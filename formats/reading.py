@@ -26,13 +26,14 @@ from ecsuite.formats.frames import (
 from ecsuite.formats.json_tables import read_json_table
 from ecsuite.formats.line_errors import LineError
 from ecsuite.formats.messages import Split
+from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.stored_text import opened
 from ecsuite.formats.strict_json import decode
 from ecsuite.formats.table import NO_EOS, Cells, Table
 from ecsuite.formats.text_tables import ENDINGS, read_text_table
 from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.allocator import kept_memory
-from ecsuite.runtime.errors import ConfigError, CorpusError, look_up
+from ecsuite.runtime.errors import ConfigError, CorpusError, look_up, shown
 from ecsuite.runtime.memory import allowing
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
@@ -109,8 +110,13 @@ def read_corpus(
         ConfigError: If a file needs more memory, or an argument is not one of those above.
         CorpusError: If there is nothing to read, or something is not valid; one line with the first place.
     """
+    if not isinstance(columns, Mapping | None):
+        raise ConfigError(f"columns: expected roles by name of column, got {shown(columns)}")
+    if not isinstance(meanings, str | os.PathLike | None):
+        raise ConfigError(f"meanings: expected the path of a file, got {type(meanings).__name__}")
+    roles = {str(name): role for name, role in (columns or {}).items()}
     reading = Reading(
-        columns=dict(columns or {}), split=split, eos="none" if eos is None else str(eos), numeric=numeric,
+        columns=roles, split=split, eos="none" if eos is None else str(eos), numeric=numeric,
         missing=missing, meanings=None if meanings is None else str(meanings),
     )  # fmt: skip
     return read_as(source, reading, max_memory=max_memory)
@@ -322,8 +328,8 @@ def _symbol(corpus: Corpus, text: str) -> int | None:
         names = dict.fromkeys(corpus.symbol_names)
         look_up("symbol", text, names)
         return corpus.symbol_names.index(text)
-    if not text.isdecimal():
-        raise ConfigError(f"--eos {text}: expected a symbol such as 0, or none")
+    if not text.isdecimal() or len(text) > 19 or int(text) >= ID_LIMIT:
+        raise ConfigError(f"--eos {text:.40}: expected a symbol such as 0, or none")
     return int(text)
 
 

@@ -94,6 +94,10 @@ def _similar(name: str, choices: Sequence[str]) -> list[str]:
 
 def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
     """The registry entry of a name; `ConfigError` with the most similar name and all choices if it is unknown."""
+    if not isinstance(name, str):
+        raise ConfigError(
+            f"{kind}: expected one of {', '.join(list(registry)[:NUM_CHOICES])}, got {shown(name)}"
+        )
     if name not in registry:
         raise unknown_name(kind, name, registry)
     return registry[name]

@@ -214,3 +214,59 @@ def test_communities_have_names():
     scores = {score.name: score for score in ec.score(ec.read_corpus(table), ["contact"]).scores}
     assert scores["similarity_between"].value == scores["similarity_within"].value == 1
     assert set(scores["survival"].details["by_community"]) == {"north", "south"}
+
+
+def test_sets_are_lists(tmp_path):
+    rows = {"message": ["a", "b", "c"], "concepts": [{"y", "x"}, frozenset(), frozenset("x")]}
+    (tmp_path / "a.csv").write_text("message;concepts\na;{'y', 'x'}\nb;frozenset()\nc;frozenset({'x'})\n")
+    for corpus in (ec.read_corpus(rows), ec.read_corpus(tmp_path / "a.csv")):
+        assert corpus.concept_names == ("x", "y") and corpus.concepts.lengths.tolist() == [2, 0, 1]
+
+
+def test_the_index_of_a_frame(tmp_path):
+    """What has a name, or is a text, is a column; a column that is the index, too, is there once."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"message": ["a", "b"], "color": ["red", "blue"]}, index=["x.png", "y.png"])
+    assert ec.read_corpus(frame).columns["index"].tolist() == ["x.png", "y.png"]
+    corpus = ec.read_corpus(frame.set_index("color", drop=False))
+    assert corpus.attribute_names == ("color",) and not corpus.columns
+    assert not ec.read_corpus(frame.reset_index(drop=True)).columns
+    numbered = pandas.DataFrame([["a", "red"], ["b", "blue"]])
+    assert ec.read_corpus(numbered, columns={0: "message"}).attribute_names == ("1",)
+
+
+ROWS = {"message": ["a", "b"], "color": ["red", "blue"]}
+REFUSED = {
+    "a value in place of a column": (
+        {"message": "ab", "color": 1},
+        {},
+        "column message: expected a list of cells",
+    ),
+    "columns of one name": ({1: ["a"], "1": ["b"]}, {}, "two columns have the name 1"),
+    "no rows": ({"message": []}, {}, "expected columns with a cell a row, got 0 cells"),
+    "a corpus": (Corpus([[1]]), {}, "expected a path, a frame, .* got Corpus"),
+    "a list of columns": (
+        ROWS,
+        {"columns": ["color"]},
+        r"columns: expected roles by name of column, got \['color'\]",
+    ),
+    "no kind of split": (ROWS, {"split": None}, "split: expected one of auto, spaces, .* got None"),
+    "meanings that are no path": (
+        ROWS,
+        {"meanings": [[1], [2]]},
+        "meanings: expected the path of a file, got list",
+    ),
+    "an EOS beyond all ids": ({"message": [[1], [2]]}, {"eos": 2**31}, "--eos 2147483648: expected a symbol"),
+    "numbers beside texts": (
+        {"message": ["a", "b"], "meaning": [[1, "a"], [2, "b"]]},
+        {},
+        r"row 0: expected numbers alone, or texts alone, got \[1, \"a\"\]",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_what_is_no_frame_is_refused_in_a_line(fault):
+    source, how, message = REFUSED[fault]
+    with pytest.raises(ValueError, match=message):
+        ec.read_corpus(source, **how)
