@@ -216,12 +216,16 @@ class Corpus:
             raise CorpusError(f"no column {name}: the corpus {has}")
         return self.columns[name]
 
-    def take(self, rows: NDArray[np.integer[Any]]) -> Self:
+    def take(self, rows: Any) -> Self:
         """Some of the messages with all that belongs to them.
 
         Args:
-            rows: Their places, (num_taken,).
+            rows: Their places, (num_taken,), or a truth value for each message.
+
+        Raises:
+            IndexError: If there is no such message.
         """
+        rows = self.messages.places(rows)
         return replace(
             self,
             messages=self.messages.take(rows),
