@@ -24,6 +24,10 @@ SPEAKER = "speaker"
 """The column of a corpus that says who spoke."""
 EPISODE = "episode"
 """That which says in which episode, of agents that act step by step."""
+SPLIT = "split"
+"""That which says whether it was in training: `train`, `held_out`."""
+OF_SPEECH = (SPEAKER, "listener", EPISODE, SPLIT, "community", "before")
+"""Columns that say of a message who said it, and when; columns of objects have other names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
