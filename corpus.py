@@ -65,6 +65,9 @@ class Corpus:
 
     def __post_init__(self) -> None:
         """Convert lists, and check them."""
+        for name in ("columns", "metadata"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise CorpusError(f"{name}: expected values by name, got {getattr(self, name)!r:.60}")
         if self.meanings is not None and not is_of_values(self.meanings):
             found = {"meanings": None, **fields_of(self.meanings)}
             for name in ("concepts", "concept_names") if self.concepts is not None else ():
@@ -134,7 +137,7 @@ class Corpus:
                 mapping of columns, a list of mappings or a frame; or None.
             by_word: Whether symbols are words between spaces; otherwise characters.
         """
-        if isinstance(messages, str):
+        if isinstance(messages, str) or not isinstance(messages, Iterable):
             raise CorpusError(f"expected a list of texts, got {messages!r:.60}")
         rows = [_symbols_of(place, message, by_word) for place, message in enumerate(messages)]
         names = sorted({symbol for row in rows for symbol in row})
@@ -260,6 +263,12 @@ class Corpus:
         """The symbols of a row as texts."""
         ids = symbols[row].tolist()
         return [str(symbol) if self.symbol_names is None else self.symbol_names[symbol] for symbol in ids]
+
+    def concepts_of(self, row: int) -> list[str]:
+        """The names of the concepts of a message, or their ids where they have no names."""
+        assert self.concepts is not None
+        names = self.concept_names
+        return [names[each] if names else str(each) for each in self.concepts[row].tolist()]
 
     def content(self) -> Ragged:
         """The messages truncated before EOS: content symbols only."""

@@ -119,8 +119,7 @@ class Language:
         """The names of the concepts of a message: those of the corpus, or `attribute0=3` of integer meanings."""
         corpus = self.corpus
         if corpus.concepts is not None:
-            ids = corpus.concepts[index].tolist()
-            return [corpus.concept_names[each] if corpus.concept_names else str(each) for each in ids]
+            return corpus.concepts_of(index)
         if corpus.meanings is None or corpus.meanings.ndim != 2 or corpus.meanings.dtype.kind not in "iuU":
             return []
         values = corpus.meanings[index].tolist()

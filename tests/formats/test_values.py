@@ -270,3 +270,15 @@ def test_what_is_no_frame_is_refused_in_a_line(fault):
     source, how, message = REFUSED[fault]
     with pytest.raises(ValueError, match=message):
         ec.read_corpus(source, **how)
+
+
+@pytest.mark.parametrize("form", ["csv", "elcc"])
+def test_concepts_and_speakers_without_names_for_files(tmp_path, form):
+    """Concepts are then called by their ids; names of speakers are no names of files, which is said."""
+    corpus = Corpus([[1], [2]], concepts=[[0], [7]], columns={"speaker": ["Anna", "Ben"]})
+    write_corpus(corpus, tmp_path / "run")
+    assert ec.read_corpus(tmp_path / "run").concept_names == ("0", "7")
+    lost = convert(corpus, form, tmp_path / "out.csv")
+    assert ("names of speakers" in lost) == (form == "elcc")
+    if form == "csv":
+        assert ec.read_corpus(tmp_path / "out.csv").concept_names == ("0", "7")
