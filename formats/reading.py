@@ -312,12 +312,14 @@ def _with_eos(corpus: Corpus, reading: Reading, path: Path | None, of_file: str 
             return replace(corpus, metadata=metadata)
         metadata["eos_source"] = "detected"
         return replace(corpus, eos=detect_eos(corpus.messages), metadata=metadata)
-    metadata["eos_source"] = "given" if reading.eos != "auto" else "declared"
-    return replace(corpus, eos=_symbol(corpus, asked), metadata=metadata)
+    is_given = reading.eos != "auto"
+    metadata["eos_source"] = "given" if is_given else "declared"
+    source = "--eos" if is_given or path is None else f"{path_text(path)}: EOS"
+    return replace(corpus, eos=_symbol(corpus, asked, source), metadata=metadata)
 
 
-def _symbol(corpus: Corpus, text: str) -> int | None:
-    """The id of a symbol as users write it; None for `NO_EOS`.
+def _symbol(corpus: Corpus, text: str, source: str) -> int | None:
+    """The id of a symbol as users write it, in a source for messages; None for `NO_EOS`.
 
     Raises:
         ConfigError: If no message has it.
@@ -329,7 +331,7 @@ def _symbol(corpus: Corpus, text: str) -> int | None:
         look_up("symbol", text, names)
         return corpus.symbol_names.index(text)
     if not text.isdecimal() or len(text) > 19 or int(text) >= ID_LIMIT:
-        raise ConfigError(f"--eos {text:.40}: expected a symbol such as 0, or none")
+        raise ConfigError(f"{source} {text:.40}: expected a symbol such as 0, or none")
     return int(text)
 
 

@@ -10,7 +10,7 @@ import ecsuite as ec
 from ecsuite.corpus import Corpus
 from ecsuite.formats import write_corpus
 from ecsuite.formats.converting import convert
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError
 
 MESSAGES = [[1, 2], [3], [2, 2, 1]]
 COLUMNS = {
@@ -282,3 +282,24 @@ def test_concepts_and_speakers_without_names_for_files(tmp_path, form):
     assert ("names of speakers" in lost) == (form == "elcc")
     if form == "csv":
         assert ec.read_corpus(tmp_path / "out.csv").concept_names == ("0", "7")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"message": np.zeros((0, 3), int)}, "a.npz: array message: expected a message a row, got no rows"),
+        ({"message": np.full((2, 3, 4), 0.25)}, r"expected one-hot symbols, 0 or 1; got float64 \(2, 3, 4\)"),
+        ({"message": [[1, 2]], "message_length": [1.5]}, "its lengths are float64: expected whole numbers"),
+        ({"message": [[1, 2]], "message_length": ["a"]}, "its lengths are <U1: expected whole numbers"),
+    ],
+)
+def test_arrays_that_are_no_messages_are_refused(tmp_path, arrays, message):
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(CorpusError, match=message):
+        ec.read_corpus(tmp_path / "a.npz")
+
+
+def test_the_eos_of_a_header_is_refused_in_the_name_of_its_file(tmp_path):
+    (tmp_path / "a.csv").write_text("message:eos=z\n1 2\n2 1\n")
+    with pytest.raises(ConfigError, match=r"a.csv: EOS z: expected a symbol such as 0, or none"):
+        ec.read_corpus(tmp_path / "a.csv")
