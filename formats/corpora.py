@@ -162,6 +162,10 @@ def parts_of(
                 raise CorpusError(
                     f"{table.place(bad, name)}: expected a number of a feature, got {show(inner[bad])}"
                 )
+            if key in attributes or key in features:
+                raise CorpusError(
+                    f"{table.source}: two columns have the name {printable(key)}: one is in column {name}"
+                )
             own = table.columns[name]
             if (
                 not is_feature

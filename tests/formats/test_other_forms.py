@@ -165,6 +165,9 @@ FAULTS = {
         '{"message": [1], "meaning": [0]}\n' + '{"message": [1], "meaning": {"a": 1}}\n' * 30: (
             'a.jsonl:2, column meaning: expected a value like the first, got {"a": 1}'
         ),
+        '{"message": [1], "c": {"x": 1}, "c.x": 5}\n{"message": [2], "c": {"x": 2}, "c.x": 6}\n': (
+            "a.jsonl: two columns have the name c.x: one is in column c.x"
+        ),
         '{"message": {"a": 1}}\n': (
             'a.jsonl:1: expected a message as a list of integers or of strings, or as a text, got {"a": 1}'
         ),
