@@ -264,6 +264,10 @@ class Corpus:
         ids = symbols[row].tolist()
         return [str(symbol) if self.symbol_names is None else self.symbol_names[symbol] for symbol in ids]
 
+    def name_of_attribute(self, place: int) -> str:
+        """The name of a column of `meanings`, or `attribute0` where they have none."""
+        return self.attribute_names[place] if self.attribute_names else f"attribute{place}"
+
     def concepts_of(self, row: int) -> list[str]:
         """The names of the concepts of a message, or their ids where they have no names."""
         assert self.concepts is not None

@@ -123,8 +123,7 @@ class Language:
         if corpus.meanings is None or corpus.meanings.ndim != 2 or corpus.meanings.dtype.kind not in "iuU":
             return []
         values = corpus.meanings[index].tolist()
-        names = corpus.attribute_names or [f"attribute{place}" for place in range(len(values))]
-        return [f"{name}={value}" for name, value in zip(names, values, strict=True)]
+        return [f"{corpus.name_of_attribute(place)}={value}" for place, value in enumerate(values)]
 
     def meaning(self, index: int) -> str:
         """What a message is about, as text, with the name of an image of the user's; empty if it is not known."""
