@@ -19,6 +19,7 @@ from ecsuite.runtime.plain_values import settings_of
 
 if TYPE_CHECKING:
     from ecsuite.eval.methods.methods import Methods
+    from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.records.source import Source
     from ecsuite.eval.reports.findings import Findings
     from ecsuite.eval.reports.scorecard import Scorecard
@@ -75,6 +76,7 @@ def train(
 
     _require("game", game, (str, Path, Experiment), "a name, a YAML file or an Experiment")
     _require("out", out, (str, Path, NoneType), "a folder")
+    _require("log", log, (str, Iterable), "names of loggers, such as csv")
     _require("overrides", overrides, (Mapping, NoneType), "values by key, such as {'channel.vocab_size': 20}")
     changes = {**(overrides or {}), **({} if seed is None else {"training.seed": seed})}
     with ExitStack() as stack:
@@ -125,7 +127,7 @@ def score(
     """Score a corpus.
 
     Args:
-        corpus: A corpus, a run, or a path that `read_corpus` reads.
+        corpus: A corpus, a run, or a path that `read_corpus` reads; of the folder of a run, metrics ask its agents.
         metrics: Names of metrics, or `./mine.py:my_metric`; None: all.
         **options: Fields of `ecsuite.eval.metrics.score.Options`: `seed`, `device`, and `runner`, which trains models.
 
@@ -133,7 +135,8 @@ def score(
         ConfigError: If there is no such metric.
         CorpusError: If the corpus can't be read.
     """
-    from ecsuite.eval.metrics.score import Options
+    from ecsuite.commands.scoring import asked_run
+    from ecsuite.eval.metrics import metric_names
     from ecsuite.eval.reports.scorecard import score_corpus
     from ecsuite.formats import read_corpus
     from ecsuite.games.runs import Run
@@ -143,13 +146,14 @@ def score(
     )
     names = None if metrics is None else _names("metrics", metrics)
     own_code.trust(names or ())
+    chosen = _options("score", options)
     run = corpus if isinstance(corpus, Run) else None
-    if isinstance(corpus, Run):
-        corpus = corpus.corpus
-    found = corpus if isinstance(corpus, Corpus) else read_corpus(Path(corpus))
-    for name in options:
-        look_up("option of score", name, Options.__dataclass_fields__)
-    return score_corpus(found, names, Options(**settings_of(options)), run=run)
+    if isinstance(corpus, str | Path):
+        found = read_corpus(Path(corpus))
+        run = asked_run(Path(corpus), metric_names(names), trust_code=False)
+    else:
+        found = corpus.corpus if isinstance(corpus, Run) else corpus
+    return score_corpus(found, names, chosen, run=run)
 
 
 def language_similarity(
@@ -213,7 +217,6 @@ def compare(
     from ecsuite.eval.comparison.all_scores import compare_scores
     from ecsuite.eval.comparison.equal_sizes import EqualSizes
     from ecsuite.eval.comparison.gathering import results_of
-    from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.records.messages import Messages
     from ecsuite.eval.reports import compared_scores, difference_tables
     from ecsuite.eval.reports.findings import Findings
@@ -226,10 +229,7 @@ def compare(
             named += source.items()
         else:
             named.append((None, source))
-    for name in options:
-        look_up(
-            "option of compare", name, dict.fromkeys(("metric", "baseline", *Options.__dataclass_fields__))
-        )
+    _options("compare", options, ("metric", "baseline"))
     scored: list[Source] = []
     corpora: dict[Messages, Corpus] = {}
     for number, (own_name, source) in enumerate(named, 1):
@@ -295,7 +295,7 @@ def icy(
         if given is not None and given != ():
             settings[key] = _names(key, given)
     seeds, settings = settings_of(seeds), settings_of(settings)
-    if isinstance(seeds, int):
+    if isinstance(seeds, int) and not isinstance(seeds, bool):
         if not 0 < seeds <= MAX_SEEDS:
             raise ConfigError(f"seeds: expected 1 to {MAX_SEEDS:,}, got {seeds}")
         seeds = range(FIRST_SEED, FIRST_SEED + seeds)
@@ -351,6 +351,9 @@ def sweep(
     from ecsuite.jobs.engines import place_of
 
     _require("study", study, (str, Path, Mapping), "a YAML file or its content")
+    _require("out", out, (str, Path, NoneType), "a folder")
+    _require("on", on, (str,), "here, local, slurm, ray or workers")
+    _require("slurm", slurm, (str, NoneType), "options of sbatch, such as partition=low")
     place = place_of(on, slurm)
     with place.planning():
         chosen = load_study(settings_of(study), device=device)
@@ -416,6 +419,8 @@ def report(
     """
     from ecsuite.eval.html_report.page import write_report
 
+    _require("base", base, (str, NoneType), "settings such as channel.kind=gumbel, or a folder")
+    _require("title", title, (str, NoneType), "a text")
     _require("out", out, (str, Path), "the file of the page; runs and folders come first")
     return write_report(
         _paths(paths),
@@ -461,6 +466,7 @@ def verify(
     from ecsuite.games.runs import Run
 
     _require("source", source, (Run, str, Path), "a run or a path")
+    _require("targets", targets, (str, Path, NoneType), "a folder")
     own = tuple(_names("metrics", metrics)) if metrics else ()
     own_code.trust(own)
     texts = None if targets is None else Path(targets)
@@ -554,6 +560,8 @@ def push(
 
     _require("source", source, (Run, str, Path), "a run or a path")
     _require("address", address, (str,), "hf:OWNER/NAME")
+    _require("license", license, (str, NoneType), "a licence such as cc-by-4.0")
+    _require("about", about, (str, Path, NoneType), "a YAML file")
     place, terms = read_address(address), read_licence(license)
     parcel = pushing.pack(
         source.folder if isinstance(source, Run) else Path(source),
@@ -651,6 +659,16 @@ def _require(name: str, value: object, kinds: tuple[type, ...], expected: str) -
     """Refuse an argument of another type."""
     if not isinstance(value, kinds):
         raise ConfigError(f"{name}: expected {expected}; got {shown(value)}")
+
+
+def _options(of: str, given: Mapping[str, Any], others: Iterable[str] = ()) -> "Options":
+    """The options of scoring that a user gives, but for those that are arguments."""
+    from ecsuite.eval.metrics.score import Options
+
+    known = [name for name in Options.__dataclass_fields__ if name != "run"]
+    for name in given:
+        look_up(f"option of {of}", name, dict.fromkeys([*others, *known]))
+    return Options(**settings_of(given))
 
 
 def _names(name: str, given: Any) -> list[str]:

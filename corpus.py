@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.runtime.errors import CorpusError
-from ecsuite.runtime.given_values import as_array, column_of, fields_of, is_of_values, names_of, rows_of
+from ecsuite.runtime.given_values import (
+    MAX_ID,
+    as_array,
+    column_of,
+    fields_of,
+    is_of_values,
+    names_of,
+    rows_of,
+)
 from ecsuite.runtime.printable import preformatted, printable
 from ecsuite.runtime.ragged import Ragged
 
@@ -16,6 +24,10 @@ SPEAKER = "speaker"
 """The column of a corpus that says who spoke."""
 EPISODE = "episode"
 """That which says in which episode, of agents that act step by step."""
+SPLIT = "split"
+"""That which says whether it was in training: `train`, `held_out`."""
+OF_SPEECH = (SPEAKER, "listener", EPISODE, SPLIT, "community", "before")
+"""Columns that say of a message who said it, and when; columns of objects have other names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -53,6 +65,9 @@ class Corpus:
 
     def __post_init__(self) -> None:
         """Convert lists, and check them."""
+        for name in ("columns", "metadata"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise CorpusError(f"{name}: expected values by name, got {getattr(self, name)!r:.60}")
         if self.meanings is not None and not is_of_values(self.meanings):
             found = {"meanings": None, **fields_of(self.meanings)}
             for name in ("concepts", "concept_names") if self.concepts is not None else ():
@@ -86,9 +101,11 @@ class Corpus:
             if (
                 isinstance(self.eos, bool | np.bool_)
                 or not isinstance(self.eos, int | np.integer)
-                or self.eos < 0
+                or not 0 <= self.eos <= MAX_ID
             ):
-                raise CorpusError(f"eos: expected an integer from 0, or None, got {self.eos!r}")
+                raise CorpusError(
+                    f"eos: expected an integer from 0 to {MAX_ID}, or None, got {self.eos!r:.60}"
+                )
             object.__setattr__(self, "eos", int(self.eos))
         for what, rows, field_of_names in (
             ("messages", self.messages, "symbol_names"),
@@ -120,7 +137,7 @@ class Corpus:
                 mapping of columns, a list of mappings or a frame; or None.
             by_word: Whether symbols are words between spaces; otherwise characters.
         """
-        if isinstance(messages, str):
+        if isinstance(messages, str) or not isinstance(messages, Iterable):
             raise CorpusError(f"expected a list of texts, got {messages!r:.60}")
         rows = [_symbols_of(place, message, by_word) for place, message in enumerate(messages)]
         names = sorted({symbol for row in rows for symbol in row})
@@ -206,12 +223,16 @@ class Corpus:
             raise CorpusError(f"no column {name}: the corpus {has}")
         return self.columns[name]
 
-    def take(self, rows: NDArray[np.integer[Any]]) -> Self:
+    def take(self, rows: Any) -> Self:
         """Some of the messages with all that belongs to them.
 
         Args:
-            rows: Their places, (num_taken,).
+            rows: Their places, (num_taken,), or a truth value for each message.
+
+        Raises:
+            IndexError: If there is no such message.
         """
+        rows = self.messages.places(rows)
         return replace(
             self,
             messages=self.messages.take(rows),
@@ -242,6 +263,16 @@ class Corpus:
         """The symbols of a row as texts."""
         ids = symbols[row].tolist()
         return [str(symbol) if self.symbol_names is None else self.symbol_names[symbol] for symbol in ids]
+
+    def name_of_attribute(self, place: int) -> str:
+        """The name of a column of `meanings`, or `attribute0` where they have none."""
+        return self.attribute_names[place] if self.attribute_names else f"attribute{place}"
+
+    def concepts_of(self, row: int) -> list[str]:
+        """The names of the concepts of a message, or their ids where they have no names."""
+        assert self.concepts is not None
+        names = self.concept_names
+        return [names[each] if names else str(each) for each in self.concepts[row].tolist()]
 
     def content(self) -> Ragged:
         """The messages truncated before EOS: content symbols only."""

@@ -59,6 +59,8 @@ def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> Table:
         raise CorpusError(f"{name}: {what} with arrays {listed:.150}: say which with --column NAME=message")
     key = chosen[0]
     number = len(arrays[key])
+    if not number:
+        raise CorpusError(f"{name}: array {key}: expected a message a row, got no rows")
     lengths = next((arrays[each] for each in arrays if plain_name(each) in LENGTHS), None)
     columns: dict[str, Cells] = {key: _messages(arrays[key], lengths, f"{name}: array {key}")}
     is_repeated = _is_one_hot_of_labels(arrays)
@@ -105,15 +107,16 @@ def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
-        shape = "one-hot symbols" if array.ndim == 3 else f"an array of {array.ndim} dimensions"
-        raise CorpusError(
-            f"{place}: expected whole numbers, (messages, symbols); got {shape} of {array.dtype}"
-        )
+        expected = "one-hot symbols, 0 or 1" if array.ndim == 3 else "whole numbers, (messages, symbols)"
+        raise CorpusError(f"{place}: expected {expected}; got {array.dtype} {array.shape}")
     if array.dtype.kind == "f" and (array == np.floor(array)).all():
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= ID_LIMIT)):
         raise CorpusError(f"{place}: expected whole numbers from 0 below {ID_LIMIT}, got {array.dtype}")
-    ends = np.full(len(array), array.shape[1]) if lengths is None else lengths.reshape(-1).astype(np.int64)
+    ends = np.full(len(array), array.shape[1]) if lengths is None else lengths.reshape(-1)
+    if ends.dtype.kind not in "iuf" or (ends != np.floor(ends)).any():
+        raise CorpusError(f"{place}: its lengths are {ends.dtype}: expected whole numbers")
+    ends = ends.astype(np.int64)
     if len(ends) != len(array) or (len(ends) and (ends.min() < 0 or ends.max() > array.shape[1])):
         raise CorpusError(f"{place}: its lengths do not fit: expected 0 to {array.shape[1]} for each message")
     is_said = np.arange(array.shape[1]) < ends[:, None]

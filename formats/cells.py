@@ -15,7 +15,9 @@ MAX_CELL = 1 << 20
 """Most characters of a cell that is read as a list; a longer one is refused."""
 SHARE_OF_LISTS = 0.5
 """Where more cells of a column than this share are lists, the others are refused."""
-_WRAPPED = re.compile(r"(?:np\.|numpy\.|torch\.|jnp\.)?(?:array|tensor|asarray|ndarray|Tensor|Array)\(")
+_WRAPPED = re.compile(
+    r"(?:np\.|numpy\.|torch\.|jnp\.)?(?:array|tensor|asarray|ndarray|Tensor|Array|frozenset|set)\("
+)
 _SCALAR = re.compile(r"(?:np|numpy|torch)\.\w+\(([^()]*)\)")
 _TYPE = re.compile(r",\s*(?:dtype|device|requires_grad|grad_fn|shape)=[^,()\[\]]+(?=[,)])")
 _GAP = re.compile(r"(?<=[\d.\]'\"a-z])\s+(?=[-\d.\[('\"tfTFnN])")
@@ -77,7 +79,7 @@ def literal(text: str) -> Any:
             pass
     if _WRAPPED.match(text):
         text = _TYPE.sub("", text)
-        text = text[text.index("(") + 1 :].rstrip().removesuffix(")")
+        text = text[text.index("(") + 1 :].rstrip().removesuffix(")") or "[]"  # `set()`
     text = _GAP.sub(", ", _SCALAR.sub(r"\1", text))
     try:
         return _plain(ast.literal_eval(text))

@@ -62,8 +62,7 @@ def _rows(ragged: Ragged) -> list[list[int]]:
 
 def _concepts(corpus: Corpus) -> list[list[str]]:
     """The names of the concepts of each message."""
-    assert corpus.concepts is not None
-    return [[corpus.concept_names[each] for each in row] for row in _rows(corpus.concepts)]
+    return [corpus.concepts_of(row) for row in range(len(corpus.messages))]
 
 
 def _columns(corpus: Corpus) -> dict[str, list[Any]]:
@@ -191,6 +190,7 @@ def _write_elcc(corpus: Corpus, out: Path) -> list[str]:
         write_atomically(file, (json.dumps(rows[row], ensure_ascii=False).encode() + b"\n" for row in spoken))
     unknown = sum(speaker is None for speaker in corpus.column(SPEAKER).tolist())
     lost = [f"{unknown:,} messages without a speaker", *lost] if unknown else lost
+    lost = lost if all(isinstance(name, int) for name in names) else ["names of speakers", *lost]
     return [each for each in lost if each != "the column speaker"]
 
 

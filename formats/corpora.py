@@ -162,6 +162,10 @@ def parts_of(
                 raise CorpusError(
                     f"{table.place(bad, name)}: expected a number of a feature, got {show(inner[bad])}"
                 )
+            if key in attributes or key in features:
+                raise CorpusError(
+                    f"{table.source}: two columns have the name {printable(key)}: one is in column {name}"
+                )
             own = table.columns[name]
             if (
                 not is_feature
@@ -267,9 +271,12 @@ def _require_alike(table: Table, rows: Sequence[Any], notes: list[str]) -> None:
         if not all(
             is_text(item) if is_words else is_number(item) or isinstance(item, bool) for item in items
         ):
-            raise CorpusError(
-                f"{table.place(place)}: expected a meaning like the first, {show(first)}, got {show(row)}"
+            alike = (
+                f"a meaning like the first, {show(first)}"
+                if row is not first
+                else "numbers alone, or texts alone"
             )
+            raise CorpusError(f"{table.place(place)}: expected {alike}, got {show(row)}")
         if any(isinstance(item, int) and abs(item) >= MAX_INTEGER for item in items):
             raise CorpusError(f"{table.place(place)}: expected {BITS}, got {show(row)}")
 

@@ -23,7 +23,7 @@ from ecsuite.formats.line_errors import show
 from ecsuite.formats.meanings import meaning_lines, with_meanings
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.strict_json import encode, is_text
-from ecsuite.runtime.errors import CorpusError, DamagedError
+from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
 from ecsuite.runtime.plain_values import plain
 from ecsuite.runtime.ragged import Ragged
 
@@ -55,11 +55,15 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
         directory: Target directory; created if missing. Files of an older corpus in it are replaced.
 
     Raises:
+        ConfigError: If it is no corpus, or no path.
         CorpusError: If a meaning, or a number in a column or in the metadata, is not finite, which JSON can't hold;
             nothing is written then.
         ValueError: If there are no messages, or a column has no name for a file.
         OSError: If the files cannot be written.
     """
+    if not isinstance(corpus, Corpus) or not isinstance(directory, str | Path):
+        given = f"{type(corpus).__name__} and {type(directory).__name__}"
+        raise ConfigError(f"write_corpus: expected a Corpus and the path of a folder, got {given}")
     directory = Path(directory)
     num_messages = len(corpus.messages)
     if not num_messages:

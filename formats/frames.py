@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.formats.line_errors import shorten
+from ecsuite.formats.line_errors import shorten, show
 from ecsuite.formats.parquet_files import read_arrow, read_parquet
 from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_header
 from ecsuite.formats.rows import ID_LIMIT
@@ -123,12 +123,8 @@ def plain_lists(column: Any) -> Ragged | None:
 def is_frame(source: Any) -> bool:
     """Whether a Python value is one that `read_frame` takes."""
     is_records = isinstance(source, list) and bool(source) and all(isinstance(row, Mapping) for row in source)
-    return (
-        is_records
-        or isinstance(source, Mapping)
-        or hasattr(source, "columns")
-        or hasattr(source, "column_names")
-    )
+    has_columns = hasattr(source, "columns") or hasattr(source, "column_names")
+    return is_records or isinstance(source, Mapping) or (has_columns and hasattr(source, "__len__"))
 
 
 def read_frame(frame: Any) -> Table:
@@ -138,23 +134,49 @@ def read_frame(frame: Any) -> Table:
         CorpusError: If it has no rows, or columns of different lengths.
     """
     kind = f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
+    names: list[Any]
     if isinstance(frame, list):
-        keys = dict.fromkeys(key for row in frame for key in row)
-        columns = {str(key): [row.get(key) for row in frame] for key in keys}
+        names = list(dict.fromkeys(key for row in frame for key in row))
+        cells = [[row.get(key) for row in frame] for key in names]
     elif isinstance(frame, Mapping):
-        columns = {str(key): list(cells) for key, cells in frame.items()}
+        names, cells = list(frame), [_cells(str(key), each) for key, each in frame.items()]
     elif kind.startswith("pandas"):
-        index = [name for name in frame.index.names if name is not None]
-        frame = frame.reset_index(level=index) if index else frame
-        if not frame.columns.is_unique:
-            raise CorpusError("the frame: expected columns of different names")
-        columns = {str(name): frame[name].astype(object).tolist() for name in frame.columns}
+        frame = _with_index(frame)
+        names = list(frame.columns)
+        cells = [frame.iloc[:, place].astype(object).tolist() for place in range(len(names))]
     elif kind.startswith("polars"):
-        columns = frame.to_dict(as_series=False)
+        names, cells = list(frame.columns), list(frame.to_dict(as_series=False).values())
     else:  # Arrow's and Hugging Face's
         columns = frame.to_pydict() if hasattr(frame, "to_pydict") else frame.to_dict()
-    lengths = {len(cells) for cells in columns.values()}
-    if len(lengths) != 1 or not lengths - {0}:
-        raise CorpusError(f"the frame: expected columns with a cell a row, got {sorted(lengths)} cells")
-    number = lengths.pop()
-    return _named(columns, source="the frame", about=kind, rows=range(number))
+        names = list(frame.column_names)
+        cells = [columns[name] for name in names]
+    texts = list(map(str, names))
+    twice = next((name for name in texts if texts.count(name) > 1), None)
+    if twice is not None:
+        raise CorpusError(f"the frame: two columns have the name {shorten(twice)}")
+    lengths = sorted({len(each) for each in cells})
+    if len(lengths) != 1 or lengths == [0]:
+        got = " and ".join(map(str, lengths)) or "no"
+        raise CorpusError(f"the frame: expected columns with a cell a row, got {got} cells")
+    return _named(
+        dict(zip(texts, cells, strict=True)), source="the frame", about=kind, rows=range(lengths[0])
+    )
+
+
+def _with_index(frame: Any) -> Any:
+    """A frame of pandas with its index as columns: what has a name that no column has, or is no number."""
+    index = frame.index
+    kept = [
+        level
+        for level, name in enumerate(index.names)
+        if name not in frame.columns
+        and (name is not None or index.get_level_values(level).dtype.kind not in "iu")
+    ]
+    return frame.reset_index(level=kept) if kept else frame
+
+
+def _cells(name: str, cells: Any) -> list[Any]:
+    """The cells of a column of a mapping, of any kind that gives one after another."""
+    if isinstance(cells, str | bytes | Mapping) or not hasattr(cells, "__iter__"):
+        raise CorpusError(f"the frame: column {shorten(name)}: expected a list of cells, got {show(cells)}")
+    return list(cells)

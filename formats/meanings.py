@@ -28,7 +28,7 @@ def meaning_lines(corpus: Corpus) -> Iterator[bytes]:
         if corpus.meanings is not None:
             line["meaning"] = corpus.meanings[index].tolist()
         if corpus.concepts is not None:
-            line["concepts"] = [corpus.concept_names[concept] for concept in corpus.concepts[index]]
+            line["concepts"] = corpus.concepts_of(index)
         yield encode(line)
 
 

@@ -27,13 +27,14 @@ from ecsuite.formats.frames import (
 from ecsuite.formats.json_tables import read_json_table
 from ecsuite.formats.line_errors import LineError
 from ecsuite.formats.messages import Split
+from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.stored_text import opened
 from ecsuite.formats.strict_json import decode
 from ecsuite.formats.table import NO_EOS, Cells, Table
 from ecsuite.formats.text_tables import ENDINGS, read_text_table
 from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.allocator import kept_memory
-from ecsuite.runtime.errors import ConfigError, CorpusError, look_up
+from ecsuite.runtime.errors import ConfigError, CorpusError, look_up, shown
 from ecsuite.runtime.memory import allowing
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
@@ -110,8 +111,13 @@ def read_corpus(
         ConfigError: If a file needs more memory, or an argument is not one of those above.
         CorpusError: If there is nothing to read, or something is not valid; one line with the first place.
     """
+    if not isinstance(columns, Mapping | None):
+        raise ConfigError(f"columns: expected roles by name of column, got {shown(columns)}")
+    if not isinstance(meanings, str | os.PathLike | None):
+        raise ConfigError(f"meanings: expected the path of a file, got {type(meanings).__name__}")
+    roles = {str(name): role for name, role in (columns or {}).items()}
     reading = Reading(
-        columns=dict(columns or {}), split=split, eos="none" if eos is None else str(eos), numeric=numeric,
+        columns=roles, split=split, eos="none" if eos is None else str(eos), numeric=numeric,
         missing=missing, meanings=None if meanings is None else str(meanings),
     )  # fmt: skip
     return read_as(source, reading, max_memory=max_memory)
@@ -307,12 +313,14 @@ def _with_eos(corpus: Corpus, reading: Reading, path: Path | None, of_file: str 
             return replace(corpus, metadata=metadata)
         metadata["eos_source"] = "detected"
         return replace(corpus, eos=detect_eos(corpus.messages), metadata=metadata)
-    metadata["eos_source"] = "given" if reading.eos != "auto" else "declared"
-    return replace(corpus, eos=_symbol(corpus, asked), metadata=metadata)
+    is_given = reading.eos != "auto"
+    metadata["eos_source"] = "given" if is_given else "declared"
+    source = "--eos" if is_given or path is None else f"{path_text(path)}: EOS"
+    return replace(corpus, eos=_symbol(corpus, asked, source), metadata=metadata)
 
 
-def _symbol(corpus: Corpus, text: str) -> int | None:
-    """The id of a symbol as users write it; None for `NO_EOS`.
+def _symbol(corpus: Corpus, text: str, source: str) -> int | None:
+    """The id of a symbol as users write it, in a source for messages; None for `NO_EOS`.
 
     Raises:
         ConfigError: If no message has it.
@@ -323,8 +331,8 @@ def _symbol(corpus: Corpus, text: str) -> int | None:
         names = dict.fromkeys(corpus.symbol_names)
         look_up("symbol", text, names)
         return corpus.symbol_names.index(text)
-    if not text.isdecimal():
-        raise ConfigError(f"--eos {text}: expected a symbol such as 0, or none")
+    if not text.isdecimal() or len(text) > 19 or int(text) >= ID_LIMIT:
+        raise ConfigError(f"{source} {text:.40}: expected a symbol such as 0, or none")
     return int(text)
 
 

@@ -49,6 +49,7 @@ def read_text_table(
         text = read_text(file, factor=CELLS if is_table else LINES)
     except ConfigError as error:
         raise CorpusError(str(error)) from None
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a message may be long
     told = _OF_EXCEL.match(text)
     if told:
         text = "\n" + text[told.end() :]  # rows keep their numbers
@@ -166,8 +167,11 @@ def _of_rows(
     if has_header:
         _require_names([each for each, _ in named], place_of(name, unit, rows[0][0]))
     body = rows[1:] if has_header else rows
-    if has_header and all(len(row) == len(named) + 1 for _, row in body) and _are_row_names(body):
-        named = [("", None), *named]
+    if has_header and body and all(len(row) == len(named) + 1 for _, row in body):
+        if not any(row[-1].strip() for _, row in body):
+            body = [(number, row[:-1]) for number, row in body]  # a separator ends each row
+        elif _are_row_names(body):
+            named = [("", None), *named]
     header = _filled([each for each, _ in named]) if has_header else sorted(numbers, key=int)
     if not body:
         raise CorpusError(f"{name}: a header and no rows, expected a message a row")

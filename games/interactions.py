@@ -4,7 +4,7 @@ Tables are `pyarrow.Table`; pyarrow is imported when one is made or read. Column
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,8 @@ def _of_batch(
 ) -> dict[str, Any]:
     """The columns of a batch, of what came of it."""
     batch, rounds = spoken.batch, spoken.rounds
-    columns = _description(world, batch)
+    about = _description(world, batch)
+    columns: dict[str, Any] = {}
     ids = numbers.of(batch)
     columns["seen"] = _lists(ids[batch.shown])
     if pair.task.scores_candidates:
@@ -184,7 +185,13 @@ def _of_batch(
         assert likely is not None
         columns[PROBABILITIES] = _lists(likely, batch.present)
     measures = {"loss": outcome.loss, **outcome.measures}
-    return columns | {name: _lists(_numbers(value.float())) for name, value in measures.items()}
+    columns |= {name: _lists(_numbers(value.float())) for name, value in measures.items()}
+    return _apart(about, {*columns, "evaluation", "round", *ROLES}) | columns
+
+
+def _apart(columns: Mapping[str, Any], taken: Collection[str]) -> dict[str, Any]:
+    """Columns of objects, whose names may be those of others."""
+    return {f"{name} (kept)" if name in taken else name: cells for name, cells in columns.items()}
 
 
 def _description(world: World, batch: Batch) -> dict[str, Any]:
@@ -194,7 +201,7 @@ def _description(world: World, batch: Batch) -> dict[str, Any]:
     if described.concepts is not None:
         names = np.array(described.concept_names, dtype=object)
         columns["concepts"] = _ragged(described.concepts, lambda ids: names[ids])
-    return columns | {name: _lists(values) for name, values in described.columns.items()}
+    return columns | {name: _lists(values) for name, values in _apart(described.columns, columns).items()}
 
 
 def _answers(

@@ -114,14 +114,16 @@ class Interventions(Sequence[Row]):
         return self.table().to_frame()
 
 
-def chosen_interventions(text: str) -> list[Intervention]:
-    """The names in a list separated by commas; `all` are all; `ConfigError` if one is unknown."""
-    if text == "all":
+def chosen_interventions(names: Sequence[str]) -> list[Intervention]:
+    """Interventions by their names; `all` alone are all; `ConfigError` if one is unknown, or there is none."""
+    chosen: list[Any] = [name.strip() if isinstance(name, str) else name for name in names]
+    if chosen == ["all"]:
         return list(get_args(Intervention))
-    names: list[Any] = [name.strip() for name in text.split(",")]
-    for name in names:
+    if not chosen:
+        raise ConfigError(f"expected interventions: {', '.join(INTERVENTIONS)}, or all")
+    for name in chosen:
         look_up("intervention", name, INTERVENTIONS)
-    return names
+    return chosen
 
 
 @torch.inference_mode()

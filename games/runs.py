@@ -155,7 +155,7 @@ class Run:
         changes: Mapping[str, Any] | None = None,
         assignments: Iterable[str] = (),
         *,
-        receiver_from: Path | str | None = None,
+        receiver_from: "Run | Path | str | None" = None,
         device: str = "cpu",
     ) -> dict[str, dict[str, float]]:
         """Evaluate the agents as they are, also on other objects or with another task than in training.
@@ -163,7 +163,7 @@ class Run:
         Args:
             changes: Values by `section.key`, such as `{"task.num_distractors": 20}`.
             assignments: The same as texts, `task.num_distractors=20`, which take precedence.
-            receiver_from: Run folder of other receivers, of the same shapes, which take the places of these in turn.
+            receiver_from: Run, or its folder, of other receivers of the same shapes, which take the places of these.
             device: auto, cpu, cuda or mps.
 
         Returns:
@@ -185,7 +185,7 @@ class Run:
         assignments: Iterable[str] = (),
         *,
         probabilities: bool = False,
-        receiver_from: Path | str | None = None,
+        receiver_from: "Run | Path | str | None" = None,
         device: str = "cpu",
     ) -> Any:
         """What was seen, said and answered in each round of evaluation.
@@ -205,7 +205,7 @@ class Run:
         Raises:
             ConfigError: If pyarrow is not installed, or as `evaluate` does.
         """
-        assigned = list(assignments)
+        assigned = _listed(assignments)
         if not changes and not assigned and receiver_from is None:
             try:
                 kept = read_interactions(self.folder)
@@ -225,7 +225,7 @@ class Run:
         changes: Mapping[str, Any] | None = None,
         assignments: Iterable[str] = (),
         *,
-        receiver_from: Path | str | None = None,
+        receiver_from: "Run | Path | str | None" = None,
         device: str = "cpu",
     ) -> Interventions:
         """Change messages on their way from sender to receiver, and see what is still understood.
@@ -240,7 +240,10 @@ class Run:
         Raises:
             ConfigError: If there is no such intervention, the channel has no symbols, or as `evaluate` does.
         """
-        chosen = chosen_interventions(names if isinstance(names, str) else ",".join(names))
+        if not isinstance(names, str | Iterable):
+            raise ConfigError(f"names: expected interventions, or all, got {names!r:.60}")
+        listed = names.split(",") if isinstance(names, str) else list(names)
+        chosen = chosen_interventions(listed)
         experiment, world, players = self.changed(changes, assignments, receiver_from, device)
         players.eval()
         with unrounded_products(players.device):
@@ -251,11 +254,11 @@ class Run:
         self,
         changes: Mapping[str, Any] | None,
         assignments: Iterable[str],
-        receiver_from: Path | str | None,
+        receiver_from: "Run | Path | str | None",
         device: str,
     ) -> tuple[Experiment, World, Players]:
         """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`."""
-        experiment = override(with_changes(self.experiment, changes or {}), assignments)
+        experiment = override(with_changes(self.experiment, changes or {}), _listed(assignments))
         world = make_world(experiment, trained=self.pair.world)
         players = make_players(experiment, world)
         try:
@@ -265,9 +268,12 @@ class Run:
                 "the agents do not fit to what was changed: their weights have other shapes"
             ) from None
         if receiver_from is not None:
-            require_sizes(Path(receiver_from), experiment)
-            agents = agent_weights(Path(receiver_from), "receiver", self.note)
-            set_agent_weights(players, "receiver", agents, str(receiver_from))
+            folder = receiver_from.folder if isinstance(receiver_from, Run) else receiver_from
+            if not isinstance(folder, str | Path):
+                raise ConfigError(f"receiver_from: expected a run or its folder, got {folder!r:.60}")
+            require_sizes(Path(folder), experiment)
+            agents = agent_weights(Path(folder), "receiver", self.note)
+            set_agent_weights(players, "receiver", agents, str(folder))
         place = choose_device(device)
         return experiment, world, players.to(place)
 
@@ -324,6 +330,11 @@ class Run:
             ConfigError: As `understand` does, or if the receiver neither chooses nor names values.
         """
         return asked_agents.scores_of(self.pair, messages, candidates)
+
+
+def _listed(assignments: Iterable[str]) -> list[str]:
+    """Assignments as a list; one alone may be a text."""
+    return [assignments] if isinstance(assignments, str) else list(assignments)
 
 
 def load_run(folder: Path | str, *, trust_code: bool = False, note: Callable[[str], None] = ignore) -> Run:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ecsuite.runtime.allocator import kept_memory
 from ecsuite.runtime.compiler import leave_compiler_out
-from ecsuite.runtime.errors import ConfigError, unknown_name
+from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.runtime.provenance import processor
 from ecsuite.runtime.randomness import GLOBAL_GENERATOR
 
@@ -45,8 +45,7 @@ def choose_device(name: str) -> torch.device:
     Raises:
         ConfigError: If the name is unknown or the device is not available here, where it must be.
     """
-    if name not in DEVICES:
-        raise unknown_name("device", name, DEVICES)
+    look_up("device", name, dict.fromkeys(DEVICES))
     leave_compiler_out()  # all that trains comes by here first
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -70,6 +70,11 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], *, command: str |
         command: What names all of them; None: `ecsuite list KIND`, where that does.
     """
     choices = list(choices)
+    if not isinstance(name, str):
+        more = ", ..." if len(choices) > NUM_CHOICES else ""
+        return ConfigError(
+            f"{kind}: expected one of {', '.join(choices[:NUM_CHOICES])}{more}, got {shown(name)}"
+        )
     similar = _similar(name, choices)
     hint = f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ";"
     name = name if len(name) <= 60 else name[:59] + "…"
@@ -94,7 +99,7 @@ def _similar(name: str, choices: Sequence[str]) -> list[str]:
 
 def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
     """The registry entry of a name; `ConfigError` with the most similar name and all choices if it is unknown."""
-    if name not in registry:
+    if not isinstance(name, str) or name not in registry:
         raise unknown_name(kind, name, registry)
     return registry[name]
 

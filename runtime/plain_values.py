@@ -17,7 +17,8 @@ TYPES = {str, int, float, bool, list, dict, type(None)}
 def plain(value: Any) -> Any:
     """A value as a text, a number, a truth value, a list, a mapping, or None where it is none (NaN, NaT, NA).
 
-    Bytes are texts in UTF-8; dates, and what else JSON has no form for, are their texts.
+    Sets are lists in the order of their texts. Bytes are texts in UTF-8; dates, and what else JSON has no form for,
+    are their texts.
 
     Raises:
         OverflowError: If an integer has more than 64 bits.
@@ -39,6 +40,8 @@ def plain(value: Any) -> Any:
         return None if value != value else float(value)
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
+    if isinstance(value, set | frozenset):
+        return sorted(map(plain, value), key=str)
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, bytes):

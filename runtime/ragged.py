@@ -49,7 +49,11 @@ class Ragged:
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int) -> NDArray[np.int32]:
-        """Row `index`, as a view."""
+        """Row `index`, as a view; below 0 from the end."""
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(f"row {index} of {len(self)}")
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     @property
@@ -57,8 +61,30 @@ class Ragged:
         """Length of each row, shape (num_rows,)."""
         return np.diff(self.offsets)
 
-    def take(self, rows: NDArray[np.integer[Any]]) -> "Ragged":
-        """These rows, by their indices, shape (num_taken,)."""
+    def places(self, rows: Any) -> NDArray[np.integer[Any]]:
+        """Indices of rows from 0, (num_taken,), of such as NumPy takes: also from the end, or a truth value a row.
+
+        Raises:
+            IndexError: If there is no such row, or there are not as many truth values as rows.
+        """
+        found = np.asarray(rows)
+        if found.dtype.kind == "b":
+            if found.shape != (len(self),):
+                raise IndexError(f"expected {len(self)} truth values, got {found.shape}")
+            return np.flatnonzero(found)
+        if not found.size:
+            return np.zeros(0, np.int64)
+        if (
+            found.ndim != 1
+            or found.dtype.kind not in "iu"
+            or not -len(self) <= found.min() <= found.max() < len(self)
+        ):
+            raise IndexError(f"expected indices of {len(self)} rows, got {rows!r:.60}")
+        return np.where(found < 0, found + len(self), found) if found.min() < 0 else found
+
+    def take(self, rows: Any) -> "Ragged":
+        """These rows, by their indices, (num_taken,), or a truth value a row; see `places`."""
+        rows = self.places(rows)
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.take(self.lengths, rows, out=offsets[1:])
         np.cumsum(offsets, out=offsets)

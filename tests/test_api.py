@@ -206,6 +206,22 @@ def test_an_experiment_may_be_changed(run, folder):
         (lambda run: ec.methods(), "sources: expected at least one run or path"),
         (lambda run: ec.icy("fc2l", seeds=0), "seeds: expected 1 to 10,000, got 0"),
         (lambda run: ec.icy("fc2l", num_atributes=3), "unknown key 'num_atributes'; did you mean"),
+        (lambda run: ec.icy("fc2l", seeds=True), "seeds: expected a number of seeds, .* got True"),
+        (lambda run: ec.score(run, "topsim", runner=3), "runner: expected a Runner, got 3"),
+        (lambda run: ec.score(run, "topsim", run=run), "unknown option of score 'run'"),
+        (lambda run: ec.train("disc_tiny", log=3), "log: expected names of loggers, such as csv; got 3"),
+        (lambda run: ec.sweep({}, on=3), "on: expected here, local, slurm, ray or workers; got 3"),
+        (lambda run: ec.report(run, base=3), "base: expected settings such as channel.kind=gumbel"),
+        (lambda run: ec.verify(run, targets=3), "targets: expected a folder; got 3"),
+        (
+            lambda run: ec.write_corpus(run, "a"),
+            "write_corpus: expected a Corpus and the path of a folder, got Run",
+        ),
+        (lambda run: ec.push(run, "hf:a/b", license=3, plan=True), "license: expected a licence such as"),
+        (lambda run: run.intervene(3), "names: expected interventions, or all, got 3"),
+        (lambda run: run.intervene([]), "expected interventions: permute, drop, replace, noise, or all"),
+        (lambda run: run.evaluate(device=3), "device: expected one of auto, cpu, cuda, mps, got 3"),
+        (lambda run: run.evaluate(receiver_from=3), "receiver_from: expected a run or its folder, got 3"),
         (lambda run: ec.icy("fc2l", study=3), "study: expected the name of a study or a YAML file; got 3"),
     ],
 )
@@ -434,3 +450,14 @@ def test_numbers_of_numpy_are_settings(tmp_path):
 def test_runs_stand_for_their_folders(run, tmp_path):
     assert list(ec.results(run)["accuracy"]) == [run.measures["accuracy"]]
     assert ec.report(run, out=tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    others = [run.evaluate(receiver_from=each) for each in (run, run.folder)]
+    assert others[0] == others[1]
+    assert run.evaluate(assignments="task.num_distractors=1") == run.evaluate({"task.num_distractors": 1})
+
+
+def test_metrics_ask_the_agents_of_a_folder_as_those_of_its_run(run):
+    """Of `corpus.jsonl`, they have its counts."""
+    found = [ec.score(each, "efficiency")["complexity"] for each in (run, run.folder, str(run.folder))]
+    assert len({score.value for score in found}) == 1 and "|sender:" in found[1].signature
+    assert "|sender:" not in ec.score(run.folder / "corpus.jsonl", "efficiency")["complexity"].signature
+    assert ec.score(run.folder, "rsa")["rsa"].value == ec.score(run, "rsa")["rsa"].value

@@ -172,3 +172,19 @@ def test_what_killed_processes_left_is_removed_after_an_hour(tmp_path):
     remove_abandoned(tmp_path / "none")
     assert not any(file.exists() for file in old)
     assert all(file.exists() for file in (*kept, young))
+
+
+def test_messages_are_taken_as_numpy_takes_rows():
+    """From the end they were those after it, or of the length of another one."""
+    corpus = Corpus([[1, 2], [3], [4, 5, 6], []], meanings=[[0], [1], [2], [3]])
+    rows = [[1, 2], [3], [4, 5, 6], []]
+    assert [corpus.messages[place].tolist() for place in range(-4, 4)] == 2 * rows
+    for places in ([-2, -4], np.array([-2, 0]), [2, 0]):
+        taken = corpus.take(places)
+        assert [row.tolist() for row in taken.messages] == [[4, 5, 6], [1, 2]]
+        assert taken.meanings.tolist() == [[2], [0]]
+    assert corpus.take(corpus.messages.lengths > 1).meanings.tolist() == [[0], [2]]
+    assert not len(corpus.take([]).messages)
+    for places in ([4], [-5], [0.5], [True], [[0]]):
+        with pytest.raises(IndexError, match="expected "):
+            corpus.take(places)

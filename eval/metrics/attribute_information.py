@@ -64,7 +64,7 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
         seed=options.seed,
         work=10 * len(message) * len(varying),
     )
-    names = [f"attribute{index}" for index in varying.tolist()]
+    names = list(map(corpus.name_of_attribute, varying.tolist()))
     details = {
         "bits": dict(zip(names, bits.tolist(), strict=True)),
         "shares": dict(zip(names, of_entropy.tolist(), strict=True)),

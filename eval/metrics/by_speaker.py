@@ -75,7 +75,11 @@ def mean_score(
     details |= _remarks(speakers, scores)
     signature = f"{_common_signature([score.signature for score in scores])}|speakers:{len(speakers)}"
     if not defined:
-        return replace(first, signature=signature, chance=None, details=details)
+        reasons: dict[str, list[Any]] = {}
+        for speaker, score in zip(speakers, scores, strict=True):
+            reasons.setdefault(str(score.reason), []).append(speaker)
+        reason = _all_said(reasons, len(speakers))
+        return replace(first, signature=signature, chance=None, reason=reason, details=details)
     if all(BY_TARGET in score.details for score in defined):
         targets = [score.details[BY_TARGET] for score in defined]
         details[BY_TARGET] = {name: fmean(each[name] for each in targets) for name in targets[0]}
@@ -107,8 +111,13 @@ def _remarks(speakers: Sequence[Any], scores: Sequence[Score]) -> dict[str, str]
             if key == "warning" and is_defined and score.value is None:
                 said.setdefault(f"has no score and is not in the mean: {score.reason}", []).append(speaker)
         if said:
-            remarks[key] = "; ".join(_said(sentence, who, len(speakers)) for sentence, who in said.items())
+            remarks[key] = _all_said(said, len(speakers))
     return remarks
+
+
+def _all_said(said: Mapping[str, Sequence[Any]], num_speakers: int) -> str:
+    """Sentences, each with the names of those of whom it is said."""
+    return "; ".join(_said(sentence, who, num_speakers) for sentence, who in said.items())
 
 
 def _said(sentence: str, who: Sequence[Any], num_speakers: int) -> str:

@@ -5,7 +5,7 @@ Communities are a column of the corpus, and another one has what a speaker said 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ SIMILARITY_WITHIN = Traits(
     high="1 if speakers of a community say the same; 0 also for the same words with other symbols",
     question="shared",
     direction="higher",
+    version=2,
     bounds=(0.0, 1.0),
     draws=False,
     needs=("meanings", "speakers"),
@@ -118,7 +119,7 @@ def _before(corpus: Corpus, whole: Any, rows: Any) -> Said:
     texts = corpus.columns[BEFORE]
     numbers = {name: number for number, name in enumerate(corpus.symbol_names or ())}
     names = corpus.symbol_names
-    end = str(corpus.eos or 0) if names is None or corpus.eos is None else names[corpus.eos]  # of games, 0
+    end = None if corpus.eos is None else str(corpus.eos) if names is None else names[corpus.eos]
 
     def number_of(symbol: str) -> int:
         if names is not None:
@@ -128,7 +129,9 @@ def _before(corpus: Corpus, whole: Any, rows: Any) -> Said:
         return int(symbol)
 
     return {
-        int(whole[row]): tuple(number_of(symbol) for symbol in str(texts[row]).split() if symbol != end)
+        int(whole[row]): tuple(
+            map(number_of, takewhile(lambda symbol: symbol != end, str(texts[row]).split()))
+        )
         for row in rows
         if texts[row]
     }

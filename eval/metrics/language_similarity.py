@@ -149,11 +149,7 @@ def _keys(corpus: Corpus) -> list[Any] | None:
         return [tuple(row) for row in flat(corpus.meanings).tolist()]
     if corpus.concepts is None:
         return None
-    names = corpus.concept_names
-    return [
-        frozenset(names[each] if names else str(each) for each in corpus.concepts[row].tolist())
-        for row in range(len(corpus.concepts))
-    ]
+    return [frozenset(corpus.concepts_of(row)) for row in range(len(corpus.concepts))]
 
 
 def whole_meanings(corpus: Corpus) -> Ints | None:

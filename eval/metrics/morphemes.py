@@ -227,7 +227,7 @@ def _concepts(corpus: Corpus) -> tuple[list[str], Ragged | None]:
         num_values = codes.max(0, initial=0) + 1
         starts = np.cumsum(num_values) - num_values
         names = [
-            f"attribute{place}={value}"
+            f"{corpus.name_of_attribute(place)}={value}"
             for place in range(codes.shape[1])
             for value in np.unique(values[:, place]).tolist()
         ]

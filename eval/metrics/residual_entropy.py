@@ -380,5 +380,5 @@ def entropies_or_reason(corpus: Corpus) -> Entropies | str:
     varying = np.flatnonzero(np.ptp(attributes, axis=1))
     if not len(varying):
         return CONSTANT_ATTRIBUTES
-    names = tuple(f"attribute{i}" for i in varying.tolist())
+    names = tuple(map(corpus.name_of_attribute, varying.tolist()))
     return Entropies(position_columns(corpus), attributes[varying], names)

@@ -14,7 +14,7 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.traits import Traits
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.jobs.graph import Runner
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, shown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +34,8 @@ class Options:
         """Refuse a seed that is none."""
         if type(self.seed) is not int or self.seed < 0:
             raise ConfigError(f"seed: expected an integer from 0, got {self.seed!r}")
+        if not isinstance(self.runner, Runner):
+            raise ConfigError(f"runner: expected a Runner, got {shown(self.runner)}")
 
     @property
     def progress(self) -> Callable[[str, float, float], None]:

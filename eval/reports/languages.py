@@ -119,13 +119,11 @@ class Language:
         """The names of the concepts of a message: those of the corpus, or `attribute0=3` of integer meanings."""
         corpus = self.corpus
         if corpus.concepts is not None:
-            ids = corpus.concepts[index].tolist()
-            return [corpus.concept_names[each] if corpus.concept_names else str(each) for each in ids]
+            return corpus.concepts_of(index)
         if corpus.meanings is None or corpus.meanings.ndim != 2 or corpus.meanings.dtype.kind not in "iuU":
             return []
         values = corpus.meanings[index].tolist()
-        names = corpus.attribute_names or [f"attribute{place}" for place in range(len(values))]
-        return [f"{name}={value}" for name, value in zip(names, values, strict=True)]
+        return [f"{corpus.name_of_attribute(place)}={value}" for place, value in enumerate(values)]
 
     def meaning(self, index: int) -> str:
         """What a message is about, as text, with the name of an image of the user's; empty if it is not known."""

@@ -97,14 +97,11 @@ def _phrase(corpus: Corpus, row: int) -> str:
     """The concepts of a message as text; empty if they are not known."""
     if corpus.concepts is None or not corpus.concept_names:
         return ""
-    return " ".join(corpus.concept_names[each] for each in corpus.concepts[row].tolist())
+    return " ".join(corpus.concepts_of(row))
 
 
 def _meaning_text(corpus: Corpus, row: int) -> str | None:
-    concepts = None
-    if corpus.concepts is not None:
-        ids = corpus.concepts[row].tolist()
-        concepts = [corpus.concept_names[each] if corpus.concept_names else str(each) for each in ids]
+    concepts = None if corpus.concepts is None else corpus.concepts_of(row)
     is_unnamed = concepts is None or all(_UNNAMED.match(name) for name in concepts)
     if corpus.meanings is None or not is_unnamed:
         return None if concepts is None else " ".join(concepts)

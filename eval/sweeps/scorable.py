@@ -50,7 +50,9 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
     if not experiments:
         return
     if "generalisation" in metrics and not any(
-        getattr(each.world.options, "held_out", 1) or getattr(each.world.options, "held_out_value", None)
+        getattr(each.world.options, "held_out", 1)
+        or getattr(each.world.options, "held_out_value", None)
+        or getattr(each.world.options, "objects", None)  # a table may say it itself
         for each in experiments
     ):
         raise ConfigError(

@@ -99,10 +99,12 @@ def columns_of(table: TextTable, numeric: Numeric, notes: list[str]) -> list[Col
     """How each column is read; adds a line to `notes` about those that are not taken as they are."""
     columns = []
     for name, texts in table.columns.items():
-        if len(set(texts)) == 1:
+        own = "features" if name in table.features else numeric
+        are_equal = own == "features" and all(map(is_number, texts)) and len(set(map(float, texts))) == 1
+        if are_equal or len(set(texts)) == 1:
             notes.append(f"{table.source}: column {name} is left out: it has the one value {texts[0]}")
             continue
-        columns.append(_column(table, name, texts, "features" if name in table.features else numeric))
+        columns.append(_column(table, name, texts, own))
     if not columns:
         raise ConfigError(f"{table.source}: expected a column with different values")
     for column in columns:
@@ -134,14 +136,22 @@ def _column(table: TextTable, name: str, texts: Sequence[str], numeric: Numeric)
     if len(numbers) == len(texts) and (numeric == "features" or len(distinct) > MOST_VALUES):
         figures = np.array([float(text) for text in texts])
         if numeric == "features":
-            return Column(name=name, mean=float(figures.mean()), scale=float(figures.std()))
+            with np.errstate(over="ignore"):
+                mean, scale = float(figures.mean()), float(figures.std())
+            if not math.isfinite(scale):
+                raise ConfigError(
+                    f'{table.source}: column "{name}": expected smaller numbers, got {max(texts, key=_size)}'
+                )
+            return Column(name=name, mean=mean, scale=scale)
         return _binned(name, figures)
     if len(distinct) > MOST_NAMES:
         raise ConfigError(
             f'{table.source}: column "{name}": expected at most {MOST_NAMES} different values, got {len(distinct)}: '
             "leave it out of the table"
         )
-    labels = sorted(distinct, key=float) if len(numbers) == len(texts) else sorted(distinct)
+    labels = sorted(distinct)
+    if len(numbers) == len(texts):
+        labels.sort(key=float)  # of one number in two spellings, that of the first text comes first
     return Column(name=name, labels=tuple(labels))
 
 
@@ -151,8 +161,16 @@ def _binned(name: str, numbers: NDArray[np.float64]) -> Column:
     bins = np.searchsorted(edges, numbers, side="right")
     edges = edges[np.isin(np.arange(1, len(edges) + 1), bins) & (np.arange(1, len(edges) + 1) > bins.min())]
     bins = np.searchsorted(edges, numbers, side="right")
-    labels = [f"{numbers[bins == each].min():g}..{numbers[bins == each].max():g}" for each in np.unique(bins)]
-    return Column(name=name, labels=tuple(labels), edges=tuple(edges.tolist()))
+    ends = [(numbers[bins == each].min(), numbers[bins == each].max()) for each in np.unique(bins)]
+    for digits in (6, 9, 12, 17):  # as many as tell bins apart
+        labels = tuple(f"{first:.{digits}g}..{last:.{digits}g}" for first, last in ends)
+        if len(set(labels)) == len(ends):
+            break
+    return Column(name=name, labels=labels, edges=tuple(edges.tolist()))
+
+
+def _size(text: str) -> float:
+    return abs(float(text))
 
 
 def is_number(text: str) -> bool:

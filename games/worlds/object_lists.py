@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ecsuite.games.worlds.candidates import Distractors, distinct_others
 from ecsuite.games.worlds.hard_distractors import nearest_objects
 from ecsuite.games.worlds.object_worlds import ObjectWorld
-from ecsuite.games.worlds.objects import ObjectList, Selection
+from ecsuite.games.worlds.objects import OWN_SPLIT, ObjectList, Selection
 from ecsuite.games.worlds.splits import HeldOutValue, Subsets, have_values, random_share
 from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, RunSizes, World, one_hot
 from ecsuite.parts.config import Share
@@ -107,9 +107,17 @@ class ObjectListWorld(ObjectWorld):
         if is_held_out is not None:
             subsets = Subsets.without(is_held_out)
             column = subsets.column(np.arange(objects.number))
-            self.rules = replace(self.rules, columns={**column, **objects.columns})
+            own = objects.columns.get(OWN_SPLIT)
+            is_said = own is not None and np.array_equal(own, column.get("split", own[:0]))
+            kept = {
+                name: values for name, values in objects.columns.items() if name != OWN_SPLIT or not is_said
+            }
+            self.rules = replace(self.rules, columns={**column, **kept})
         self.nearest = {}
-        self.take(objects, subsets, self.source)
+        try:
+            self.take(objects, subsets, self.source)
+        except ConfigError as error:  # which objects there are may need an explanation
+            raise ConfigError("; ".join((str(error), *objects.notes))) from None
 
     @abstractmethod
     def read(self, source: str, trained: "ObjectListWorld | None") -> ObjectList:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.corpus import OF_SPEECH, SPLIT
 from ecsuite.formats.corpora import Reading, parts_of
 from ecsuite.formats.frames import read_frame
 from ecsuite.formats.reading import read_table
@@ -16,12 +17,15 @@ from ecsuite.formats.table import Table
 from ecsuite.games.worlds.column_coding import Column, Numeric, TextTable, columns_of
 from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.hub_data import is_data_set, read_columns
-from ecsuite.games.worlds.objects import ObjectList
+from ecsuite.games.worlds.objects import OWN_SPLIT, ObjectList
 from ecsuite.games.worlds.own_data import PACKED, TABLES
 from ecsuite.games.worlds.world import FREE, Integers
 from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.given_values import column_of
 from ecsuite.runtime.printable import printable
+
+ROW = "row"
+"""The column of a corpus with the row of each object, where its features do not tell it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -62,7 +66,9 @@ def read_objects(
     features = None
     if len(attributes) < len(columns):
         features = np.concatenate([column.features(table) for column in columns], axis=1)
-    distinct = np.sort(np.unique(objects if features is None else features, axis=0, return_index=True)[1])
+    split = table.kept.get(OWN_SPLIT)
+    is_trained = None if split is None else np.asarray(split == "train", np.bool_)
+    distinct = _each_once(objects if features is None else features, is_trained)
     if len(distinct) < len(table.rows):
         notes.append(
             f"{source}: {len(table.rows)} rows are {len(distinct)} different objects; each is taken once"
@@ -77,8 +83,8 @@ def read_objects(
         values_table=values,
         meanings=seen,
         rows=rows,
-        columns=kept if features is None else {"row": rows, **kept},
-        is_held_out=_held_out(table, distinct),
+        columns=kept if features is None else {ROW: rows, **kept},
+        is_held_out=None if is_trained is None else ~is_trained[distinct],
         coding=tuple(columns),
         notes=tuple(notes),
     )
@@ -124,7 +130,8 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
         raise ConfigError(f"{source}: expected a header and at least 2 objects, got {number}")
     split = next((name for name, role in chosen.items() if role == "split"), None)
     if split is not None:
-        kept["split"] = kept.pop(split)
+        kept[SPLIT] = kept.pop(split)
+    kept = {f"{name} (kept)" if name in (*OF_SPEECH, ROW) else name: cells for name, cells in kept.items()}
     note = f"{source}: {described(found, chosen)} (--column NAME=ROLE)" if kept else None
     table = TextTable(
         source=source, columns=texts, rows=found.rows, kept=kept, features=frozenset(features), note=note
@@ -145,10 +152,16 @@ def _texts(table: Table, name: str, cells: Sequence[Any]) -> list[str]:
     return ["" if cell is None else printable(cell).strip() for cell in cells]
 
 
-def _held_out(table: TextTable, rows: Integers) -> NDArray[np.bool_] | None:
-    """Which objects a column `split` keeps from training; None where there is none."""
-    split = table.kept.get("split")
-    return None if split is None else np.asarray(split[rows] != "train", dtype=np.bool_)
+def _each_once(objects: NDArray[Any], is_trained: NDArray[np.bool_] | None) -> Integers:
+    """A row of each different object, ascending: the first, or the first in training, as what is seen is not held out.
+
+    Args:
+        objects: What tells objects apart, (num_rows, width).
+        is_trained: Which rows are in training, (num_rows,); None: there are no splits.
+    """
+    order = np.arange(len(objects)) if is_trained is None else np.argsort(~is_trained, kind="stable")
+    first: Integers = order[np.unique(objects[order], axis=0, return_index=True)[1]]
+    return np.sort(first)
 
 
 def _columns_of_training(trained: ObjectTable, table: TextTable) -> list[Column]:
@@ -180,7 +193,7 @@ def _of_features(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
         values += list(has.T)
         phrases += list(np.where(has, 1, FREE).T)
     empty = np.empty((len(file.features), 0), dtype=np.int64)
-    distinct = np.sort(np.unique(file.features, axis=0, return_index=True)[1])
+    distinct = _each_once(file.features, file.split == 0 if file.has_split else None)
     notes = []
     if len(distinct) < len(file.features):
         notes = [
@@ -195,7 +208,7 @@ def _of_features(file: FeatureFile, trained: ObjectTable | None) -> ObjectTable:
         phrases=(np.stack(phrases, axis=1) if phrases else empty)[distinct],
         meanings=features,
         rows=rows,
-        columns={"row": rows},
+        columns={ROW: rows},
         is_held_out=file.split[distinct] != 0 if file.has_split else None,
         notes=tuple(notes),
     )

@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecsuite.corpus import SPLIT
 from ecsuite.games.worlds.world import Description, Integers, attribute_names, describe
 from ecsuite.runtime.errors import ConfigError
 
 MAX_TABLE = 2**16
 """Most combinations of values that are kept in a table."""
+
+
+OWN_SPLIT = f"{SPLIT} (kept)"
+"""The column of a corpus with what a table itself calls the splits of its objects, such as `dev`."""
 
 
 class Objects(ABC):

@@ -110,6 +110,23 @@ def test_csv(tmp_path):
     assert concepts(read_corpus(tmp_path / "mine.tsv")) == [["color=red, dark"]]
 
 
+def test_separators_at_the_ends_of_rows(tmp_path):
+    """They are no column before the others, as names of rows are that the header leaves out."""
+    file = tmp_path / "mine.csv"
+    file.write_text("message,color\nda bu,red,\nki,blue,\n")
+    assert said(read_corpus(file)) == ["da bu", "ki"]
+    assert concepts(read_corpus(file)) == [["color=red"], ["color=blue"]]
+    file.write_text("message,color\n1,da bu,red\n2,ki,blue\n")
+    assert said(read_corpus(file)) == ["da bu", "ki"]
+
+
+@pytest.mark.parametrize("text", ["{}\nki\n", "message,color\n{},red\nki,blue\n"])
+def test_messages_of_any_length(tmp_path, text):
+    file = tmp_path / ("mine.csv" if "," in text else "mine.txt")
+    file.write_text(text.format("da bu " * 30_000))
+    assert read_corpus(file).messages.lengths.tolist() == [60_000, 1]
+
+
 def test_what_convert_writes_as_csv_is_read(tmp_path, ecsuite):
     assert ecsuite("grammar", "concat", "--num-attributes", "2", "--num-values", "3", "--out", "run")[0] == 0
     assert ecsuite("convert", "run", "out.csv", "--to", "csv")[0] == 0
@@ -147,6 +164,9 @@ FAULTS = {
         ),
         '{"message": [1], "meaning": [0]}\n' + '{"message": [1], "meaning": {"a": 1}}\n' * 30: (
             'a.jsonl:2, column meaning: expected a value like the first, got {"a": 1}'
+        ),
+        '{"message": [1], "c": {"x": 1}, "c.x": 5}\n{"message": [2], "c": {"x": 2}, "c.x": 6}\n': (
+            "a.jsonl: two columns have the name c.x: one is in column c.x"
         ),
         '{"message": {"a": 1}}\n': (
             'a.jsonl:1: expected a message as a list of integers or of strings, or as a text, got {"a": 1}'

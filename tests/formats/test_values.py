@@ -10,7 +10,7 @@ import ecsuite as ec
 from ecsuite.corpus import Corpus
 from ecsuite.formats import write_corpus
 from ecsuite.formats.converting import convert
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError
 
 MESSAGES = [[1, 2], [3], [2, 2, 1]]
 COLUMNS = {
@@ -214,3 +214,92 @@ def test_communities_have_names():
     scores = {score.name: score for score in ec.score(ec.read_corpus(table), ["contact"]).scores}
     assert scores["similarity_between"].value == scores["similarity_within"].value == 1
     assert set(scores["survival"].details["by_community"]) == {"north", "south"}
+
+
+def test_sets_are_lists(tmp_path):
+    rows = {"message": ["a", "b", "c"], "concepts": [{"y", "x"}, frozenset(), frozenset("x")]}
+    (tmp_path / "a.csv").write_text("message;concepts\na;{'y', 'x'}\nb;frozenset()\nc;frozenset({'x'})\n")
+    for corpus in (ec.read_corpus(rows), ec.read_corpus(tmp_path / "a.csv")):
+        assert corpus.concept_names == ("x", "y") and corpus.concepts.lengths.tolist() == [2, 0, 1]
+
+
+def test_the_index_of_a_frame(tmp_path):
+    """What has a name, or is a text, is a column; a column that is the index, too, is there once."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"message": ["a", "b"], "color": ["red", "blue"]}, index=["x.png", "y.png"])
+    assert ec.read_corpus(frame).columns["index"].tolist() == ["x.png", "y.png"]
+    corpus = ec.read_corpus(frame.set_index("color", drop=False))
+    assert corpus.attribute_names == ("color",) and not corpus.columns
+    assert not ec.read_corpus(frame.reset_index(drop=True)).columns
+    numbered = pandas.DataFrame([["a", "red"], ["b", "blue"]])
+    assert ec.read_corpus(numbered, columns={0: "message"}).attribute_names == ("1",)
+
+
+ROWS = {"message": ["a", "b"], "color": ["red", "blue"]}
+REFUSED = {
+    "a value in place of a column": (
+        {"message": "ab", "color": 1},
+        {},
+        "column message: expected a list of cells",
+    ),
+    "columns of one name": ({1: ["a"], "1": ["b"]}, {}, "two columns have the name 1"),
+    "no rows": ({"message": []}, {}, "expected columns with a cell a row, got 0 cells"),
+    "a corpus": (Corpus([[1]]), {}, "expected a path, a frame, .* got Corpus"),
+    "a list of columns": (
+        ROWS,
+        {"columns": ["color"]},
+        r"columns: expected roles by name of column, got \['color'\]",
+    ),
+    "no kind of split": (ROWS, {"split": None}, "split: expected one of auto, spaces, .* got None"),
+    "meanings that are no path": (
+        ROWS,
+        {"meanings": [[1], [2]]},
+        "meanings: expected the path of a file, got list",
+    ),
+    "an EOS beyond all ids": ({"message": [[1], [2]]}, {"eos": 2**31}, "--eos 2147483648: expected a symbol"),
+    "numbers beside texts": (
+        {"message": ["a", "b"], "meaning": [[1, "a"], [2, "b"]]},
+        {},
+        r"row 0: expected numbers alone, or texts alone, got \[1, \"a\"\]",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_what_is_no_frame_is_refused_in_a_line(fault):
+    source, how, message = REFUSED[fault]
+    with pytest.raises(ValueError, match=message):
+        ec.read_corpus(source, **how)
+
+
+@pytest.mark.parametrize("form", ["csv", "elcc"])
+def test_concepts_and_speakers_without_names_for_files(tmp_path, form):
+    """Concepts are then called by their ids; names of speakers are no names of files, which is said."""
+    corpus = Corpus([[1], [2]], concepts=[[0], [7]], columns={"speaker": ["Anna", "Ben"]})
+    write_corpus(corpus, tmp_path / "run")
+    assert ec.read_corpus(tmp_path / "run").concept_names == ("0", "7")
+    lost = convert(corpus, form, tmp_path / "out.csv")
+    assert ("names of speakers" in lost) == (form == "elcc")
+    if form == "csv":
+        assert ec.read_corpus(tmp_path / "out.csv").concept_names == ("0", "7")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"message": np.zeros((0, 3), int)}, "a.npz: array message: expected a message a row, got no rows"),
+        ({"message": np.full((2, 3, 4), 0.25)}, r"expected one-hot symbols, 0 or 1; got float64 \(2, 3, 4\)"),
+        ({"message": [[1, 2]], "message_length": [1.5]}, "its lengths are float64: expected whole numbers"),
+        ({"message": [[1, 2]], "message_length": ["a"]}, "its lengths are <U1: expected whole numbers"),
+    ],
+)
+def test_arrays_that_are_no_messages_are_refused(tmp_path, arrays, message):
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(CorpusError, match=message):
+        ec.read_corpus(tmp_path / "a.npz")
+
+
+def test_the_eos_of_a_header_is_refused_in_the_name_of_its_file(tmp_path):
+    (tmp_path / "a.csv").write_text("message:eos=z\n1 2\n2 1\n")
+    with pytest.raises(ConfigError, match=r"a.csv: EOS z: expected a symbol such as 0, or none"):
+        ec.read_corpus(tmp_path / "a.csv")

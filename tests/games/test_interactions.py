@@ -150,3 +150,15 @@ def test_wrong_names_and_a_missing_package_are_refused_first(small, run, tmp_pat
     with pytest.raises(ConfigError, match=r"pip install 'ecsuite\[data\]'"):
         run(small("evaluation.keep=interactions"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_columns_of_objects_stand_beside_those_of_rounds(small, tmp_path):
+    rows = [f"{place},{place % 3},{place % 2},{place}" for place in range(16)]
+    (tmp_path / "a.csv").write_text("\n".join(["size,color,accuracy,round", *rows]) + "\n")
+    experiment = small("world=objects", f"world.objects={tmp_path / 'a.csv'}")
+    world = make_world(experiment)
+    played = rows_of(
+        record_interactions(make_players(experiment, world), {"valid": (world, "valid")}, experiment)
+    )
+    assert played["round"] == list(range(50)) and set(played["round (kept)"]) == set(range(16))
+    assert set(played["accuracy (kept)"]) == {0, 1}

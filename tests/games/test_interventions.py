@@ -104,7 +104,7 @@ def test_games_of_other_kinds(changes, tmp_path):
 
 def test_what_can_not_be_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"^unknown intervention 'dorp'; did you mean 'drop'\?"):
-        chosen_interventions("dorp")
+        chosen_interventions(["dorp"])
     small = ["training.num_examples=64", "training.num_epochs=1", "channel=quantized"]
     experiment = load_experiment("disc_tiny", small)
     train(experiment, tmp_path, device="cpu", progress=lambda *_: None, note=lambda _: None)

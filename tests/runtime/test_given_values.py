@@ -67,11 +67,23 @@ FAULTS = {
         lambda: Corpus([[1]], meanings=[[1, 2]], attribute_names="ab"),
         "attribute_names: expected a list of names, got 'ab'",
     ),
-    "a negative EOS": (lambda: Corpus([[1]], eos=-1), "eos: expected an integer from 0, or None, got -1"),
+    "a negative EOS": (
+        lambda: Corpus([[1]], eos=-1),
+        "eos: expected an integer from 0 to 2147483647, or None, got -1",
+    ),
     "an EOS that is a text": (
         lambda: Corpus([[1]], eos="0"),
-        "eos: expected an integer from 0, or None, got '0'",
+        "eos: expected an integer from 0 to 2147483647, or None, got '0'",
     ),
+    "columns without names": (
+        lambda: Corpus([[1]], columns=["a"]),
+        "columns: expected values by name, got ['a']",
+    ),
+    "metadata without names": (
+        lambda: Corpus([[1]], metadata=["a"]),
+        "metadata: expected values by name, got ['a']",
+    ),
+    "no texts": (lambda: Corpus.from_strings(None), "expected a list of texts, got None"),
     "a text as a column": (
         lambda: Corpus([[1], [2]], columns={"speaker": "ab"}),
         "column speaker: expected a list of values, got 'ab'",

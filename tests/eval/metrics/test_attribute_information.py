@@ -74,3 +74,17 @@ def test_undefined(messages, meanings, reason):
 
 def test_equal_messages_tell_nothing():
     assert score([[0]] * 16, ALL).value == 0
+
+
+def test_attributes_have_their_names_in_the_details():
+    from ecsuite.corpus import Corpus
+    from ecsuite.eval.metrics import load_metric
+    from ecsuite.eval.metrics.score import Options
+
+    meanings = [[0, 0, 5], [0, 1, 5], [1, 0, 5], [1, 1, 5]] * 3
+    corpus = Corpus([[row[0], 2 + row[1]] for row in meanings], meanings=meanings)
+    named = Corpus(corpus.messages, meanings=meanings, attribute_names=["color", "shape", "site"])
+    for metric, key in (("attribute_information", "bits"), ("hce", "positions")):
+        for about, names in ((corpus, ["attribute0", "attribute1"]), (named, ["color", "shape"])):
+            (score,) = load_metric(metric)(about, Options())
+            assert list(score.details[key]) == names

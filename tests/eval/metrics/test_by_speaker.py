@@ -111,3 +111,12 @@ def test_what_is_said_of_the_score_of_a_speaker_is_said_of_the_mean():
     assert score.value == 1.0 and score.details["note"] == "reduced"
     warning = "speaker a: left out: seed 1; speaker c: has no score and is not in the mean: no symbols"
     assert score.details["warning"] == warning
+
+
+def test_why_no_speaker_has_a_score_is_said_of_each():
+    corpus = Corpus(
+        [[1], [2], [3], [3]], meanings=[[0], [0], [0], [1]], columns={"speaker": np.array([*"aabb"])}
+    )
+    score = scored("ami", corpus)[0]
+    assert score.reason.startswith("speaker a: no message occurs twice")
+    assert "; speaker b: there is only one distinct message" in score.reason

@@ -138,7 +138,7 @@ def test_understanding_within_and_between_communities_is_measured():
     assert {"accuracy_within", "accuracy_between"} <= players.chance().keys()
 
 
-def corpus(now, before, community):
+def corpus(now, before, community, **more):
     """A corpus of speakers who each say a symbol a meaning, and said another one before."""
     number = len(now[0])
     return Corpus(
@@ -149,11 +149,12 @@ def corpus(now, before, community):
             "community": np.repeat(community, number),
             "before": np.array([f"{symbol} 0" for said in before for symbol in said]),
         },
+        **{"eos": 0, **more},
     )
 
 
-def scores(*arguments):
-    return {score.name: score for score in contact(corpus(*arguments), Options())}
+def scores(*arguments, **more):
+    return {score.name: score for score in contact(corpus(*arguments, **more), Options())}
 
 
 def test_the_words_of_the_larger_community_survive():
@@ -171,6 +172,12 @@ def test_words_as_near_to_both_are_shared_and_a_language_of_one_word_is_simple()
     found = scores([[9, 9], [9, 9]], [[1, 2], [3, 4]], [0, 1])
     assert found["survival"].value == 0.5 and found["distinct_messages"].value == 0.5
     assert found["similarity_within"].value is None and found["similarity_between"].value == 1
+
+
+def test_without_eos_every_symbol_counts():
+    """Symbol 0 was left out of what was said before."""
+    found = scores([[1, 2], [3, 4]], [[1, 2], [3, 4]], [0, 1], eos=None)
+    assert found["similarity_between"].details["before"] == 0.5
 
 
 def test_of_one_community_nothing_is_defined():

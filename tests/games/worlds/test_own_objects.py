@@ -277,3 +277,54 @@ def test_no_object_is_dropped_by_a_game_with_a_smaller_corpus(tmp_path):
     file = str(write(tmp_path / "things.csv"))
     world = make_world(load_experiment("disc_tiny", ["evaluation.corpus_size=4"], {"world.objects": file}))
     assert sum(map(len, world.corpus_batches(4))) == 12
+
+
+@pytest.mark.parametrize("rows", [["1", "1.0", "2", "01"], ["01", "2", "1.0", "1"]])
+def test_numbers_in_several_spellings_are_in_one_order(tmp_path, rows):
+    """It was that of a set, which differs between processes."""
+    table = read_objects(str(write(tmp_path / "a.csv", [("a", "b"), *((row, "x") for row in rows)])))
+    assert table.names == (("a=01", "a=1", "a=1.0", "a=2"),)
+
+
+def test_equal_numbers_are_no_feature(tmp_path):
+    file = write(tmp_path / "a.csv", [("a", "b"), ("1", 3), ("1.0", 4), ("01", 5)])
+    assert read_objects(str(file), "features").table.shape == (3, 1)
+    file = write(tmp_path / "a.csv", [("a", "b"), ("1e308", 3), ("-1e308", 4), ("1e308", 5)])
+    with pytest.raises(ConfigError, match=r'a.csv: column "a": expected smaller numbers, got -?1e308'):
+        read_objects(str(file), "features")
+
+
+def test_bins_of_large_numbers_have_names_of_their_own(tmp_path):
+    rows = [("mass", "color"), *((1_700_000_000 + number, number % 3) for number in range(60))]
+    names = read_objects(str(write(tmp_path / "a.csv", rows))).names[0]
+    assert len(set(names)) == 5 and names[1] == "mass=1.70000001e+09..1.70000002e+09", names
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_splits_of_a_table_are_told_as_those_of_all_games(tmp_path, order):
+    """What is also in training is not held out, whatever the order of rows; names of a table's own are kept."""
+    named = [(*row, "train" if row[2] == 1 else "dev") for row in ROWS[1:]]
+    rows = [(*ROWS[0], "split"), *[*named, ("star", "red", 2, "train")][order]]
+    file = write(tmp_path / "a.csv", rows)
+    world = make_world(load_experiment(str(file), SMALL))
+    values, split = world.objects.values_table, world.rules.columns["split"]
+    is_trained = (values[:, 2] == 0) | (values == [2, 1, 1]).all(1)
+    assert split.tolist() == np.where(is_trained, "train", "held_out").tolist() and is_trained.sum() == 7
+    assert world.rules.columns["split (kept)"].tolist().count("dev") == 5
+    world = make_world(load_experiment(str(file), [*SMALL, "world.held_out_value=color=red"]))
+    is_red = world.objects.values_table[:, 1] == 1
+    assert world.rules.columns["split"].tolist() == np.where(is_red, "held_out", "train").tolist()
+
+
+def test_columns_of_objects_are_not_taken_for_those_of_messages(tmp_path):
+    names = ("shape", "color", "size", "speaker", "episode", "row")
+    rows = [names, *((*row, f"s{place % 2}", place % 3, place) for place, row in enumerate(ROWS[1:]))]
+    kept = read_objects(str(write(tmp_path / "a.csv", rows))).columns
+    assert set(kept) == {"speaker (kept)", "episode (kept)", "row (kept)"}
+
+
+def test_few_objects_are_explained(tmp_path):
+    rows = [("name", "size"), *((f"o{number}", number % 3) for number in range(20))]
+    file = write(tmp_path / "a.csv", rows)
+    with pytest.raises(ConfigError, match=r"there are 3: .*kept: name .*; .*20 rows are 3 different objects"):
+        make_world(load_experiment(str(file), SMALL))
