@@ -12,6 +12,7 @@ from ecsuite.formats.roles import MESSAGE_NAMES, eos_in, plain_name, split_heade
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.table import Cells, Table
 from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
+from ecsuite.runtime.given_values import with_index
 from ecsuite.runtime.ragged import Ragged
 
 FOLDER_CONTENTS = "corpus.jsonl, Parquet file or saved dataset"
@@ -141,7 +142,7 @@ def read_frame(frame: Any) -> Table:
     elif isinstance(frame, Mapping):
         names, cells = list(frame), [_cells(str(key), each) for key, each in frame.items()]
     elif kind.startswith("pandas"):
-        frame = _with_index(frame)
+        frame = with_index(frame)
         names = list(frame.columns)
         cells = [frame.iloc[:, place].astype(object).tolist() for place in range(len(names))]
     elif kind.startswith("polars"):
@@ -161,18 +162,6 @@ def read_frame(frame: Any) -> Table:
     return _named(
         dict(zip(texts, cells, strict=True)), source="the frame", about=kind, rows=range(lengths[0])
     )
-
-
-def _with_index(frame: Any) -> Any:
-    """A frame of pandas with its index as columns: what has a name that no column has, or is no number."""
-    index = frame.index
-    kept = [
-        level
-        for level, name in enumerate(index.names)
-        if name not in frame.columns
-        and (name is not None or index.get_level_values(level).dtype.kind not in "iu")
-    ]
-    return frame.reset_index(level=kept) if kept else frame
 
 
 def _cells(name: str, cells: Any) -> list[Any]:

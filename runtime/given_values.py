@@ -113,6 +113,23 @@ def _is_plain(values: NDArray[Any]) -> bool:
     )
 
 
+def with_index(frame: Any, *, takes_unnamed: bool = True) -> Any:
+    """A frame of pandas with its index as columns: levels with a name that no column has, and texts without a name.
+
+    Args:
+        frame: The frame.
+        takes_unnamed: Whether texts without a name are taken; as meanings they would name each object.
+    """
+    index = frame.index
+    kept = [
+        level
+        for level, name in enumerate(index.names)
+        if name not in frame.columns
+        and (name is not None or (takes_unnamed and index.get_level_values(level).dtype.kind not in "iu"))
+    ]
+    return frame.reset_index(level=kept) if kept else frame
+
+
 def named_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Meanings of named attributes, as arguments of `Corpus`: vectors, and concepts such as `color=red`.
 
@@ -184,6 +201,9 @@ def fields_of(meanings: Any) -> dict[str, Any]:
             return {"meanings": _values(meanings)}
         meanings = meanings.reshape(len(meanings), math.prod(meanings.shape[1:])).tolist()
     if hasattr(meanings, "to_dict") and hasattr(meanings, "columns"):
+        meanings = with_index(meanings, takes_unnamed=False) if hasattr(meanings, "index") else meanings
+        if len(set(map(str, meanings.columns))) < len(meanings.columns):
+            raise CorpusError("meanings: expected columns of different names")
         meanings = {str(name): list(meanings[name].to_list()) for name in meanings.columns}
     if isinstance(meanings, Mapping):
         return _told_of(meanings)

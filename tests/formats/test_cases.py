@@ -482,10 +482,13 @@ def test_meanings_from_python(tmp_path):
     texts = [" ".join(row) for row in WORDS]
     frame = pandas.DataFrame(GRID, columns=["color", "shape"])
     rows = [{"color": color, "shape": shape} for color, shape in GRID]
-    for meanings in (frame, rows, frame.to_dict("list"), [list(each) for each in GRID]):
+    named = [frame.set_index("color"), frame.set_index(["color", "shape"]), frame.set_axis(texts)]
+    for meanings in (frame, *named, rows, frame.to_dict("list"), [list(each) for each in GRID]):
         assert scores(ec.Corpus.from_strings(texts, meanings=meanings)) == pytest.approx(PERFECT)
     with pytest.raises(CorpusError, match="expected meanings of one kind and length"):
         ec.Corpus.from_strings(["a", "b"], meanings=[{"a": 1}, 3])
+    with pytest.raises(CorpusError, match="meanings: expected columns of different names"):
+        ec.Corpus.from_strings(texts, meanings=frame.set_axis(["a", "a"], axis=1))
 
 
 def test_meanings_in_a_second_file(tmp_path, ecsuite):
