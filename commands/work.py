@@ -69,7 +69,7 @@ def work(
     if attached:
         take_and_compute(store, replace(options, most_wait=MOST_WAIT_HERE))
         return
-    _require_no_sweep(store)
+    _require_store(store)
     note = ignore if quiet else tell
     is_new = not store.exists()
     GroupFolder(Store(store, note)).prepare()
@@ -83,12 +83,17 @@ def work(
         end_as_requested(should_stop() or "preempted", told)
 
 
-def _require_no_sweep(store: Path) -> None:
-    """Refuse the folder of a sweep in place of that of its kept results, where no job would ever come."""
-    from ecsuite.eval.records.reading import STORE, SWEEP
+def _require_store(store: Path) -> None:
+    """Refuse the folder of a sweep, a run or a corpus in place of a store, where no job would ever come."""
+    from ecsuite.eval.records.reading import CORPUS, STORE, SWEEP
+    from ecsuite.eval.records.source import CONFIG
 
     if any((store / name).exists() for name in (STORE, SWEEP)):
         raise ConfigError(f"{store}: a sweep: expected the folder of its kept results, {store / STORE}")
+    if any((store / name).exists() for name in (CONFIG, CORPUS)):
+        raise ConfigError(
+            f"{store}: a run or a corpus: expected a folder of kept results, such as runs/study/{STORE}"
+        )
 
 
 def tell(text: str) -> None:
