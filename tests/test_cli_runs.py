@@ -15,6 +15,7 @@ QUICK = ["--epochs", "1", "--set", "training.num_examples=256", "--set", "evalua
 PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
 
 
+@pytest.mark.slow
 def test_train_then_score(ecsuite, tmp_path):
     code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK)
     assert code == 0

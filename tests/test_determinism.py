@@ -50,6 +50,7 @@ def train(cwd, *options, **variables):
     return cwd / "run"
 
 
+@pytest.mark.slow
 def test_a_copy_under_another_path_goes_on_to_the_same_bytes(ecsuite, tmp_path):
     assert ecsuite(*COMMAND, "--out", "whole")[0] == 0
     assert ecsuite(*COMMAND, "--epochs", "2", "--out", "first")[0] == 0

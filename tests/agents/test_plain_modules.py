@@ -56,7 +56,7 @@ def noise(seed=1):
     return torch.Generator().manual_seed(seed)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", PRECISIONS)
 @pytest.mark.parametrize(("kind", "length"), CASES)
 def test_plain_agents_learn_and_speak(kind, length, dtype):

@@ -74,6 +74,7 @@ def test_a_search_runs_to_its_end_and_goes_on_from_what_is_kept(tmp_path, monkey
     assert sorted((tmp_path / "cache").rglob("*")) == kept
 
 
+@pytest.mark.slow
 def test_held_out_messages_are_not_trained_on_and_training_ends_at_the_least_loss(tmp_path):
     rng = np.random.default_rng(0)
     corpus = Corpus([[1, *rng.integers(2, 30, size=6).tolist()] for _ in range(30)] * 3)

@@ -27,6 +27,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_last_evaluation_of_training_is_repeated(ecsuite, folder):
     code, out, _ = ecsuite("evaluate", str(folder / "drawn"), "--json")
     assert code == 0

@@ -82,6 +82,7 @@ def test_quiet_runs_say_nothing_before_the_table(ecsuite):
     assert err == "1 model x 2 grammars x 1 seed: 2 runs, all kept in runs/icy\n"
 
 
+@pytest.mark.slow
 def test_json_is_pure_and_the_file_is_the_same(as_json):
     data = as_json(*ROW, "7-8", "--out", "deep/down/rows.json")
     assert data == json.loads(Path("deep/down/rows.json").read_text())
@@ -215,6 +216,7 @@ def test_without_matplotlib_a_picture_is_refused_before_the_work(ecsuite, monkey
     assert err == "a picture needs matplotlib: pip install 'ecsuite[plots]'\n"
 
 
+@pytest.mark.slow
 def test_a_study_of_one_s_own(as_json):
     Path("mine.yaml").write_text(
         "models: [fc1l]\ngrammars: [perm]\nseeds: [4]\ntarget: 0.5\nnum_attributes: 2\nnum_values: 3\nword_length: 2\n"

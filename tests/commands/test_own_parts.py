@@ -187,6 +187,7 @@ def test_an_error_of_a_part_is_one_line(ecsuite, tmp_path, code, message):
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_a_run_with_parts_is_repeated_with_trust_alone(ecsuite, tmp_path, monkeypatch):
     quick = [
         part

@@ -24,6 +24,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_line_for_each_run(ecsuite, folder, tmp_path):
     runs = [str(folder / name) for name in ("seed1", "seed2")]
     code, out, _ = ecsuite("show", *runs, "--plot", "curves.svg")

@@ -25,6 +25,7 @@ def xtreme(monkeypatch, ecsuite, tiny_preset, write_data):
     return xtreme
 
 
+@pytest.mark.slow
 def test_a_corpus_is_evaluated(xtreme):
     code, out, err = xtreme("corpus.jsonl", "--out", "kept/result.json")
     assert code == 0, err

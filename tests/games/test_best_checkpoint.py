@@ -131,6 +131,7 @@ def test_which_is_best(keep_best, values, best):
     assert found.is_over == (found.num_since >= 2)
 
 
+@pytest.mark.slow
 def test_the_best_score_of_a_metric_may_be_the_lowest(tmp_path, small, run):
     """As its direction says."""
     run(small("training.keep_best=metrics.synonymy", "evaluation.metrics=synonymy"), tmp_path / "run")

@@ -113,6 +113,7 @@ def test_rounds_follow_one_another_under_the_title(two_rounds):
     assert heights(figure, "distractors")[0] < second < heights(figure, "distractors")[1]
 
 
+@pytest.mark.slow
 def test_files_are_what_they_say_and_always_the_same(two_rounds):
     png, svg = (draw_rounds(two_rounds, title="t", format=kind) for kind in ("png", "svg"))
     assert imread(BytesIO(png)).shape[1] == round((0.625 + 10 * 1.0625 - 0.0625 + 0.25) * 128)

@@ -85,7 +85,7 @@ def test_without_an_evaluation_there_are_no_measures(tmp_path, small, run, poiso
     assert "loss" not in json.loads((tmp_path / "metadata.json").read_text())["training"]
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATISTICS)
 def test_the_state_before_the_update_that_failed_is_kept(tmp_path, small, run, poison, contents, kill, name):
     """It is the checkpoint of a run that was asked to stop there, and goes on to the bytes of an undisturbed run."""

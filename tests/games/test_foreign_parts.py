@@ -188,6 +188,7 @@ def test_a_misspelt_method_is_an_error(small, run, own, code, message):
     assert not Path("run").exists()
 
 
+@pytest.mark.slow
 def test_own_meetings_are_recorded_and_copied(small, run, own):
     own.write_text("from ecsuite.games.registry import MEETINGS\nclass Apart(MEETINGS.load('all')): pass\n")
     run(small(*TINY, "society.senders=2", "society.receivers=2", "society.meets=./own.py:Apart"), Path("run"))

@@ -150,6 +150,7 @@ def test_a_receiver_of_another_run_listens(tmp_path, small, run, whole):
 TWO = ("society.senders=2", "society.receivers=2", "training.num_epochs=1")
 
 
+@pytest.mark.slow
 def test_the_agents_of_a_society_begin_with_weights_of_another_run_in_turn_and_stay_if_frozen(
     tmp_path, small, run, whole
 ):

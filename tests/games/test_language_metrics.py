@@ -26,6 +26,7 @@ def lengths(corpus):
 """
 
 
+@pytest.mark.slow
 def test_they_are_in_the_log_and_training_does_not_depend_on_them(tmp_path, small, run, whole, log_of):
     result = run(small(METRICS), tmp_path)
     log = log_of(tmp_path)

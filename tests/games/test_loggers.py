@@ -59,6 +59,7 @@ def rows_of(folder):
     return [{name: float(value) for name, value in row.items() if "second" not in name} for row in rows]
 
 
+@pytest.mark.slow
 def test_the_csv_file_has_the_figures_of_the_log(tmp_path, small, logged, log_of):
     logged(small(), "csv")
     log = [{"step": float(line["step"]), **flat_figures(line)} for line in log_of(tmp_path / "run")]

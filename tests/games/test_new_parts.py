@@ -220,7 +220,7 @@ def load(small):
     return lambda *settings: override(small(*TINY), settings)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 def test_a_new_part_is_trained_with_its_options_and_written_down(new, load, run, contents, tmp_path):
     section, setting = new
     option, _, value = setting.partition("=")

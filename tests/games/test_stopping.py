@@ -95,6 +95,7 @@ def test_a_run_that_reached_its_accuracy_and_lost_its_corpus_stops_where_it_stop
     assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_more_epochs_go_on_and_training_means_stay_right(tmp_path, small, run, log_of):
     """A plan that ends between evaluations logs one more line; the next line still averages a whole interval."""
     folder, every = tmp_path / "run", "training.evaluate_every=5"

@@ -90,6 +90,7 @@ def test_a_run_folder_is_complete(finished, small, run, log_of):
     assert 0 <= log[0]["train"]["accuracy"] <= 1 and 1 <= log[0]["train"]["length"] <= 4
 
 
+@pytest.mark.slow
 def test_the_written_config_and_its_seed_decide_everything(tmp_path, small, run, whole, contents):
     torch.rand(3)  # a global random state that someone else moved must not matter
     run(load_experiment(str(whole / "config.yaml")), tmp_path / "again")

@@ -37,7 +37,7 @@ SETS = {
 """Games about sets, with changes: 8 steps, of pictures 4."""
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_games_about_sets_stop_and_go_on_to_the_same_bytes(tmp_path, small, run, name, contents, kill):
     settings, changes = SETS[name]
@@ -69,6 +69,7 @@ def test_the_rate_falls_to_zero_over_all_epochs(tmp_path, small, run, monkeypatc
     assert len(rates) == 4 and rates == pytest.approx([0.8, 0.6, 0.4, 0.2])
 
 
+@pytest.mark.slow
 def test_a_run_about_sets_is_complete(tmp_path, small, run, log_of):
     """Its corpus, further evaluations, and the same figures when the finished run is asked for again."""
     experiment = small(*THINGS, "evaluation.corpus_size=70", "channel.num_levels=3")
@@ -116,6 +117,7 @@ def test_evaluation_leaves_the_statistics_of_training_alone(small):
     assert len(moved) >= 2 * 3 * 3  # each agent's norms: mean, variance and count
 
 
+@pytest.mark.slow
 def test_checkpoints_hold_the_statistics_of_batch_normalisation(tmp_path, small, run):
     run(small(*PICTURES), tmp_path)
     tensors = load_file(max(tmp_path.glob("checkpoint*")))
@@ -139,6 +141,7 @@ def test_a_further_evaluation_is_that_of_its_split(small):
     assert evaluate(players, other, experiment, split)["loss"] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "overrides",
     [["training.batch_size=1"], ["training.batch_size=1", "task.sender_input=targets_and_distractors"]],

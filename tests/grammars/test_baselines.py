@@ -24,6 +24,7 @@ def test_zipf_mandelbrot_has_the_papers_figures() -> None:
     assert probabilities[:100].sum() == pytest.approx(0.3795, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_parentheses_close_the_innermost_pair() -> None:
     stream = zipf_parentheses(20_000, np.random.default_rng(0), num_types=10_000_000).messages.values.tolist()
     stack: list[int] = []

@@ -317,6 +317,7 @@ class TestProcesses:
     def runner(self, tmp_path, notes):
         return Runner(folder=tmp_path / "kept", num_workers=2, note=notes.append)
 
+    @pytest.mark.slow
     def test_they_compute_the_same(self, runner, calls):
         parts = [Job(square, number=number) for number in (2, 3)]
         cubes = [Job(cube, number=number) for number in (1, 2, 3, 4)]
@@ -328,7 +329,7 @@ class TestProcesses:
         ]
         assert len(calls()) == 7
 
-    @pytest.mark.sample(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize(("num_jobs", "num_workers", "num_processes"), [(1, 3, 0), (2, 3, 2), (9, 2, 2)])
     def test_no_more_processes_than_jobs_are_started(
         self, tmp_path, monkeypatch, num_jobs, num_workers, num_processes

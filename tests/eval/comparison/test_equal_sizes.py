@@ -53,6 +53,7 @@ def test_one_grammar_in_two_sizes_is_inside_the_noise(folders):
         assert difference.basis.endswith("at 200 messages, 50 draws from larger corpora"), difference.basis
 
 
+@pytest.mark.slow
 def test_another_grammar_is_told_apart_in_another_size(folders):
     found = compare_scores(read_sources([folders["small"], folders["noisy"]]), ["posdis", "residual_entropy"])
     assert [score.differences[0].is_clear for score in found.scores] == [True, True]

@@ -22,6 +22,7 @@ from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import DivergedError
 
 
+@pytest.mark.slow
 def test_rows_have_the_scores_of_their_corpora_and_are_not_trained_again(small, tmp_path, monkeypatch):
     threads = torch.get_num_threads()
     runner = Runner(folder=tmp_path / "runs")

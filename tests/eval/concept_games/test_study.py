@@ -12,6 +12,7 @@ from ecsuite.games.registry import CHANNELS
 from ecsuite.runtime.errors import ConfigError
 
 
+@pytest.mark.slow
 def test_the_shipped_studies_are_named_with_or_without_their_folder():
     assert set(CBM.shipped()) == {"cbm_table1", "cbm_table3", "cbm_figure4"}
     for name in CBM.shipped():

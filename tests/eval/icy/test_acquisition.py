@@ -81,7 +81,7 @@ def products_are_those_of_one():
     return True
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["lstm-2l", "husendz:dgsend", "fc2l"])
 def test_the_fused_learner_equals_the_generic_one(model, monkeypatch):
     (fast,) = learnt(model, CONCAT)

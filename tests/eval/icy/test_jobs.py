@@ -68,6 +68,7 @@ PINNED = {
 """A job of each function, its version, and figures of its value."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PINNED)
 def test_another_value_needs_another_version(runner, name):
     """If this fails because figures changed, raise the version of the function and write the new figures."""

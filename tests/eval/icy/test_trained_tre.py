@@ -51,6 +51,7 @@ def test_the_optimum_is_a_lower_bound(name, is_trained):
     assert reached >= plain_tre7(corpus, Options())[0].value - 1e-4
 
 
+@pytest.mark.slow
 def test_descent_approaches_the_optimum():
     corpus = language("rot", GEOMETRY, 0).corpus()
     reached = trained_tre7(corpus, is_trained=True, num_steps=600, lr=0.003)

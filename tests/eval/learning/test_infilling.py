@@ -61,6 +61,7 @@ def test_lengths_of_spans_are_poisson_but_for_the_last():
     assert (first == 0).mean() == pytest.approx(np.exp(-3), abs=0.003)
 
 
+@pytest.mark.slow
 def test_places_are_masked_equally_often_but_near_the_edges():
     """Spans do not cross the edges, so positions near the edges are masked less often, equally on both sides."""
     _, _, is_masked = filled(blocks(4_000, 100), 3)

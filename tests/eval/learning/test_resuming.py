@@ -66,7 +66,7 @@ TRAININGS = {
 }
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRAININGS)
 def test_a_resumed_training_ends_with_the_same_weights(tmp_path, name):
     def weights(checkpoint=None, stops_after=None):

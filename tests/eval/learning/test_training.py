@@ -80,6 +80,7 @@ def notes():
 NOTES: list[str] = []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed_after", [1, 3, 4, 5, 11])
 def test_a_killed_training_goes_on_bit_identically(checkpoint, killed_after):
     """The update that was under way when the process was killed is made again."""

@@ -208,6 +208,7 @@ def test_draws_of_longer_messages_are_greedy(monkeypatch):
     assert p_value(result) <= 0.1
 
 
+@pytest.mark.slow
 def test_of_many_rows_some_are_drawn(monkeypatch, all_draws):
     monkeypatch.setattr(module, "MAX_ROWS_RESAMPLED", 100)
     messages, meanings = noisy_language(400, 3)

@@ -67,7 +67,7 @@ def test_labels_do_not_overlap(figures, draw, name):
     assert_readable(figures[0])
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
 def test_odd_names_stay_on_their_line(figures, draw):
     names = ("$a_b$", "word " * 20, "two\nlines", "", "數")
@@ -99,6 +99,7 @@ def test_translation_shows_pairs_and_unmatched(figures):
     assert sorted(widths)[:-2] == [0.5, 0.5]  # 7 to c, and 9 to a
 
 
+@pytest.mark.slow
 def test_words_without_a_pair_stand_by_their_frequency(figures):
     """All name one concept: 3 is its word, 1 said twice, 2 four times, 4 once."""
     said = [3] * 5 + [1] * 2 + [2] * 4 + [4]
@@ -163,6 +164,7 @@ def write_run(folder, accuracies, chance=0.25):
     return folder
 
 
+@pytest.mark.slow
 def test_curves(figures, tmp_path):
     runs = [write_run(tmp_path / name, [0.2, 0.6, 0.9]) for name in ("one", "two")]
     with open(runs[1] / "log.jsonl", "a") as file:
@@ -253,6 +255,7 @@ def test_nothing_to_draw(tmp_path):
     assert not (tmp_path / "plots").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.jpg", "a"])
 def test_other_kinds_of_files(tmp_path, name, no_layout):
     message = f"{name}: expected the name of a picture, ending in .svg or .png"

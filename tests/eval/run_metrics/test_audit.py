@@ -147,6 +147,7 @@ def test_influence_is_that_on_actions_that_count_where_something_arrives():
     assert len(influence) == 3 and all(0.98 < each.value <= 1 for each in influence.values())
 
 
+@pytest.mark.slow
 def test_messages_that_tell_nothing_but_how_often_an_agent_spoke():
     """Also where agents speak as often as chance will have it: p-values are uniform."""
     rng, p_values = np.random.default_rng(3), []

@@ -91,7 +91,7 @@ def test_a_further_draw_is_significant_in_5_percent(number, shape):
     assert 0.03 < found < 0.075
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("num_parts", [2, 4])
 def test_means_of_skewed_levels_are_taken_draw_by_draw(num_parts):
     """Ends of skewed levels, averaged as if these were normal, called 69 % of random languages `below chance`."""

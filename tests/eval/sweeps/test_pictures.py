@@ -125,6 +125,7 @@ def test_means_and_intervals_over_seeds_stand_at_the_numbers_of_the_setting():
     assert figure.axes[0].get_xscale() == "linear" and "95 % intervals" in figure.get_suptitle()
 
 
+@pytest.mark.slow
 def test_settings_that_are_lists_are_told_apart():
     """As the numbers of values of an unequal world."""
     worlds = ([4, 3], [3, 3])
@@ -147,6 +148,7 @@ def test_combinations_of_settings_stand_with_the_best_first(direction, best_firs
     assert [text.get_text() for text in sizes] == list(best_first)
 
 
+@pytest.mark.slow
 def test_an_axis_of_numbers_that_span_much_is_logarithmic():
     runs = sources([({"rate": rate}, rate) for rate in (1e-4, 1e-3, 1e-2)], seeds=(1,))
     figure, [line] = pictures.over_setting(runs, "accuracy")

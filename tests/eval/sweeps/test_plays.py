@@ -22,6 +22,7 @@ def in_folder(ecsuite):
     shutil.copy(Path(__file__).parents[3] / "examples" / "naming_game.py", "naming_game.py")
 
 
+@pytest.mark.slow
 def test_a_study_of_a_play_has_its_figures_and_scores(ecsuite):
     Path("study.yaml").write_text(STUDY.replace("SCORE", "conflict_count"))
     code, out, _ = ecsuite("sweep", "study.yaml", "--on", "local:1", "--json")

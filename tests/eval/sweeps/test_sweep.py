@@ -30,6 +30,7 @@ def swept(small, tmp_path):
     return swept
 
 
+@pytest.mark.slow
 def test_runs_and_scores_are_those_of_the_commands(swept, small, tmp_path):
     sweep = swept()
     assert [(tuple(run.settings.values()), run.seed) for run in sweep][:3] == [

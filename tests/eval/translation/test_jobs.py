@@ -107,6 +107,7 @@ def test_the_seed_and_the_setting_matter(pairs):
     assert others[1]["num_trainable"] == 300 * 32
 
 
+@pytest.mark.slow
 def test_a_corpus_with_more_symbols_than_the_preset_has(pairs):
     corpus = Corpus(messages=Ragged.from_rows([list(range(0, 5000, 5))]))
     assert run(corpus, pairs)["is_pretrained"]

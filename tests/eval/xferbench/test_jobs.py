@@ -107,6 +107,7 @@ def test_pretraining_starts_from_the_weights_of_no_pretraining(corpus, pretraine
     assert all(torch.equal(still[name], nothing[name]) for name in still)
 
 
+@pytest.mark.slow
 def test_dropout_is_a_function_of_the_seed(corpus, pretrained):
     state, threads = torch.get_rng_state(), torch.get_num_threads()
     first = pretrained(corpus, dropout=0.1).arrays.read_bytes()
@@ -116,6 +117,7 @@ def test_dropout_is_a_function_of_the_seed(corpus, pretrained):
     assert pretrained(corpus).arrays.read_bytes() != first
 
 
+@pytest.mark.slow
 def test_a_pretraining_that_was_stopped_goes_on(corpus, pretrained, tmp_path):
     calls = itertools.count(1)
     scratch = tmp_path / "stopped"

@@ -35,6 +35,7 @@ def kept(tmp_path_factory):
     return Options(runner=Runner(folder=tmp_path_factory.mktemp("kept")))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nano")
 def test_score_is_deterministic_and_says_what_it_is(corpus, kept):
     torch.manual_seed(1)
@@ -71,6 +72,7 @@ def test_other_protocols_say_so(study_of, protocol):
     assert f"|protocol:{protocol}|" in score.signature and score.details["warning"]
 
 
+@pytest.mark.slow
 def test_no_pretraining_on_a_short_text(tmp_path):
     (tmp_path / "xx.txt").write_text("\n".join(ArtificialText(1, 4_000).documents()), encoding="utf-8")
     score = score_source(None, Options(device="cpu"), XferBenchOptions(preset="nano", targets=str(tmp_path)))

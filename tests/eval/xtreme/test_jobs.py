@@ -119,6 +119,7 @@ def test_a_job_is_a_pure_function(pretrained, tiny, kind):
     assert not same(pretrained("corpus", kind)[1], first)
 
 
+@pytest.mark.slow
 @KINDS
 def test_a_job_that_was_stopped_goes_on(pretrained, with_text, tiny, tmp_path, kind):
     sizes = replace(tiny, dropout=0.2)
@@ -136,6 +137,7 @@ def test_a_job_that_was_stopped_goes_on(pretrained, with_text, tiny, tmp_path, k
         checkpoint.unlink()
 
 
+@pytest.mark.slow
 @KINDS
 def test_text_trains_the_backbone_if_the_protocol_says_so(pretrained, with_text, kind):
     before, first = pretrained(kind=kind)

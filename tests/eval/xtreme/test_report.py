@@ -63,6 +63,7 @@ def test_by_task(found, nine):
     assert row(nine, "By task", "Tatoeba")[:4] == "Tatoeba 36 26.0 21.0".split()
 
 
+@pytest.mark.slow
 def test_transfer_beside_chance_and_baseline(found, nine):
     title = "Transfer from English: corpus"
     assert row(found, title, "POS") == "POS F1 66.0 26.0 40.0 5.0 4.0 70.0 20.0".split()
@@ -99,6 +100,7 @@ def test_notes(found, nine):
     assert "EM and F1: the score is their mean; English, others and gap are EM only." in nine.notes
 
 
+@pytest.mark.slow
 def test_tables_of_all_tasks(nine):
     assert [text.split("\n")[0] for text in texts(nine)] == [
         "Scores and gains",

@@ -88,6 +88,7 @@ def test_every_task_gives_its_metrics(run, name, kind):
     assert found["learnt_from"] == ("dev" if name == "mlqa" else "train")
 
 
+@pytest.mark.slow
 def test_a_simple_task_is_learnt(run, tiny_preset):
     """The test has an unseen word between seen words."""
     tuning = replace(tiny_preset.tuning["tagging"], lr=0.03, epochs=100)

@@ -74,6 +74,7 @@ def num_right(backbone, head):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BACKBONES)
 @pytest.mark.parametrize("trains_backbone", [True, False])
 def test_labels_are_learnt(make, kind, trains_backbone):
@@ -95,6 +96,7 @@ def test_other_parameters_are_unchanged(make):
     assert torch.equal(backbone.embedding.weight, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trains_backbone", [True, False])
 def test_the_same_seed_gives_the_same_weights_and_a_stopped_training_goes_on(make, tmp_path, trains_backbone):
     def run(checkpoint=None, stops_after=None):

@@ -143,6 +143,7 @@ def test_batch_statistics_are_those_of_each_pair(settings):
         torch.testing.assert_close(buffers[name], torch.stack(values).mean(0))
 
 
+@pytest.mark.slow
 def test_the_lowest_accuracy_is_of_a_pair_over_all_rounds(small):
     """Not the mean over batches of the lowest in each: that falls with the size of a batch."""
     found = []
@@ -192,6 +193,7 @@ def test_a_shared_perception_learns_as_the_mean_of_where_it_learns(small, slow, 
     )
 
 
+@pytest.mark.slow
 def test_agents_that_share_are_kept_and_read_again(small, run, tmp_path):
     settings = [*SHARED, "evaluation.num_valid=8"]
     run(small(*settings, "training.num_epochs=1"), tmp_path / "run")
@@ -240,6 +242,7 @@ def test_codes_of_positions_stay_as_they_are(small):
     assert before and all(torch.equal(*each) for each in zip(before, after, strict=True))
 
 
+@pytest.mark.slow
 def test_agents_that_are_made_in_threads_begin_as_their_seed_says(small):
     experiments = [small(*TWO, f"training.seed={seed}") for seed in (1, 2)]
     worlds = [make_world(experiment) for experiment in experiments]

@@ -78,6 +78,7 @@ def operations_of(number):
     return {name: count for name, count in operations.counts.items() if name not in drawn}
 
 
+@pytest.mark.slow
 def test_more_pairs_side_by_side_take_no_more_operations_but_for_their_noise():
     few, many = operations_of(3), operations_of(6)
     more = {name: (few.get(name, 0), count) for name, count in many.items() if count > few.get(name, 0)}

@@ -38,7 +38,7 @@ def gradients(players, step=0):
     )
 
 
-@pytest.mark.sample(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [

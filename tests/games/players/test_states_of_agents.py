@@ -51,7 +51,7 @@ def pair(tmp_path_factory):
     return folder
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("society", SOCIETIES)
 @pytest.mark.parametrize(
     ("role", "side", "other"), [("sender", "speaker", "listener"), ("receiver", "listener", "speaker")]

@@ -107,6 +107,7 @@ def test_agents_may_only_be_taught(tmp_path: Path) -> None:
     assert trained(tmp_path / "a", *TAUGHT, resume=True).step == 8
 
 
+@pytest.mark.slow
 def test_teaching_ends_at_an_accuracy(tmp_path: Path) -> None:
     settings = ("sender.taught=clauses", "sender.taught.epochs=200", "sender.taught.until_accuracy=1.0")
     result = trained(tmp_path / "a", *settings, "optimizer.lr=0.05", "sender.hidden_size=32")

@@ -48,6 +48,7 @@ def test_a_play_that_was_stopped_ends_with_the_same_bytes(name, tmp_path):
     assert first == second and [line["step"] for line in first] == [3, 6, 9, 10]
 
 
+@pytest.mark.slow
 def test_agents_of_a_naming_game_agree(tmp_path):
     """They do in the end, whatever the seed (Baronchelli et al. 2006); the corpus says who speaks."""
     result = trained(experiment("naming", "training.num_examples=4000"), tmp_path)

@@ -100,6 +100,7 @@ def test_meetings_say_who_plays_with_whom(tmp_path):
     assert apart == {1, 7}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [(), MODEL], ids=["scripted", "model"])
 def test_a_run_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path):
     settings = [

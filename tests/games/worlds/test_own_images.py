@@ -26,6 +26,7 @@ def photos(image_folder, tmp_path):
     return shutil.copytree(image_folder, tmp_path / "photos")
 
 
+@pytest.mark.slow
 def test_a_folder_is_a_game(ecsuite, photos):
     code, out, err = ecsuite("train-game", "photos/", *LINE, *TINY, "--set", "world.held_out_value=class=cat")
     assert code == 0 and "Corpus in runs/photos;" in out, err

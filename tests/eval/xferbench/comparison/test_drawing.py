@@ -54,6 +54,7 @@ def test_they_are_not_drawn_elsewhere(figure):
     assert not any("published" in name for name in shown)
 
 
+@pytest.mark.slow
 def test_rows_are_named_the_best_above(figure):
     drawn = figure(PAPER)
     assert_readable(drawn)
