@@ -81,9 +81,7 @@ OF_RUNS = [name for name in METRICS.parts if traits_of_metric(name).needs_agents
 
 def test_every_metric_of_a_run_is_asked_for_by_name(runs):
     quick = [name for name in OF_RUNS if name != "transfer"]  # which trains models
-    names = [
-        score.name for score in score_corpus(runs["trained"].corpus, quick, run=runs["trained"]).scores
-    ]
+    names = [score.name for score in score_corpus(runs["trained"].corpus, quick, run=runs["trained"]).scores]
     assert names[:4] == ["generalisation", "rsa", "rsa_sender", "rsa_receiver"]
     assert [score.name for score in ecsuite.score(runs["trained"], ["rsa"]).scores] == names[1:4]
     with pytest.raises(ConfigError, match="metric rsa asks the agents of a run"):
