@@ -466,7 +466,11 @@ def test_frames(tmp_path):
         corpus = ec.read_corpus(source)
         assert said(corpus) == IDS and corpus.meanings.tolist() == expected
     frame.loc[3, "shape"] = None
-    assert "row 3 lacks a value of shape" in ec.read_corpus(frame).metadata["missing"]
+    assert ec.read_corpus(frame).metadata["missing"].endswith("row 3 lacks a value of shape")
+    frame.loc[2, "shape"] = None
+    assert (
+        ec.read_corpus(frame).metadata["missing"].endswith("row 2 lacks a value of shape, and 1 more values")
+    )
     pyarrow = pytest.importorskip("pyarrow")
     arrow = pyarrow.table({"message": IDS, "color": [color for color, _ in GRID]})
     assert said(ec.read_corpus(arrow)) == IDS

@@ -101,6 +101,9 @@ def test_values_that_all_targets_share_are_bold():
     figure = lay_out([ShownRound(objects=values, labels=labels)], "")
     lines = [text for text in figure.axes[0].texts if text.get_text().startswith("attribute")]
     assert [line.get_text() for line in lines[:3]] == ["attribute0=1", "attribute1=2", "attribute2=3"]
+    frames = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 5]
+    for line, frame in zip(lines[::3], frames, strict=True):
+        assert min(frame.get_ydata()) < line.get_position()[1] < max(frame.get_ydata())
     bold = [[line.get_weight() == "bold" for line in lines[start : start + 3]] for start in (0, 3, 6, 9)]
     assert bold == [[True, False, True], [True, False, True], [True, False, False], [False, False, True]]
 

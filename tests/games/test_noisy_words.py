@@ -50,6 +50,12 @@ def test_words_are_drawn_from_the_distributions_that_the_sender_gives():
     assert said(variational(), "greedy", logits).symbols[0, 0].tolist() == [1, -2]
 
 
+def test_any_words_are_drawn_from_the_prior_and_finite_at_its_ends():
+    words = variational().any_words(torch.tensor([0.0, 0.5, 0.975, 1.0]))
+    assert words[1:3].tolist() == pytest.approx([0, 1.96], abs=0.001)
+    assert -6 < words[0] < -4 and 4 < words[3] < 6
+
+
 def test_the_cost_is_the_divergence_from_the_standard_normal_distribution():
     logits = torch.tensor([1.0, -2.0, math.log(0.25), 0.0])
     channel = variational(kl_coefficient=0.5)

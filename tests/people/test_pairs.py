@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
+from ecsuite.people import pair_report
 from ecsuite.people.errors import RefusedError
 from ecsuite.people.export import export
 from ecsuite.people.records import read_records
@@ -224,11 +225,17 @@ def test_nobody_meets_who_has_gone_and_waiting_ends(pairs):
     assert found == ["waiting", "waited", "waiting"]
 
 
-def test_simulated_pairs_come_to_agree(pairs, tmp_path, ecsuite):
+def test_simulated_pairs_come_to_agree(pairs, tmp_path, ecsuite, monkeypatch):
     """Known answer: two who remember what was meant understand each other once each object was named."""
     study = pairs(pairs=2, rounds=20)
     assert simulate(study) == 4
-    data = make_report(study.study, study.database, read_records(study.database)).data
+    report = make_report(study.study, study.database, read_records(study.database))
+    drawn = []
+    monkeypatch.setattr(pair_report, "curves", lambda lines, **_: drawn.extend(lines))
+    monkeypatch.setattr(pair_report, "save", lambda *_: None)
+    report.draw(tmp_path / "pairs.svg")
+    assert [line.x for line in drawn] == [[10, 20]] and drawn[0].y[1] == 1
+    data = report.data
     assert [pair["num_rounds"] for pair in data["pairs"]] == [20] * 2
     assert all(pair["curve"][0] < 1 and pair["curve"][-1] == 1 for pair in data["pairs"])
     _, (status,) = make_status(study.study, study.database, read_records(study.database), study.clock())

@@ -380,6 +380,17 @@ def test_one_by_one_is_a_pair(small):
     assert isinstance(record_corpus(make_players(small(), make_world(small())), small()), Corpus)
 
 
+def test_speeds_and_what_is_shared_exclude_each_other_only_in_agents_that_hear_themselves() -> None:
+    agents, speeds = ("society.agents=2", "society.shares=symbols"), "society.sender_speeds=[0.5]"
+    assert load_experiment("disc_tiny", [*agents, speeds]).society.self_play_every is None
+    assert (
+        load_experiment("disc_tiny", [agents[0], "society.self_play_every=2", speeds]).society.shares
+        == "nothing"
+    )
+    with pytest.raises(ConfigError, match="expected no speeds below 1, or shares=nothing"):
+        load_experiment("disc_tiny", [*agents, "society.self_play_every=2", speeds])
+
+
 def test_agents_that_hear_themselves_learn_as_one_alone_would() -> None:
     perceptions = (f"{role}.perception=mlp,size=8" for role in ("sender", "receiver"))
     experiment = load_experiment(
