@@ -28,6 +28,8 @@ SPLIT = "split"
 """That which says whether it was in training: `train`, `held_out`."""
 OF_SPEECH = (SPEAKER, "listener", EPISODE, SPLIT, "community", "before")
 """Columns that say of a message who said it, and when; columns of objects have other names."""
+MOST_SHOWN = 10
+"""Attributes that are named where a column is not found, if they are not more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -180,23 +182,23 @@ class Corpus:
         return f"{missing} (--missing leave or value)" if is_of_table else str(missing)
 
     def where(self, column: str, value: Any) -> Self:
-        """The messages with a value in a column: `corpus.where("split", "held_out")`.
+        """The messages with a value in a column, or of an attribute: `corpus.where("split", "held_out")`.
 
         Raises:
-            CorpusError: If the corpus has no such column, or no message has the value.
+            CorpusError: If the corpus has no such column or attribute, or no message has the value.
         """
         rows = np.flatnonzero(self.has(column, value))
         if not len(rows):
             known = ", ".join(map(str, self.values_of(column)[:10])) or "no value"
             raise CorpusError(f"no message with {column} {value}; {column} is one of {known}")
         where = [*self.metadata.get("where", ()), f"{column}={value}"]
-        return replace(self.take(rows), metadata={**self.metadata, column: value, "where": where})
+        return replace(self.take(rows), metadata={**self.metadata, "where": where})
 
     def values_of(self, column: str) -> list[Any]:
-        """The different values of a column in their order; None is none, and values of several types are texts.
+        """The different values of a column, or of an attribute, in their order; None is none, several types are texts.
 
         Raises:
-            CorpusError: If the corpus has no such column.
+            CorpusError: If the corpus has no such column or attribute.
         """
         values = self.column(column)
         if values.dtype.kind != "O":
@@ -209,7 +211,7 @@ class Corpus:
         """Whether each message has a value in a column, as `values_of` has it, or as a text, (num_messages,).
 
         Raises:
-            CorpusError: If the corpus has no such column.
+            CorpusError: If the corpus has no such column or attribute.
         """
         values = self.column(column)
         if values.dtype.kind != "O" and not (isinstance(value, str) and values.dtype.kind != "U"):
@@ -217,11 +219,37 @@ class Corpus:
         return np.array([each is not None and str(each) == str(value) for each in values.tolist()], bool)
 
     def column(self, name: str) -> NDArray[Any]:
-        """The values of a column, (num_messages,); `CorpusError` if there is none of this name."""
-        if name not in self.columns:
-            has = f"has the columns {', '.join(self.columns)}" if self.columns else "has no columns"
-            raise CorpusError(f"no column {name}: the corpus {has}")
-        return self.columns[name]
+        """The values of a column, or names of those of an attribute, (num_messages,); `CorpusError` if none."""
+        if name in self.columns:
+            return self.columns[name]
+        width = 0 if self.meanings is None or self.meanings.ndim != 2 else self.meanings.shape[1]
+        attributes = [self.name_of_attribute(place) for place in range(width)]
+        if name in attributes:
+            return self._values_of_attribute(attributes.index(name))
+        has = f"has the columns {', '.join(self.columns)}" if self.columns else "has no columns"
+        shown = (
+            f", and the attributes {', '.join(attributes)}"
+            if len(attributes) <= MOST_SHOWN and attributes
+            else ""
+        )
+        raise CorpusError(f"no column {name}: the corpus {has}{shown}")
+
+    def _values_of_attribute(self, place: int) -> NDArray[Any]:
+        """What `concept_names` calls the values, None where a message says nothing of it; else the numbers."""
+        assert self.meanings is not None
+        begin = f"{self.name_of_attribute(place)}="
+        names = {
+            number: name.removeprefix(begin)
+            for number, name in enumerate(self.concept_names)
+            if name.startswith(begin)
+        }
+        if self.concepts is None or not names:
+            return column_of(self.meanings[:, place])
+        is_value = np.isin(self.concepts.values, list(names))
+        values = np.full(len(self.messages), None, dtype=object)
+        messages = np.repeat(np.arange(len(self.messages)), self.concepts.lengths)
+        values[messages[is_value]] = [names[number] for number in self.concepts.values[is_value].tolist()]
+        return values
 
     def take(self, rows: Any) -> Self:
         """Some of the messages with all that belongs to them.

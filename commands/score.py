@@ -67,14 +67,15 @@ def score(
     where: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN=VALUE", help="Only these messages: split=held_out; such scores are not kept."
+            metavar="COLUMN=VALUE",
+            help="Only these messages: split=held_out, color=red; such scores are not kept.",
         ),
     ] = None,
     by: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Score the messages of each value of a column side by side: turn, or turn,speaker.",
+            help="Score the messages of each value of a column or attribute side by side: turn, or turn,color.",
         ),
     ] = None,
     seed: Seed = 0,
