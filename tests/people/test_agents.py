@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -16,14 +17,16 @@ from ecsuite.people.attribute_pictures import draw, name_of
 from ecsuite.people.export import export
 from ecsuite.people.game import HELD_OUT, TRAINING, Shown
 from ecsuite.people.games import game_to_play, game_to_read, load_agents
+from ecsuite.people.objects import DATASETS, SHAPES
 from ecsuite.people.opening import make_database
+from ecsuite.people.pictures import panel_picture
 from ecsuite.people.records import read_records
 from ecsuite.people.reports import make_report
 from ecsuite.people.session import FINISHED, Sessions
 from ecsuite.people.study import Study, with_texts
 from ecsuite.runtime.errors import ConfigError
 
-pytest.importorskip("PIL", reason="the extra `people` is not installed")
+Image = pytest.importorskip("PIL.Image", reason="the extra `people` is not installed")
 QUICK = {"training.num_examples": 2048, "training.num_epochs": 2, "evaluation.corpus_size": 16}
 
 
@@ -145,6 +148,25 @@ def test_letters_are_read_back(vocab_size):
     assert language.text([]) == "-" and language.parse("-") == []
     assert replace(language, min_len=3).parse("-") is None
     assert len({language.letter(symbol) for symbol in range(1, vocab_size + 1)}) == vocab_size
+
+
+@pytest.mark.parametrize(
+    ("settings", "rule"),
+    [
+        ({}, "1 to 2 of the letters a to g; - says nothing"),
+        ({"min_len": 2}, "2 of the letters a to g"),
+    ],
+)
+def test_what_a_message_may_be_is_told(settings, rule):
+    game = AgentsGame(language=replace(LANGUAGE, vocab_size=7, **settings), role="speaker", seed=0)
+    assert game._rule() == rule
+
+
+def test_the_picture_of_an_object_is_in_the_middle():
+    pixels = np.asarray(Image.open(BytesIO(panel_picture(DATASETS["synth"], 0))), dtype=int)
+    assert SHAPES[0] == "circle" and pixels.any()
+    for mirrored in (pixels[::-1], pixels[:, ::-1]):
+        assert abs(pixels - mirrored).max() <= 1
 
 
 def test_pictures_show_every_value():

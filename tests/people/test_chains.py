@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from ecsuite.people.chain_languages import Measured
 from ecsuite.people.chain_report import chains_table
-from ecsuite.people.chains import read_chains
+from ecsuite.people.chains import _lineage, read_chains
 from ecsuite.people.errors import RefusedError
 from ecsuite.people.export import as_csv, export
 from ecsuite.people.records import read_records
@@ -33,6 +33,14 @@ MINUTE, ROOT = 60.0, Path(__file__).parents[2]
 def chains(sessions, clock):
     """Makes the sessions of a study with one chain of three generations, with a clock that stands."""
     return lambda **settings: sessions(**{"clock": clock, **CHAIN, **settings})
+
+
+def test_a_lineage_goes_on_before_a_teacher_who_has_withdrawn():
+    """Nobody learnt from another participant of that generation."""
+    names = ("id", "generation", "teacher", "ended_at")
+    rows = [("a", 1, None, 1.0), ("b", 2, "a", 2.0), ("d", 3, "gone", 4.0), ("e", 3, "b", 5.0)]
+    lineage = _lineage([dict(zip(names, row, strict=True)) for row in rows])
+    assert {generation: row["id"] for generation, row in lineage.items()} == {3: "d", 1: "a"}
 
 
 def places(sessions):

@@ -11,8 +11,9 @@ from ecsuite.people.findings import find, permutation_p
 from ecsuite.people.objects import ABBREVIATIONS, COLOURS, SHAPES
 from ecsuite.people.published import PUBLISHED
 from ecsuite.people.records import read_records
-from ecsuite.people.report import SIMULATED, report_tables, status_rows
+from ecsuite.people.report import SIMULATED, report_tables, status_rows, status_table
 from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play
+from ecsuite.people.study import Study
 from ecsuite.tables.table import Column, Table, row_of
 
 WORKER = "A1B2C3WORKER"
@@ -55,6 +56,18 @@ def test_the_papers_figures_are_beside_those_of_people(sessions):
     lines = "".join(map(str, report_tables(study.study, [found]))).splitlines()
     assert sum("14 ± 3" in line and "200 ± 100" in line for line in lines) == 1
     assert SIMULATED not in lines and len(PUBLISHED) == 10
+
+
+def test_what_participants_are_wanted_for(tmp_path):
+    game = tmp_path / "game.yaml"
+    game.write_text("play: {kind: naming, agents: 2}\n")
+    titles = {
+        "language of a dataset": Study(name="mine"),
+        "role": Study(name="mine", run="runs/x"),
+        "game": Study(name="mine", play=str(game)),
+    }
+    for what, study in titles.items():
+        assert status_table(study, [], 0.0).title.endswith(f"wanted for each {what}")
 
 
 def test_status_counts(studied):
