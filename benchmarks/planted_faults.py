@@ -1,0 +1,213 @@
+"""Faults planted in the code at random, and how many of them the ordinary tests find (mutation testing).
+
+    pip install coverage
+    python benchmarks/planted_faults.py --record lines.db                    # which tests run which lines: 12 minutes
+    python benchmarks/planted_faults.py --lines lines.db --folders people,jobs --number 12 --seed 7   # 5 s a fault
+
+A fault is one small change of a line that an ordinary test runs: another comparison, `and` for `or`, a condition turned
+round, a number one larger, plus for minus, the branches of a conditional expression exchanged, a call left out. Each
+is planted in a clone and tried with the tests that run its line, those first that run the fewest lines; `found` if one
+of them fails. Some change nothing that can be seen (a bound that is never met, a cache): these are read by people.
+
+The method: Jia and Harman 2011, "An analysis and survey of the development of mutation testing".
+"""
+
+import argparse
+import ast
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = "people,jobs,files,formats,games"
+MOST_TESTS, SECONDS = 150, 300
+"""Tests that are tried for a fault, and how long; a fault that makes them wait is found."""
+PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider")
+SETTINGS = """[run]
+dynamic_context = test_function
+relative_files = true
+source = .
+omit =
+    tests/*
+    benchmarks/*
+"""
+OTHER: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+"""What a comparison becomes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fault:
+    """A changed line."""
+
+    file: str
+    line: int
+    was: str
+    becomes: str
+    found_by: str | None = None
+    """The first test that failed; None where none of them did."""
+
+
+def changed(node: ast.AST) -> ast.AST | None:
+    """Another expression or statement in the place of one; None where nothing is changed."""
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=comparators):
+            return ast.Compare(left, [OTHER[type(op)]()], comparators)
+        case ast.BoolOp(op=op, values=values):
+            return ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return operand
+        case ast.Constant(value=bool(value)):
+            return ast.Constant(not value)
+        case ast.Constant(value=int(value)):
+            return ast.Constant(value + 1)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return ast.BinOp(left, ast.Sub(), right)
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return ast.BinOp(left, ast.Add(), right)
+        case ast.IfExp(test=test, body=body, orelse=otherwise):
+            return ast.IfExp(test, otherwise, body)
+        case ast.Expr(value=ast.Call()):
+            return ast.Pass()
+    return None
+
+
+def faults(file: str, text: str) -> Iterator[Fault]:
+    """Every fault that can be planted within a line of a file."""
+    lines = text.split("\n")
+    for node in ast.walk(ast.parse(text)):
+        other = changed(node)
+        if other is None or node.lineno != node.end_lineno:
+            continue
+        was = lines[node.lineno - 1]
+        code = ast.unparse(other) if isinstance(other, ast.Pass) else f"({ast.unparse(other)})"
+        head, tail = was.encode()[: node.col_offset], was.encode()[node.end_col_offset :]
+        becomes = f"{head.decode()}{code}{tail.decode()}"
+        yield Fault(file=file, line=node.lineno, was=was, becomes=becomes)
+
+
+def record(lines: Path) -> None:
+    """Run the ordinary tests, and write down which of them run which lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Path(folder) / "settings"
+        settings.write_text(f"{SETTINGS}data_file = {lines.resolve()}\n")
+        command = ["-m", "coverage", "run", f"--rcfile={settings}", *PYTEST[:3], "-n", "0", "--timeout=1800"]
+        subprocess.run([sys.executable, *command], cwd=ROOT, check=True)
+
+
+def tests_of_lines(
+    lines: Path, folders: Sequence[str]
+) -> tuple[dict[tuple[str, int], list[str]], Counter[str]]:
+    """For each line that is run, the tests that run it; and how many lines each test runs."""
+    from coverage import CoverageData
+
+    data, found, sizes = CoverageData(str(lines)), {}, Counter[str]()
+    data.read()
+    for file in data.measured_files():
+        is_asked = file.split("/")[0] in folders
+        for line, tests in data.contexts_by_lineno(file).items():
+            names = [test for test in tests if test]
+            sizes.update(names)
+            if names and is_asked:
+                found[file, line] = names
+    return found, sizes
+
+
+def node_of(test: str) -> str | None:
+    """`tests.games.test_x.TestY.test_z` as pytest calls it; None if there is none."""
+    parts = test.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        file = "/".join(parts[:end]) + ".py"
+        if (ROOT / file).exists():
+            return f"{file}::{'::'.join(parts[end:])}"
+    return None
+
+
+def tried(fault: Fault, clone: Path, tests: Sequence[str]) -> Fault:
+    """The fault, with the test that found it."""
+    file = clone / fault.file
+    text = file.read_text()
+    lines = text.split("\n")
+    lines[fault.line - 1] = fault.becomes
+    file.write_text("\n".join(lines))
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(clone.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    try:
+        command = [sys.executable, *PYTEST, "--timeout=60", *tests]
+        done = subprocess.run(
+            command, cwd=clone, env=environment, capture_output=True, text=True, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return replace(fault, found_by="the tests did not end")
+    finally:
+        file.write_text(text)
+    if done.returncode == 0:
+        return fault
+    named = (line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR ")))
+    return replace(fault, found_by=next(named, "pytest itself failed"))
+
+
+def main() -> None:
+    """Record, or plant and try."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write which tests run which lines")
+    parser.add_argument("--lines", type=Path, metavar="FILE", help="what --record wrote")
+    parser.add_argument("--folders", default=FOLDERS, help=f"default {FOLDERS}")
+    parser.add_argument("--number", type=int, default=10, help="faults in each folder")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="print what was tried as JSON")
+    asked = parser.parse_args()
+    if asked.record is not None:
+        record(asked.record)
+        return
+    if asked.lines is None:
+        parser.error("expected --record FILE, or --lines FILE")
+    folders = asked.folders.split(",")
+    tests, sizes = tests_of_lines(asked.lines, folders)
+    done: list[Fault] = []
+    with tempfile.TemporaryDirectory() as folder:
+        clone = Path(folder) / ROOT.name
+        subprocess.run(["git", "clone", "-q", "--local", str(ROOT), str(clone)], check=True)
+        for each in folders:
+            files = sorted({file for file, _ in tests if file.startswith(f"{each}/")})
+            possible = [fault for file in files for fault in faults(file, (ROOT / file).read_text())]
+            possible = [fault for fault in possible if (fault.file, fault.line) in tests]
+            for fault in random.Random(asked.seed).sample(possible, min(asked.number, len(possible))):
+                nodes = map(
+                    node_of, sorted(tests[fault.file, fault.line], key=lambda test: (sizes[test], test))
+                )
+                found = tried(fault, clone, [node for node in nodes if node is not None][:MOST_TESTS])
+                done.append(found)
+                print(
+                    f"{found.file}:{found.line}: {found.found_by or 'NOT FOUND'}", file=sys.stderr, flush=True
+                )
+    if asked.json:
+        print(json.dumps([asdict(fault) for fault in done], indent=1))
+    print(f"{sum(fault.found_by is not None for fault in done)} of {len(done)} found", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
