@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from ecsuite.files import atomic_files
-from ecsuite.files.atomic_files import prepare_output_file, remove_abandoned, write_atomically
+from ecsuite.files.atomic_files import (
+    check_output_file,
+    prepare_output_file,
+    remove_abandoned,
+    write_atomically,
+)
 
 
 def test_content_is_on_the_disk_before_its_name_and_the_name_before_anything_else(tmp_path, monkeypatch):
@@ -70,11 +75,16 @@ def test_files_of_another_machine_are_removed_after_an_hour(tmp_path):
     assert sorted(tmp_path.iterdir()) == sorted([new, other])
 
 
-def test_numbers_of_processes_are_those_of_their_container(tmp_path, monkeypatch):
-    """A process that goes on in another container of the machine has no number here."""
+@pytest.mark.parametrize(
+    ("owner", "name", "other"),
+    [(os, "readlink", "pid:[1]"), (Path, "read_text", "another-start")],
+    ids=["container", "start"],
+)
+def test_numbers_of_processes_are_those_of_their_container(tmp_path, monkeypatch, owner, name, other):
+    """A process that goes on in another container of the machine, or went on before it was started, has no number."""
     file = tmp_path / f".a.json.{2**22 + 1}.{atomic_files._machine()}.7.tmp"
     file.touch()
-    monkeypatch.setattr(os, "readlink", lambda path: "pid:[1]")
+    monkeypatch.setattr(owner, name, lambda path: other)
     atomic_files._machine.cache_clear()
     try:
         remove_abandoned(tmp_path)
@@ -89,7 +99,14 @@ def test_the_folder_of_an_output_file_is_made_again(tmp_path):
         (tmp_path / "new").rmdir()
 
 
-def test_a_pipe_and_a_device_are_written_to_and_stay(tmp_path):
+def test_what_was_left_of_an_output_file_is_removed_before_the_work(tmp_path):
+    left = tmp_path / f".page.html.{2**22 + 1}.{atomic_files._machine()}.7.tmp"
+    left.touch()
+    prepare_output_file(tmp_path / "page.html")
+    assert not left.exists()
+
+
+def test_a_pipe_and_a_device_are_written_to_and_stay(tmp_path, monkeypatch):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read = []
@@ -102,3 +119,6 @@ def test_a_pipe_and_a_device_are_written_to_and_stay(tmp_path):
     link.symlink_to("/dev/null")
     write_atomically(link, b"nothing")
     assert link.is_symlink() and Path("/dev/null").is_char_device()
+    monkeypatch.setattr(atomic_files, "_temporary", None)  # no file beside them is tried
+    check_output_file(pipe)
+    check_output_file(link)
