@@ -5,6 +5,7 @@ from languages import rows_of
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus
+from ecsuite.formats.json_tables import is_tokens
 
 CBM_SAMPLE = Path(__file__).parents[2].parent / "shared" / "data" / "cbm" / "comm_results.jsonl"
 
@@ -73,3 +74,9 @@ def test_csar_pairs(tmp_path, gap):
 
 def test_csar_pairs_of_integers(tmp_path):
     assert read_text(tmp_path, "[4, 7], [1, 2]\n").concept_names == ("1", "2")
+
+
+def test_lists_of_texts_are_messages_if_they_are_read_as_such():
+    """Empty ones say nothing of it; two texts of which one has dots are a pair of CBM."""
+    assert is_tokens([["da"], [], ["bu", "ki"]]) and is_tokens([["da", "bu"], ["ki"]])
+    assert not is_tokens([[], []]) and not is_tokens([["4.7", "red"], ["4.9", "blue"]])
