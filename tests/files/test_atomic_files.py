@@ -100,6 +100,8 @@ def test_the_folder_of_an_output_file_is_made_again(tmp_path):
 
 
 def test_what_was_left_of_an_output_file_is_removed_before_the_work(tmp_path):
+    check_output_file(tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())  # nothing of the trial
     left = tmp_path / f".page.html.{2**22 + 1}.{atomic_files._machine()}.7.tmp"
     left.touch()
     prepare_output_file(tmp_path / "page.html")

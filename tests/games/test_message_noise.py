@@ -11,6 +11,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.checks import fault_of_ids, fault_of_message
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.interactions import record_interactions
+from ecsuite.games.players.learning import filled
 from ecsuite.games.players.players import make_players
 from ecsuite.games.registry import CHANNELS, NOISES
 from ecsuite.games.training_notes import description
@@ -176,6 +177,11 @@ def test_messages_of_equal_length_have_no_deletions(kind):
     ):
         channel(length="fixed", noise={"kind": kind})
     assert noise(kind).options == options
+
+
+def test_ids_are_filled_with_pad_to_a_number_of_steps():
+    given = torch.tensor([[3, 2], [1, 0]])
+    assert filled(given, 2) is given and filled(given, 3).tolist() == [[3, 2], [1, 0], [PAD, PAD]]
 
 
 def test_the_noise_does_not_depend_on_how_far_ids_are_filled():

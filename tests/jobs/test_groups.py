@@ -292,6 +292,8 @@ def test_what_killed_commands_left_is_removed_unless_its_pool_has_workers(store,
     second = GroupFolder(store)
     with second.putting() as elsewhere:
         assert len(elsewhere) == 2 and half.exists()
+    begun = second.take([ANY], process_name(1))
+    begun._lock.release()  # its worker has ended, and nobody has noticed
     first.close()
     with second.putting() as elsewhere:
         assert len(elsewhere) == 1

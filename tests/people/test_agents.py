@@ -180,6 +180,13 @@ def test_pictures_show_every_value():
         *[(0, 0, 0, side) for side in range(1, 5)],
     ]
     assert len({draw(each) for each in values}) == len(values)
+    left, top, right, bottom = (
+        np.asarray(Image.open(BytesIO(draw((0, 0, 0, side))))) for side in range(1, 5)
+    )
+    bar = (left == 255).all(2)
+    assert bar[:, 8:16].any() and not bar[:, :8].any() and bar[80].any() and not bar[:16].any()
+    assert (bar[:, ::-1] == (right == 255).all(2)).all()
+    assert (bar.T == (top == 255).all(2)).all() and (bar.T[::-1] == (bottom == 255).all(2)).all()
 
 
 @pytest.mark.sample(1)

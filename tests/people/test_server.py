@@ -83,6 +83,8 @@ def test_every_answer_has_the_headers_whatever_the_error(visit, method, path, st
     assert response.status_code == status
     assert not HEADERS.items() - {(name, response.headers.get(name)) for name in HEADERS}
     assert status == 307 or response.json().keys() == {"error"}
+    assert path != "/nothing" or response.json()["error"] == "There is no such page."
+    assert status != 405 or response.json()["error"] == "Method Not Allowed"
 
 
 @pytest.mark.parametrize(

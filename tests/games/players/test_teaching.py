@@ -12,6 +12,7 @@ from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players import taught_languages
 from ecsuite.games.players.players import make_players
+from ecsuite.games.registry import CHANNELS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.training import train
 from ecsuite.games.training_result import Result
@@ -177,3 +178,11 @@ def test_languages_that_do_not_fit_are_refused(
 def test_weights_that_are_no_numbers_are_refused(weights):
     with pytest.raises(ConfigError, match="expected weights of at least 0"):
         taught_languages._weights(Corpus([[1], [2]], columns={"weight": weights}))
+
+
+@pytest.mark.parametrize(("length", "most"), [("variable", "at most 1"), ("fixed", "exactly 1")])
+def test_messages_that_the_channel_cannot_carry_are_refused(length, most):
+    channel = load_experiment("disc_tiny", ["channel.max_len=1", f"channel.length={length}"]).channel
+    made = CHANNELS.make(channel)
+    with pytest.raises(ConfigError, match=rf"a message has 2 symbols, and those of the channel have {most} "):
+        taught_languages._padded("here", [Corpus([[1, 2]])], made)
