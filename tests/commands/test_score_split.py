@@ -49,7 +49,10 @@ def test_scores_by_column_stand_side_by_side(ecsuite):
     _, out, _ = ecsuite("score", "run", "--metrics", "posdis", "--by", "turn,speaker")
     assert "turn=1,speaker=answerer" in out and not Path("run/scores.json").exists()
     for by, message in (
-        ("trn", "no column trn: the corpus has the columns turn, speaker\n"),
+        (
+            "trn",
+            "no column trn: the corpus has the columns turn, speaker, and the attributes attribute0, attribute1\n",
+        ),
         ("turn", "--by turn: expected one corpus, without --plan and without a folder of pictures\n"),
     ):
         paths = ["run"] * (1 + (by == "turn"))
