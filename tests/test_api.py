@@ -256,6 +256,7 @@ def test_what_a_notebook_shows(run):
     assert ">Corpus: 16 messages" in run.corpus._repr_html_()
 
 
+@pytest.mark.slow
 def test_corpora_in_python_are_compared_at_one_size():
     """The larger one was said not to be there."""
     meanings = np.random.default_rng(0).integers(0, 3, (90, 2))

@@ -80,6 +80,7 @@ LIGHT = [
 """Commands that train nothing, and mistakes."""
 
 
+@pytest.mark.slow
 def test_what_trains_nothing_imports_nothing_heavy(tmp_path):
     """One process runs all; one that imports torch, or SciPy's half a second of distributions, is named."""
     script = """

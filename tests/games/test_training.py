@@ -29,11 +29,12 @@ def test_disc_tiny_is_learned(tmp_path, run, log_of):
     assert len(accuracies) == 8 and accuracies[0] < accuracies[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "channel", "bar"),
     [
-        pytest.param("discrimination", "soft", 0.6, marks=pytest.mark.slow),
-        pytest.param("discrimination", "reinforce", 0.6, marks=pytest.mark.slow),
+        ("discrimination", "soft", 0.6),
+        ("discrimination", "reinforce", 0.6),
         ("reconstruction", "gumbel", 0.3),
     ],
 )

@@ -219,6 +219,7 @@ def test_scores_of_different_signatures_are_not_compared(tmp_path, write_run, pa
     assert "Not compared: topsim" in text and "2 signatures" in text
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes(study, tmp_path):
     runs = [study / "runs" / name for name in ("gumbel-5-1", "gumbel-20-1")]
     first, second = (ec.report(*runs, out=tmp_path / name).read_bytes() for name in ("a.html", "b.html"))

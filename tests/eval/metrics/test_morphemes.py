@@ -109,6 +109,7 @@ def half_said(seed, order):
     return Corpus([said[i].tolist() + rest[i] for i in order], concepts=concepts, concept_names=names)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("metric", [morphemes, csar])
 def test_of_a_language_that_says_half_the_order_of_messages_does_not_matter(metric):
     values = set()

@@ -53,15 +53,9 @@ def figures(monkeypatch):
     return caught
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name in ("wide", "many concepts") else name
-        for name in CORPORA
-    ],
-)
+@pytest.mark.parametrize("name", CORPORA)
 def test_labels_do_not_overlap(figures, draw, name):
     draw(CORPORA[name], max_words=24)
     assert_readable(figures[0])

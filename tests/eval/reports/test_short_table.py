@@ -70,7 +70,7 @@ def cards(tmp_path_factory):
 KINDS = ("run", "grammar", "baseline", "sets", "foreign.jsonl")
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("measured", [False, True], ids=["", "with XferBench"])
 def test_at_most_30_lines_of_80_columns(cards, kind, measured):

@@ -50,6 +50,7 @@ def test_runs_and_scores_are_those_of_the_commands(swept, small, tmp_path):
     assert ec.load_run(run.folder).measures == run.training["measures"]
 
 
+@pytest.mark.slow
 def test_only_what_is_new_is_computed(swept, small, monkeypatch):
     small = {**small, "vary": {"channel.vocab_size": [3, 5]}}
     first = swept({**small, "score": "topsim"})

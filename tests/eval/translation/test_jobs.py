@@ -74,6 +74,7 @@ def test_the_presets_have_the_papers_settings():
     assert [preset.is_reduced for preset in (FULL, MINI)] == [False, True]
 
 
+@pytest.mark.slow
 def test_the_whole_line(corpus, pairs, kept):
     torch.manual_seed(1)
     state, precision = torch.get_rng_state(), torch.get_float32_matmul_precision()

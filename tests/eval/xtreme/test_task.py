@@ -73,7 +73,7 @@ def run(tiny, tiny_preset, write_data, tmp_path):
     return run
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "kind"), [(name, list(BACKBONES)[number % 2]) for number, name in enumerate(WITH_A_HEAD)]
 )
