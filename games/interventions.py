@@ -275,7 +275,8 @@ def _message(ids: Tensor, has_eos: bool, device: torch.device) -> Message:
     places = torch.arange(padded.shape[1], device=device)
     ends = lengths.to(device)[:, None]
     if has_eos:
-        symbols = torch.where(places <= ends, padded, PAD)
+        # No step more than the longest message has: a receiver may have no place for one.
+        symbols = torch.where(places <= ends, padded, PAD)[:, : int(lengths.max()) + 1]
         return Message(symbols=symbols.t(), ends=None, length=lengths.to(device).float() + 1)
     symbols = torch.where(places < ends, padded, PAD)[:, : max(1, int(lengths.max()))]
     # A message without symbols is one step of padding.
