@@ -76,8 +76,12 @@ def train(
 
     _require("game", game, (str, Path, Experiment), "a name, a YAML file or an Experiment")
     _require("out", out, (str, Path, NoneType), "a folder")
-    _require("log", log, (str, Iterable), "names of loggers, such as csv")
+    loggers = [log] if isinstance(log, str) else list(log) if isinstance(log, Iterable) else [log]
+    for each in loggers:
+        _require("log", each, (str,), "names of loggers, such as csv")
     _require("overrides", overrides, (Mapping, NoneType), "values by key, such as {'channel.vocab_size': 20}")
+    _require_flags(resume=resume, trust_code=trust_code)
+    _require_calls(progress=progress, note=note)
     changes = {**(overrides or {}), **({} if seed is None else {"training.seed": seed})}
     with ExitStack() as stack:
         reporter = stack.enter_context(Reporter())
@@ -93,7 +97,7 @@ def train(
             folder,
             resume=resume,
             device=device,
-            loggers=make_loggers([log] if isinstance(log, str) else log),
+            loggers=make_loggers(loggers),
             announce=note,
             progress=progress or reporter.progress,
             note=note,
@@ -118,6 +122,7 @@ def load_run(folder: str | Path, *, trust_code: bool = False) -> "Run":
     from ecsuite.games import runs
 
     _require("folder", folder, (str, Path), "a run folder")
+    _require_flags(trust_code=trust_code)
     return runs.load_run(folder, trust_code=trust_code)
 
 
@@ -288,6 +293,7 @@ def icy(
 
     _require("study", study, (str, Path, NoneType), "the name of a study or a YAML file")
     _require("cache", cache, (str, Path), "a folder")
+    _require_calls(progress=progress, note=note)
     if type(workers) is not int or workers < 1:
         raise ConfigError(f"workers: expected a number of processes from 1, got {shown(workers)}")
     for key in ("models", "grammars", "receivers", "channels"):
@@ -354,6 +360,7 @@ def sweep(
     _require("out", out, (str, Path, NoneType), "a folder")
     _require("on", on, (str,), "here, local, slurm, ray or workers")
     _require("slurm", slurm, (str, NoneType), "options of sbatch, such as partition=low")
+    _require_calls(progress=progress, note=note)
     place = place_of(on, slurm)
     with place.planning():
         chosen = load_study(settings_of(study), device=device)
@@ -467,6 +474,8 @@ def verify(
 
     _require("source", source, (Run, str, Path), "a run or a path")
     _require("targets", targets, (str, Path, NoneType), "a folder")
+    _require_flags(trained=trained, trust_code=trust_code)
+    _require_calls(note=note)
     own = tuple(_names("metrics", metrics)) if metrics else ()
     own_code.trust(own)
     texts = None if targets is None else Path(targets)
@@ -498,6 +507,7 @@ def methods(
     """
     from ecsuite.eval.methods.methods import methods as methods_of
 
+    _require_flags(hardware=hardware)
     return methods_of(
         _paths(sources), metrics=None if metrics is None else _names("metrics", metrics), hardware=hardware
     )
@@ -562,6 +572,8 @@ def push(
     _require("address", address, (str,), "hf:OWNER/NAME")
     _require("license", license, (str, NoneType), "a licence such as cc-by-4.0")
     _require("about", about, (str, Path, NoneType), "a YAML file")
+    _require_flags(private=private, agents=agents, plan=plan)
+    _require_calls(note=note)
     place, terms = read_address(address), read_licence(license)
     parcel = pushing.pack(
         source.folder if isinstance(source, Run) else Path(source),
@@ -606,6 +618,7 @@ def pull(
 
     _require("address", address, (str,), "hf:OWNER/NAME")
     _require("folder", folder, (str, Path, NoneType), "a folder")
+    _require_calls(progress=progress, note=note)
     place = read_address(address)
     with Reporter() as reporter:
         return pulling.pull(
@@ -655,10 +668,22 @@ def _paths(sources: "Iterable[Run | str | Path]") -> list[Path]:
     return found
 
 
-def _require(name: str, value: object, kinds: tuple[type, ...], expected: str) -> None:
+def _require(name: str, value: object, kinds: tuple[Any, ...], expected: str) -> None:
     """Refuse an argument of another type."""
     if not isinstance(value, kinds):
         raise ConfigError(f"{name}: expected {expected}; got {shown(value)}")
+
+
+def _require_calls(**calls: object) -> None:
+    """Refuse what can't be called in place of `progress` or `note`, before anything runs."""
+    for name, call in calls.items():
+        _require(name, call, (Callable, NoneType), "a function, or None")
+
+
+def _require_flags(**flags: object) -> None:
+    """Refuse what is neither True nor False: the text `no` would be a yes."""
+    for name, flag in flags.items():
+        _require(name, flag, (bool,), "True or False")
 
 
 def _options(of: str, given: Mapping[str, Any], others: Iterable[str] = ()) -> "Options":

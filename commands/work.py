@@ -85,15 +85,14 @@ def work(
 
 def _require_store(store: Path) -> None:
     """Refuse the folder of a sweep, a run or a corpus in place of a store, where no job would ever come."""
-    from ecsuite.eval.records.reading import CORPUS, STORE, SWEEP
-    from ecsuite.eval.records.source import CONFIG
+    from ecsuite.eval.records.folders import kind_of_folder
+    from ecsuite.eval.records.reading import STORE
 
-    if any((store / name).exists() for name in (STORE, SWEEP)):
+    kind = kind_of_folder(store)
+    if kind == "a sweep":
         raise ConfigError(f"{store}: a sweep: expected the folder of its kept results, {store / STORE}")
-    if any((store / name).exists() for name in (CONFIG, CORPUS)):
-        raise ConfigError(
-            f"{store}: a run or a corpus: expected a folder of kept results, such as runs/study/{STORE}"
-        )
+    if kind is not None:
+        raise ConfigError(f"{store}: {kind}: expected a folder of kept results, such as runs/study/{STORE}")
 
 
 def tell(text: str) -> None:

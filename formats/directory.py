@@ -24,6 +24,7 @@ from ecsuite.formats.meanings import meaning_lines, with_meanings
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.strict_json import encode, is_text
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
+from ecsuite.runtime.given_values import names_of
 from ecsuite.runtime.plain_values import plain
 from ecsuite.runtime.ragged import Ragged
 
@@ -232,4 +233,6 @@ def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
     for key, check in is_right.items():
         if not check(value := manifest.get(key, ...)):
             raise CorpusError(f'{path.name}: "{key}" is {show(value)}: damaged, or of a newer version')
+    for key in sorted(has_names):
+        names_of(f"{path.name}: {key}", manifest[key], 0)
     return manifest

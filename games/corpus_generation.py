@@ -85,13 +85,9 @@ def _sampled(speaker: Speaker, size: int, seed: int, purpose: str) -> Iterator[t
 
 def _attribute_names(world: World, description: Description) -> tuple[str, ...]:
     """Names of the attributes of meanings, such as `color` of the values `color=red` and `color=blue`; else none."""
-    names = [{value.partition("=")[0] for value in values} for values in world.value_names or ()]
-    is_named = (
-        description.meanings.dtype.kind in "iu"
-        and all(len(each) == 1 for each in names)
-        and len(names) == description.meanings.shape[-1]
-    )
-    return tuple(name for each in names for name in each) if is_named else ()
+    names = world.names_of_attributes
+    is_named = description.meanings.dtype.kind in "iu" and len(names) == description.meanings.shape[-1]
+    return names if is_named else ()
 
 
 def joined(descriptions: Sequence[Description]) -> Description:

@@ -216,13 +216,20 @@ class _Rounds:
         )
 
     def choices(self, ids: Tensor) -> Tensor:
-        """Log-probabilities of the answers to messages, (num_messages, num_choices, num_options)."""
+        """Log-probabilities of the answers to messages, (num_messages, num_choices, num_options).
+
+        In a game among the objects of a batch, the last one may have fewer options; others are not chosen there.
+        """
 
         def log_probabilities(answer: Tensor, ends: Tensor, truth: Any) -> Tensor:
             logits: Tensor = self.pair.task.choices(answer).float()
             return (logits if logits.dim() == 3 else logits[:, None]).log_softmax(-1)
 
-        return self._ask(ids, log_probabilities)
+        found = self._asked(ids, log_probabilities)
+        width = max(each.shape[-1] for each in found)
+        return torch.cat(
+            [torch.nn.functional.pad(each, (0, width - each.shape[-1]), value=-torch.inf) for each in found]
+        )
 
     def _is_right(self, answer: Tensor, ends: Tensor, truth: Any) -> Tensor:
         right: Tensor = (ends * self.pair.task(answer, truth).measures["accuracy"]).sum(0)
@@ -230,12 +237,16 @@ class _Rounds:
 
     def _ask(self, ids: Tensor, of_answer: Callable[[Tensor, Tensor, Any], Tensor]) -> Tensor:
         """What the receiver makes of a message for each round, (num_messages, ...)."""
+        return torch.cat(self._asked(ids, of_answer))
+
+    def _asked(self, ids: Tensor, of_answer: Callable[[Tensor, Tensor, Any], Tensor]) -> list[Tensor]:
+        """The same by batch."""
         found = []
         for batch, rows in zip(self.batches, ids.split(self.sizes), strict=True):
             candidates, truth = self.pair.round_parts(batch)
             message = _message(rows, self.pair.channel.has_eos, self.pair.device)
             found.append(of_answer(*self.pair.answer(message, candidates, None), truth).cpu())
-        return torch.cat(found)
+        return found
 
 
 def causal_influence(rounds: _Rounds, place: int, vocab_size: int, generator: torch.Generator) -> float:
@@ -275,7 +286,8 @@ def _message(ids: Tensor, has_eos: bool, device: torch.device) -> Message:
     places = torch.arange(padded.shape[1], device=device)
     ends = lengths.to(device)[:, None]
     if has_eos:
-        symbols = torch.where(places <= ends, padded, PAD)
+        # No step more than the longest message has: a receiver may have no place for one.
+        symbols = torch.where(places <= ends, padded, PAD)[:, : int(lengths.max()) + 1]
         return Message(symbols=symbols.t(), ends=None, length=lengths.to(device).float() + 1)
     symbols = torch.where(places < ends, padded, PAD)[:, : max(1, int(lengths.max()))]
     # A message without symbols is one step of padding.

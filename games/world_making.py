@@ -5,6 +5,7 @@ from ecsuite.games.registry import TASKS, WORLDS
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import RunSizes, World
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.given_values import require_different
 
 
 def make_world(experiment: Experiment, trained: World | None = None) -> World:
@@ -40,6 +41,9 @@ def make_world(experiment: Experiment, trained: World | None = None) -> World:
         world = trained.remade(world_class, experiment.world.options, spec, sizes)
     else:
         world = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
+    require_different(f"world {kind}: names of values", [name for of in world.value_names for name in of])
+    if world.rules is not None:
+        require_different(f"world {kind}: names of concepts", world.rules.concept_names)
     assert world.num_distractors >= 0  # which says so where the files of a world would have to give them
     if evaluation.noise_objects:
         require_seen(world)

@@ -175,7 +175,7 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
 
 def require_folder_name(name: str, place: str) -> None:
     """Raise `ConfigError` if a name is none of a folder, such as one in `runs/`; messages begin with `place`."""
-    if not name or set(name) & set("/\\\0") or name in (".", ".."):
+    if not name or set(name) & set("/\\") or not name.isprintable() or name in (".", ".."):
         raise ConfigError(f"{place}: expected the name of a folder, got {shown(name)}")
 
 

@@ -19,8 +19,6 @@ FORMAT = 1
 """Number of the tables below, kept as SQLite's `user_version`."""
 SYNCHRONOUS = "FULL"
 """When SQLite waits for the disk: at each change."""
-FILE = "people.db"
-"""Name of the file in the folder of a study."""
 TABLES = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE participants (

@@ -138,7 +138,7 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
     # First, as it tells an export that was killed from a folder of other files.
     write_atomically(folder / "data_dictionary.md", _dictionary(study, tables).encode())
     for name, (rows, words) in tables.items():
-        write_json(folder / f"{name}.json", rows)
+        write_json(folder / f"{name}.json", [{key: row[key] for key in words if key in row} for row in rows])
         write_atomically(folder / f"{name}.csv", as_csv(rows, list(words)))
     corpora = _corpora(study, database, records, chains, make_game)
     for file in (folder / "corpora").glob("*/corpus.jsonl"):

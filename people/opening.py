@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
+from ecsuite.eval.records.folders import ANSWERS, require_no_other
 from ecsuite.parts.config import build
-from ecsuite.people.database import FILE, Database, Row
+from ecsuite.people.database import Database, Row
 from ecsuite.people.study import Study, read_study, require_same
 from ecsuite.runtime.errors import ConfigError
 
@@ -21,11 +22,12 @@ def make_database(study: Study, folder: Path) -> Database:
     """Open the answers of a study to add to them, or begin with none.
 
     Raises:
-        ConfigError: If the folder has answers to another study, or can't be used.
+        ConfigError: If the folder has answers to another study, is of a run or a sweep, or can't be used.
     """
+    require_no_other(folder, "a study with people")
     folder.mkdir(parents=True, exist_ok=True)
     settings = json.dumps(study.as_json())
-    database = Database(folder / FILE, {"study": settings})
+    database = Database(folder / ANSWERS, {"study": settings})
     require_same(stored_study(database), study, folder)
     database.store_setting("study", settings)
     return database
@@ -37,7 +39,7 @@ def open_database(study: Path) -> Database:
     Raises:
         ConfigError: If there are none.
     """
-    return Database(folder_of(study) / FILE)
+    return Database(folder_of(study) / ANSWERS)
 
 
 def stored_study(database: Database) -> Study:
@@ -52,13 +54,13 @@ def find_participant(token: str, study: Path | None) -> tuple[Database, Row]:
     Raises:
         ConfigError: If nobody has it.
     """
-    folders = sorted(file.parent for file in RUNS.glob(f"*/{FILE}")) if study is None else [study]
+    folders = sorted(file.parent for file in RUNS.glob(f"*/{ANSWERS}")) if study is None else [study]
     for folder in folders:
         database = open_database(folder)
         if (row := database.participant(token)) is not None:
             return database, row
         database.close()
-    looked = ", ".join(map(str, folders)) or f"{RUNS}/*/{FILE}, of which there is none"
+    looked = ", ".join(map(str, folders)) or f"{RUNS}/*/{ANSWERS}, of which there is none"
     raise ConfigError(
         f"no participant with this token in {looked}; expected the token of a participant's last page"
     )

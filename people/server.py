@@ -194,8 +194,10 @@ class People:
         if not typed or not typed.isprintable():
             raise BadRequestError("Type a code first.")
         plays, row = self.sessions.plays, self.sessions.required(token)
-        if row["kind"] in (TEST, SPEAKING) and not letters_of(typed):
+        if row["kind"] == TEST and not letters_of(typed):
             raise BadRequestError("Type letters from a to z.")
+        if row["kind"] == SPEAKING and letters_of(typed) != typed.lower():
+            raise BadRequestError("Type letters from a to z, and nothing else.")
         if plays is not None and row["stage"] == GAME and (wrong := plays.refusal(row, typed)):
             raise BadRequestError(wrong)
         row = self.sessions.answer(token, _number(sent, "step"), typed, _milliseconds(sent))

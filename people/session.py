@@ -16,7 +16,8 @@ from ecsuite.people.codes_game import codes_game
 from ecsuite.people.database import Database, Row, hashed
 from ecsuite.people.errors import RefusedError
 from ecsuite.people.game import ATTENTION, TEST, Game, Shown
-from ecsuite.people.pair_game import LISTENING
+from ecsuite.people.objects import letters_of
+from ecsuite.people.pair_game import LISTENING, SPEAKING
 from ecsuite.people.pairs import Pairs
 from ecsuite.people.places import Places
 from ecsuite.people.protocols import PROTOCOLS
@@ -250,6 +251,8 @@ class Sessions:
             if (read := self.plays.seat(row).read(step, typed)) is None:
                 raise RefusedError("This can't be answered now.")
             typed = read
+        elif shown.kind == SPEAKING:  # the partner sees what the corpus has
+            typed = letters_of(typed)
         is_right = game.is_right(step, shown, typed)
         points = (
             game.points(row["shown_available"]) if is_right and shown.kind not in (ATTENTION, TEST) else 0

@@ -18,6 +18,7 @@ from ecsuite.parts.config import (
     decoded,
     read_yaml,
     refuse_unread,
+    require_folder_name,
     unread,
 )
 from ecsuite.people.objects import DATASETS, make_codes
@@ -180,7 +181,8 @@ class Study:
             raise ConfigError(
                 f"worker_ids: expected hashed or plain, got none: nobody on {self.platform} could be known again"
             )
-        if not self.name or set(self.name) & set('/\\:*?"<>|') or self.name.startswith("."):
+        require_folder_name(self.name, "name")
+        if set(self.name) & set(':*?"<>|') or self.name.startswith("."):
             raise ConfigError(f"name: expected the name of a folder, got {self.name!r}")
 
     @property

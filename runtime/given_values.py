@@ -1,13 +1,14 @@
 """Messages, columns and meanings of a corpus, of what people give: arrays, tensors, frames, lists, words."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, TYPES, plain
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
@@ -66,14 +67,31 @@ def names_of(field: str, names: Any, least: int) -> tuple[str, ...]:
         least: How many there must be.
 
     Raises:
-        CorpusError: If there are fewer, or they are one text.
+        CorpusError: If there are fewer, two of them are the same, or they are no list.
     """
-    if isinstance(names, str):
+    if isinstance(names, str | Mapping | Set) or not isinstance(names, Iterable):
         raise CorpusError(f"{field}: expected a list of names, got {names!r:.60}")
     found = tuple(map(printable, names))
     if len(found) < least:
         raise CorpusError(f"{field}: expected {least:,} names, got {len(found):,}")
+    if repeated := _repeated(found):
+        raise CorpusError(f"{field}: {repeated}")
     return found
+
+
+def require_different(what: str, names: Sequence[str]) -> None:
+    """Raise `ConfigError` if two names are the same, of which no corpus can be made."""
+    if repeated := _repeated(list(names)):
+        raise ConfigError(f"{what}: {repeated}")
+
+
+def _repeated(names: Sequence[str]) -> str | None:
+    """What is wrong with names of which two are the same; None if all differ."""
+    if len(set(names)) == len(names):
+        return None
+    name = Counter(names).most_common(1)[0][0]
+    first = names.index(name)
+    return f"expected different names, got {name!r:.60} at {first} and {names.index(name, first + 1)}"
 
 
 def column_of(values: Any) -> NDArray[Any]:

@@ -170,6 +170,26 @@ def test_an_experiment_may_be_changed(run, folder):
         (lambda run: ec.train(3), "game: expected a name, a YAML file or an Experiment; got 3"),
         (lambda run: ec.train("disc_tiny", out=3), "out: expected a folder; got 3"),
         (lambda run: ec.train("disc_tiny", overrides=["a"]), "overrides: expected values by key"),
+        (lambda run: ec.train("disc_tiny", progress=3), "progress: expected a function, or None; got 3"),
+        (lambda run: ec.train("disc_tiny", note="no"), "note: expected a function, or None; got 'no'"),
+        (lambda run: ec.train("disc_tiny", resume="no"), "resume: expected True or False; got 'no'"),
+        (
+            lambda run: ec.train("disc_tiny", log=b"csv"),
+            "log: expected names of loggers, such as csv; got 99",
+        ),
+        (
+            lambda run: ec.load_run(run.folder, trust_code="no"),
+            "trust_code: expected True or False; got 'no'",
+        ),
+        (lambda run: ec.icy("lstm", progress=3), "progress: expected a function, or None; got 3"),
+        (lambda run: ec.sweep({"base": "disc_tiny"}, note=3), "note: expected a function, or None; got 3"),
+        (lambda run: ec.verify(run, trained=2), "trained: expected True or False; got 2"),
+        (lambda run: ec.methods(run, hardware=0), "hardware: expected True or False; got 0"),
+        (
+            lambda run: ec.push(run, "hf:a/b", license="mit", plan="yes"),
+            "plan: expected True or False; got 'yes'",
+        ),
+        (lambda run: ec.pull("hf:a/b", progress=3), "progress: expected a function, or None; got 3"),
         (lambda run: ec.load_run(3), "folder: expected a run folder; got 3"),
         (
             lambda run: ec.score([[1]]),

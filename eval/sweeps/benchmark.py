@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ecsuite.eval.records.folders import require_no_other
 from ecsuite.eval.records.reading import STORE, SWEEP
 from ecsuite.eval.records.source import Source
 from ecsuite.eval.reports.console import Report
@@ -34,6 +35,10 @@ class Sweeps(Benchmark[Study, Sweep]):
     """How the user named the study."""
     kept: Path | None = None
     """The folder of kept results; None: in that of the sweep."""
+
+    def __post_init__(self) -> None:
+        """Refuse the folder of a run."""
+        require_no_other(self.folder, "a sweep")
 
     @property
     def store(self) -> Path:

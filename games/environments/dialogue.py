@@ -229,7 +229,9 @@ class ObjectRounds:
             try:
                 world = WORLDS.make(self.part, rounds=asked, sizes=sizes)
             except ConfigError as error:
-                raise ConfigError(f"play.environment.world: {str(error).removeprefix('world.')}") from None
+                told = str(error).removeprefix("world.")
+                told = told.replace("task.num_distractors", "play.environment.num_candidates")
+                raise ConfigError(f"play.environment.world: {told}") from None
             if not isinstance(world, ObjectWorld) or len(world.object_shape) > 1:
                 raise ConfigError(
                     f"play.environment.world: expected a world of objects that are values or vectors, got "

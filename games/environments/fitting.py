@@ -4,13 +4,16 @@ import numpy as np
 
 from ecsuite.games.environments.environment import Environment, Floats, Integers, Moment
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.given_values import require_different
 
 
 def require_described(environment: Environment) -> None:
-    """Raise `ConfigError` if an environment does not say who is in it, or how long episodes are."""
+    """Raise `ConfigError` if an environment does not say who is in it, how long episodes are, or what is meant."""
     needed = ("agents", "max_steps", "attribute_names")
     if missing := [name for name in needed if not hasattr(environment, name)]:
         raise ConfigError(f"environment {type(environment).__name__}: expected {', '.join(missing)}")
+    what = f"environment {type(environment).__name__}: attribute_names"
+    require_different(what, environment.attribute_names)
 
 
 def stepped(environment: Environment, moment: Moment, actions: Integers) -> tuple[Moment, Floats]:

@@ -46,7 +46,7 @@ class NamingGame(Rounds):
         symbols: Literal["pool", "letters", "syllables", "words", "text"] = "pool"
         """pool: names are to choose from. Otherwise they are open, and made of these."""
         pool: Count = 10
-        """Number of names of a pool, a, b, c, …"""
+        """Number of names of a pool, a, b, c, …, z, aa, ab, …"""
         names: tuple[str, ...] = ()
         """The names of the pool, or the letters, syllables or words of open names, in place of these."""
         max_symbols: Count = 12

@@ -112,7 +112,7 @@ class Talk(Rounds):
             )
         values = joined([world.describe(each) for each in world.corpus_batches(MOST_THINGS)]).meanings
         self.value_names = names = world.value_names
-        self.attribute_names = tuple(of[0].partition("=")[0] for of in names)
+        self.attribute_names = world.names_of_attributes
         self.num_values = tuple(map(len, names))
         texts = (
             ", ".join(names[a][value].replace("=", " ") for a, value in enumerate(row)) for row in values

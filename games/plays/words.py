@@ -1,11 +1,12 @@
 """What may be said in plays of rounds, by their options."""
 
+from itertools import chain, count, islice, pairwise, product
 from string import ascii_lowercase
 from typing import Any
 
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.parts.config import require_defaults
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, shown
 
 
 def require_words_read(options: Any) -> None:
@@ -26,26 +27,46 @@ def words_of(options: Any) -> Allowed:
     """What speakers may say, by the options `names`, `symbols`, `pool` and `max_symbols` of a play.
 
     Raises:
-        ConfigError: If there is none, or a name is there twice.
+        ConfigError: If there is none, a name is there twice, or a message could be read in two ways.
     """
     names = options.names
+    _require_names(names, options.symbols)
     if options.symbols == "pool":
-        names = names or tuple(ascii_lowercase[: options.pool])
+        names = names or _letters(options.pool)
         if len(names) < 2:
             raise ConfigError("play.pool: expected at least 2 names")
-        if len(set(names)) < len(names) or not all(
-            name.strip() == name and name.isprintable() and name for name in names
-        ):
-            raise ConfigError("play.names: expected different names without spaces around them")
-        return Allowed(choices=tuple(names))
+        return Allowed(choices=names)
     if options.symbols == "text":
         return Allowed(max_len=options.max_symbols)
     if options.symbols == "letters":
-        return Allowed(symbols=tuple(names or ascii_lowercase), max_len=options.max_symbols)
+        return Allowed(symbols=names or tuple(ascii_lowercase), max_len=options.max_symbols)
     if options.symbols == "syllables":
         return Allowed(
-            symbols=tuple(names or (f"{c}{v}" for c in "pkmnlw" for v in "aiu")), max_len=options.max_symbols
+            symbols=names or tuple(f"{c}{v}" for c in "pkmnlw" for v in "aiu"), max_len=options.max_symbols
         )
     if not names:
         raise ConfigError("play.names: expected the words of which messages are made")
-    return Allowed(symbols=tuple(names), separator=" ", max_len=options.max_symbols)
+    return Allowed(symbols=names, separator=" ", max_len=options.max_symbols)
+
+
+def _letters(number: int) -> tuple[str, ...]:
+    """So many names: a to z, then aa, ab and so on."""
+    words = (map("".join, product(ascii_lowercase, repeat=length)) for length in count(1))
+    return tuple(islice(chain.from_iterable(words), number))
+
+
+def _require_names(names: tuple[str, ...], symbols: str) -> None:
+    """Raise `ConfigError` for names that no message could have, or that are not told apart in one."""
+    if len(set(names)) < len(names) or not all(
+        name.strip() == name and name.isprintable() and name for name in names
+    ):
+        raise ConfigError("play.names: expected different names without spaces around them")
+    if symbols == "words" and (split := next((name for name in names if " " in name), None)):
+        raise ConfigError(f"play.names: expected words without spaces, got {shown(split)}")
+    if symbols in ("letters", "syllables"):
+        for first, second in pairwise(sorted(names)):
+            if second.startswith(first):
+                raise ConfigError(
+                    f"play.names: {shown(second)} begins with {shown(first)}, so that a message could be read in two "
+                    "ways: expected others, or symbols: words"
+                )

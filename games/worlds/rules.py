@@ -56,6 +56,9 @@ class ConjunctionWorld(RuleWorld):
         else:
             self.subsets = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
         self.take_rules(describe(self.table, value_names), self.subsets)
+        if self.subsets.evaluates_others:
+            held_out = len(self.subsets.members["valid"])
+            self.notes = (*self.notes, f"{held_out} of {len(self.table)} rules are held out from training")
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
         """Training rules on new objects, if evaluations use held-out rules. See `World`."""

@@ -300,6 +300,13 @@ class World(ABC):
         return about
 
     @property
+    def names_of_attributes(self) -> tuple[str, ...]:
+        """Names such as `color` of the values `color=red` and `color=blue`; empty if not each has one of its own."""
+        names = [{value.partition("=")[0] for value in values} for values in self.value_names]
+        flat = tuple(name for each in names for name in each)
+        return flat if len(set(flat)) == len(flat) == len(names) else ()
+
+    @property
     def shows_values(self) -> bool:
         """Whether objects are attribute values, and neither images nor features."""
         return self.num_values is not None and len(self.object_shape) == 1

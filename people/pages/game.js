@@ -122,7 +122,7 @@ function typing(game, send) {
   };
   const input = element("input", { id: "typed", type: "text", name: "typed", autocomplete: "off", autocapitalize: "none",
     autocorrect: "off", spellcheck: "false",
-    ...(["test", "speak"].includes(kind) ? { pattern: ".*[A-Za-z].*", title: "letters from a to z" } : {}), maxlength: Math.min(max_length || 64, 64), required: true, "data-focus": true });
+    ...(["test", "speak"].includes(kind) ? { pattern: kind === "test" ? ".*[A-Za-z].*" : "\\s*[A-Za-z]+\\s*", title: "letters from a to z" } : {}), maxlength: Math.min(max_length || 64, 64), required: true, "data-focus": true });
   return [kind === "attention" ? null : shownObject(game, "step", game.step, name),
     form([element("p", {}, element("label", { for: "typed" }, labels[kind]), input)], "Answer", ({ typed }) => {
       if (typed.trim()) return send(typed.trim());

@@ -46,6 +46,7 @@ def refused(ecsuite, *arguments, code=2):
         ("return_url: prolific\n", "expected an address"),
         ("platform: mturk\nworker_ids: none\n", "worker_ids: expected hashed or plain"),
         ("name: a/b\n", "expected the name of a folder"),
+        ('name: "a\\nb"\n', "expected the name of a folder"),
         ("grammars: [concat\n", "study.yaml:"),
     ],
 )

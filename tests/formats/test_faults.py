@@ -241,6 +241,11 @@ def test_too_few_symbol_names(directory):
     assert message == "metadata.json: expected symbol_names up to id 3, got 2"
 
 
+def test_two_symbols_of_one_name(directory):
+    message = change_metadata(directory, symbol_names=["a", "b", "a", "c"])
+    assert message == "metadata.json: symbol_names: expected different names, got 'a' at 0 and 2"
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 1_000_000, b"7" * 5000])
 def test_metadata_that_is_not_json(directory, data):
     (directory / "metadata.json").write_bytes(data)

@@ -91,7 +91,8 @@ def test_every_position_and_symbol_has_a_row(run):
     [
         ["task=reconstruction"],
         ["channel.length=fixed", "channel.max_len=2"],
-        ["channel=reinforce", "channel.vocab_size=1"],
+        ["channel=reinforce", "channel.vocab_size=1", "receiver=transformer"],
+        ["task=in_batch", "evaluation.batch_size=10"],
     ],
 )
 def test_games_of_other_kinds(changes, tmp_path):

@@ -6,8 +6,11 @@ from contextlib import closing
 
 import pytest
 
+from ecsuite.eval.records.folders import ANSWERS
 from ecsuite.people import database as answers
-from ecsuite.people.database import FILE, Database
+from ecsuite.people.database import Database
+from ecsuite.people.opening import make_database
+from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
 FLUSHED = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1}
@@ -15,25 +18,35 @@ FLUSHED = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_d
 
 
 def test_a_database_of_another_version_is_refused_by_name(tmp_path, ecsuite):
-    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
+    with closing(sqlite3.connect(tmp_path / ANSWERS)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(ConfigError, match="expected a database of format 1, got 99"):
-        Database(tmp_path / FILE)
+        Database(tmp_path / ANSWERS)
     code, _, err = ecsuite("people", "status", str(tmp_path))
     assert code == 2 and len(err.splitlines()) == 1
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
-    (tmp_path / FILE).write_bytes(b"not a database" * 100)
+    (tmp_path / ANSWERS).write_bytes(b"not a database" * 100)
     with pytest.raises(DamagedError, match="restore a copy"):
-        Database(tmp_path / FILE)
-    assert (tmp_path / FILE).read_bytes() == b"not a database" * 100
+        Database(tmp_path / ANSWERS)
+    assert (tmp_path / ANSWERS).read_bytes() == b"not a database" * 100
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"), [("sweep.json", "a sweep"), ("jobs", "a sweep"), ("config.yaml", "a run or a corpus")]
+)
+def test_the_folder_of_something_else_is_refused(file, kind, tmp_path):
+    (tmp_path / file).touch()
+    with pytest.raises(ConfigError, match=f"is the folder of {kind}: choose another folder with --out"):
+        make_database(Study(name="mine"), tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == [file]
 
 
 def test_every_change_is_flushed_and_what_is_withdrawn_leaves_the_file(tmp_path, monkeypatch):
     as_shipped = runpy.run_path(answers.__file__)["SYNCHRONOUS"]  # tests have another
     monkeypatch.setattr(answers, "SYNCHRONOUS", as_shipped)
-    database = Database(tmp_path / FILE, {})
+    database = Database(tmp_path / ANSWERS, {})
     settings = {name: database._run(f"PRAGMA {name}").fetchone()[0] for name in FLUSHED}
     database.close()
     assert settings == FLUSHED

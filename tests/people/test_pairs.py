@@ -108,6 +108,27 @@ def test_nothing_that_a_listener_gets_tells_the_object(pairs):
     assert clients[tokens.index(first)].get("/api/state").json()["game"]["told"] == "Sent."
 
 
+def test_the_corpus_has_what_the_partner_saw(pairs):
+    """Letters from a to z; anything else would be seen, and be lost in the corpus."""
+    study = pairs()
+    app = People(study).app()
+    clients: dict[str, TestClient] = {}
+    for _ in range(2):
+        client = TestClient(app)
+        client.get("/")
+        clients[str(client.cookies.get(People(study).cookie))] = client
+    speaker, listener = (clients[token] for token in meet(study, *clients))
+    headers = {"X-CSRF-Token": speaker.get("/api/state").json()["csrf"]}
+    for typed in ("ñu", "a b", "ab7", "7"):
+        found = speaker.post("/api/answer", json={"step": 0, "typed": typed}, headers=headers)
+        assert (found.status_code, found.json()["error"]) == (
+            400,
+            "Type letters from a to z, and nothing else.",
+        )
+    found = speaker.post("/api/answer", json={"step": 0, "typed": " AbC "}, headers=headers)
+    assert found.json()["kept"] == listener.get("/api/state").json()["game"]["view"]["message"] == "abc"
+
+
 def test_after_a_restart_both_go_on_and_nobody_has_gone(pairs):
     study = pairs()
     first, second = meet(study, "one", "two")

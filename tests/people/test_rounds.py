@@ -105,6 +105,9 @@ def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
     assert report.tables[0].notes == ["0 of 1 participants did not finish"]
     export(sessions.study, sessions.database, tmp_path / "data", has_workers=False)
     assert len(read_corpus(tmp_path / "data" / "corpora" / "P001").messages) == 3
+    [row] = json.loads((tmp_path / "data" / "participants.json").read_text())
+    header = (tmp_path / "data" / "participants.csv").read_text().splitlines()[0]
+    assert list(row) == header.split(",")  # and no rules of a study of codes, by which all would be left out
 
 
 def test_a_server_that_is_started_again_goes_on_where_the_person_was(tmp_path):

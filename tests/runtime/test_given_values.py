@@ -67,6 +67,22 @@ FAULTS = {
         lambda: Corpus([[1]], meanings=[[1, 2]], attribute_names="ab"),
         "attribute_names: expected a list of names, got 'ab'",
     ),
+    "two symbols of one name": (
+        lambda: Corpus([[0], [2]], symbol_names=["a", "b", "a"]),
+        "symbol_names: expected different names, got 'a' at 0 and 2",
+    ),
+    "two attributes of one name": (
+        lambda: Corpus([[1]], meanings=[[1, 2]], attribute_names=["color", "color"]),
+        "attribute_names: expected different names, got 'color' at 0 and 1",
+    ),
+    "names by number": (
+        lambda: Corpus([[0], [1]], symbol_names={1: "a", 0: "b"}),
+        "symbol_names: expected a list of names, got {1: 'a', 0: 'b'}",
+    ),
+    "a number as names": (
+        lambda: Corpus([[0]], symbol_names=1),
+        "symbol_names: expected a list of names, got 1",
+    ),
     "a negative EOS": (
         lambda: Corpus([[1]], eos=-1),
         "eos: expected an integer from 0 to 2147483647, or None, got -1",

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from ecsuite.eval.studies.files import SWEEP
+from ecsuite.eval.sweeps.benchmark import Sweeps
 from ecsuite.eval.sweeps.jobs import plan
 from ecsuite.eval.sweeps.study import load_study
 from ecsuite.runtime.errors import ConfigError
@@ -122,3 +123,12 @@ def test_what_is_wrong_in_a_file_of_a_metric_is_told_before_anything_runs(small,
     study = load_study({**small, "score": [f"xferbench,preset=nano,targets={texts}"]}, device="cpu")
     with pytest.raises(ConfigError, match=r"da\.txt: expected text, found none"):
         [job.digest for run in plan(study, tmp_path / "study") for job in run.scores.values()]
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"), [("people.db", "a study with people"), ("config.yaml", "a run or a corpus")]
+)
+def test_the_folder_of_something_else_is_refused(file, kind, tmp_path):
+    (tmp_path / file).touch()
+    with pytest.raises(ConfigError, match=f"is the folder of {kind}: choose another folder with --out"):
+        Sweeps(folder=tmp_path)

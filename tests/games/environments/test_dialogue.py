@@ -202,8 +202,19 @@ def test_a_dialogue_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path
         (("play.environment.world=shapeworld",), "expected a world of objects that are values or vectors"),
         (("play.learner=answers", "play.environment={kind: riddle}", "play.agents.forgetful=[]"), "Riddle does not"),
         (("play.environment.num_symbols=[3,9]",), "an agent says 9 symbols: expected a channel of"),
+        (
+            (
+                "play.environment={kind: guess_who, world: {kind: attributes, num_attributes: 2, num_values: 2}, "
+                "num_candidates: 5}",
+                "play.agents.forgetful=[]",
+            ),
+            "in valid: lower play.environment.num_candidates",
+        ),
     ],
-    ids=["no turns", "one agent's symbols", "attributes that are not there", "images", "no right answers", "9"],
+    ids=[
+        "no turns", "one agent's symbols", "attributes that are not there", "images", "no right answers", "9",
+        "candidates",
+    ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(settings, message, tmp_path):
     with pytest.raises(ConfigError, match=message):

@@ -171,6 +171,24 @@ def test_candidates_have_letters():
     ]
 
 
-def test_the_chance_that_two_say_the_same_name_of_a_pool():
-    found = load_experiment("naming", ["play.agents=4", "play.pool=5"])
-    assert PLAYS.make(found.play, experiment=found, device=torch.device("cpu")).chance() == {"accuracy": 0.2}
+@pytest.mark.parametrize(("number", "last"), [(5, "e"), (26, "z"), (28, "ab"), (703, "aaa")])
+def test_the_chance_that_two_say_the_same_name_of_a_pool(number, last):
+    found = load_experiment("naming", ["play.agents=4", f"play.pool={number}"])
+    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    assert play.chance() == {"accuracy": 1 / number} and play.words.choices[-1] == last
+    assert len(set(play.words.choices)) == number
+
+
+@pytest.mark.parametrize(
+    ("symbols", "names", "message"),
+    [
+        ("letters", "[a,a]", "expected different names without spaces around them"),
+        ("syllables", '["",a]', "expected different names without spaces around them"),
+        ("words", "[red box,blue]", "expected words without spaces, got 'red box'"),
+        ("syllables", "[pa,b,p]", "'pa' begins with 'p', so that a message could be read in two ways"),
+    ],
+)
+def test_names_that_no_message_could_have_are_refused(symbols, names, message):
+    found = load_experiment("naming", [f"play.symbols={symbols}", f"play.names={names}"])
+    with pytest.raises(ConfigError, match=f"^play.names: {message}"):
+        PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))

@@ -5,9 +5,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.registry import PLAYS
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.object_tables import read_objects
 from ecsuite.runtime.errors import ConfigError
@@ -329,3 +331,25 @@ def test_few_objects_are_explained(tmp_path):
     file = write(tmp_path / "a.csv", rows)
     with pytest.raises(ConfigError, match=r"there are 3: .*kept: name .*; .*20 rows are 3 different objects"):
         make_world(load_experiment(str(file), SMALL))
+
+
+def test_names_that_a_corpus_would_refuse_are_refused_before_training(tmp_path):
+    rows = [("a", "a=b"), ("b=x", "x"), ("y", "z"), ("y", "x"), ("b=x", "z")]
+    setting = f"world.objects={write(tmp_path / 'a.csv', rows)}"
+    with pytest.raises(
+        ConfigError, match="names of values: expected different names, got 'a=b=x' at 0 and 2"
+    ):
+        make_world(load_experiment("objects", [setting, *SMALL]))
+    rows = [("a=b", "a=c"), ("x", "x"), ("y", "z"), ("y", "x"), ("x", "z")]
+    setting = f"world.objects={write(tmp_path / 'b.csv', rows)}"
+    assert make_world(load_experiment("objects", [setting, *SMALL])).names_of_attributes == ()
+
+
+def test_attributes_of_an_environment_have_different_names(tmp_path):
+    table = write(tmp_path / "a.csv", [("asked0", "size"), *product("xyz", "uv")])
+    settings = [f"play.environment.world.{each}" for each in ("kind=objects", f"objects={table}")]
+    experiment = load_experiment("task_and_talk", settings)
+    with pytest.raises(
+        ConfigError, match="attribute_names: expected different names, got 'asked0' at 0 and 2"
+    ):
+        PLAYS.make(experiment.play, experiment=experiment, device=torch.device("cpu"))

@@ -86,3 +86,10 @@ def test_hard_distractors_are_refused_where_a_task_draws_none(game):
         ConfigError, match=r"^world\.distractors: the task draws no distractors, expected random$"
     ):
         make_world(load_experiment(game, settings))
+
+
+@pytest.mark.parametrize(("length", "notes"), [(1, []), (2, ["10 of 100 rules are held out from training"])])
+def test_it_is_told_how_many_rules_are_held_out(length, notes):
+    """Also where `held_out` is that of a game whose world was another one."""
+    settings = ["world.kind=thing", "task.kind=discrimination", f"world.rule_length={length}"]
+    assert list(make_world(load_experiment("compo_vs_generalization", settings)).notes) == notes
