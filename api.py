@@ -140,9 +140,9 @@ def score(
         ConfigError: If there is no such metric.
         CorpusError: If the corpus can't be read.
     """
-    from ecsuite.commands.scoring import asked_run
     from ecsuite.eval.metrics import metric_names
     from ecsuite.eval.reports.scorecard import score_corpus
+    from ecsuite.eval.run_metrics.asked_run import asked_run
     from ecsuite.formats import read_corpus
     from ecsuite.games.runs import Run
 

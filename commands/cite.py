@@ -18,7 +18,8 @@ def cite(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Run folders, and names of games, studies, claims, parts, metrics, grammars, commands or data."
+            help="Runs, sweeps, corpora, files of scores; names of games, studies, claims, parts, metrics, grammars, "
+            "commands or data."
         ),
     ] = None,
 ) -> None:
@@ -43,8 +44,11 @@ def _names(what: str, registered: Callable[[], Mapping[str, Mapping[str, str]]])
     """
     from ecsuite.eval.claims.claim import load_claim, shipped_claims
 
-    if Path(what).is_dir():
-        return names_in_run(Path(what))
+    place = Path(what)
+    if place.is_dir() or (place.suffix and place.is_file()):
+        from ecsuite.eval.methods.works import names_at
+
+        return names_at(place)
     if what in shipped_claims():
         return [load_claim(what).source.work]
     shipped = registered()

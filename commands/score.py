@@ -93,9 +93,10 @@ def score(
     options: StudyOptions,
 ) -> None:
     """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
-    from ecsuite.commands.scoring import Scored, asked_run, prepare_scores, score_and_keep
+    from ecsuite.commands.scoring import Scored, prepare_scores, score_and_keep
     from ecsuite.eval.metrics import METRICS, metric_names, require_files, traits_of_metric
     from ecsuite.eval.metrics.score import Options
+    from ecsuite.eval.run_metrics.asked_run import asked_run
     from ecsuite.eval.xferbench.metric import jobs_of, own_options
     from ecsuite.parts.own_code import trust
 
@@ -189,7 +190,7 @@ def _score_collection(
     trust_code: bool,
 ) -> None:
     """Score many corpora as jobs, and print one table; CSV has all scores."""
-    from ecsuite.commands.scoring import asked_run, keep_scores, prepare_scores
+    from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.collections.benchmark import Collections
     from ecsuite.eval.collections.members import members_of
     from ecsuite.eval.collections.report import report
@@ -197,6 +198,7 @@ def _score_collection(
     from ecsuite.eval.comparison.over_seeds import is_one_game
     from ecsuite.eval.records.documents import sources_of
     from ecsuite.eval.reports import seed_means
+    from ecsuite.eval.run_metrics.asked_run import asked_run
 
     members = tuple(members_of(corpora))
     study = CollectionStudy(name="score", members=members, metrics=tuple(names), seed=of_metrics.seed)

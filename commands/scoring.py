@@ -1,7 +1,6 @@
 """Scoring corpora for a command: reading them, keeping the scores of runs, and documents to compare."""
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING
 from ecsuite.commands.corpus_options import CorpusOptions
 from ecsuite.corpus import Corpus
 from ecsuite.eval.collections.selection import Selection
-from ecsuite.eval.metrics import traits_of_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.records.documents import FILES, sources_of
@@ -64,38 +62,6 @@ def scores_file(path: Path) -> Path | None:
     folder = path if path.is_dir() else path.parent
     is_folder = (path.is_dir() or path.name == "corpus.jsonl") and (folder / "metadata.json").is_file()
     return folder / "scores.json" if is_folder else None
-
-
-def asked_run(path: Path, names: Sequence[str], *, trust_code: bool, is_whole: bool = True) -> "Run | None":
-    """The run of a corpus, if a metric asks its agents.
-
-    Metrics that can do without agents ask those of a folder that has them, and not of its corpus file.
-
-    Args:
-        path: Of the corpus.
-        names: Of metrics.
-        trust_code: Whether foreign parts are imported.
-        is_whole: Whether all messages are scored.
-
-    Raises:
-        ConfigError: If it is not of a run, or its run has no checkpoint.
-        UntrustedError: If its config names foreign parts, and these are not trusted.
-    """
-    asking = [name for name in names if traits_of_metric(name).needs_agents]
-    folder = path if path.is_dir() else path.parent
-    if not asking:
-        may_ask = is_whole and path.is_dir() and (folder / "config.yaml").is_file()
-        if not may_ask or not any(traits_of_metric(name).asks_agents for name in names):
-            return None
-    from ecsuite.games.runs import load_run
-
-    if not (folder / "config.yaml").is_file():
-        raise ConfigError(f"{path}: metric {asking[0]} asks the agents of a run: expected a run folder")
-    run = load_run(folder, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
-    if not asking and not run.has_agents:
-        return None
-    run.pair  # noqa: B018 - read now, so that damaged files are refused before anything is computed
-    return run
 
 
 def parts_by(corpus: Corpus, columns: str) -> dict[str, Corpus]:

@@ -90,11 +90,11 @@ def sweep(
 def _score_corpora(source: str, options: SweepOptions) -> None:
     """Score the corpora of a study of a collection, or plan this; no game is trained."""
     from ecsuite.commands.corpus_options import CorpusOptions
-    from ecsuite.commands.scoring import asked_run
     from ecsuite.eval.collections.benchmark import Collections
     from ecsuite.eval.collections.report import FILES
     from ecsuite.eval.collections.study import load_study
     from ecsuite.eval.metrics.score import Options
+    from ecsuite.eval.run_metrics.asked_run import asked_run
 
     unread = {
         "--part": options.part,

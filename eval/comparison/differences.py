@@ -13,7 +13,7 @@ from textwrap import shorten
 from typing import Any
 
 from ecsuite.eval.comparison.equal_sizes import EqualSizes
-from ecsuite.eval.comparison.results import UNSIGNED, Result, repetition, require_same_targets
+from ecsuite.eval.comparison.results import UNSIGNED, Result, has_runs, repetition, require_same_targets
 from ecsuite.eval.statistics.differences import (
     Difference,
     corrected,
@@ -134,7 +134,8 @@ def difference(first: Result, second: Result) -> Difference:
     elif has_seeds:
         measured, basis = unpaired_difference(one, other), f"{len(one)} and {len(other)} seeds, unpaired"
     elif first.signature.partition("|")[0] in UNRELIABLE_INTERVALS:
-        measured, basis = unclear, "its intervals are too wide: train several seeds"
+        advice = ": train several seeds" if has_runs((first, second)) else ""
+        measured, basis = unclear, f"its intervals are too wide{advice}"
     elif first.ci95 is not None and second.ci95 is not None:
         measured = difference_of_estimates(first.score, first.ci95, second.score, second.ci95)
         basis = "intervals of the scores"

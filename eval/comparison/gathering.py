@@ -56,7 +56,9 @@ def results_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
                 )
             key = (result.name, result.fingerprint or result.source, result.signature, result.passes)
             merged.setdefault(key, []).append((result, source.file))
-    return _with_different_names(_of_common_signature([_merge(results) for results in merged.values()]))
+    settings = {source.group: _settings_of(source) for source in sources if source.is_run and source.group}
+    results = [_merge(measured) for measured in merged.values()]
+    return _with_different_names(_of_common_signature(results), settings)
 
 
 def _own_name(source: Source) -> str:
@@ -122,13 +124,18 @@ def _result(source: Source, record: Record, file: Path) -> Result:
         sizes=(next((part[2:] for part in parts if part.startswith("n:")), None),) * len(rows),
         corpora=(None if source.corpus is None else Messages(source.corpus, source.how),) * len(rows),
         passes=passes_of(str(record.signature)),
+        is_run=source.game is not None,
     )
 
 
 def _name_of_run(source: Source) -> str:
     """Its settings where these are few, else the name of its game."""
-    settings = [f"{key.rpartition('.')[2]}={value}" for key, value in source.settings.items()]
-    return ", ".join(settings) if 0 < len(settings) <= MOST_SETTINGS else str(source.game)
+    return _settings_of(source) if 0 < len(source.settings) <= MOST_SETTINGS else str(source.game)
+
+
+def _settings_of(source: Source) -> str:
+    """The settings of a run in a name."""
+    return ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in source.settings.items())
 
 
 def _seed(part: str) -> int | None:
@@ -209,9 +216,22 @@ def _of_common_signature(results: Sequence[Result]) -> list[Result]:
     return [result for result in results if len(common) != 1 or result.signature in common]
 
 
-def _with_different_names(results: Sequence[Result]) -> list[Result]:
-    """Make equal names unique by adding parent folders of their sources."""
-    named = list(results)
+def _with_different_names(results: Sequence[Result], settings: Mapping[str, str]) -> list[Result]:
+    """Make equal names unique: of a mean over seeds by its settings, which none of its folders has; else by folders.
+
+    Args:
+        results: The results.
+        settings: Those of runs in a name, by the fingerprint of their result.
+    """
+    named = [
+        replace(result, name=settings[result.fingerprint])
+        if len(result.seeds) > 1
+        and settings.get(result.fingerprint)
+        and any(other.name == result.name and other.fingerprint != result.fingerprint for other in results)
+        else result
+        for result in results
+    ]
+    results = list(named)
     for index, result in enumerate(results):
         namesakes = [other for other in results if other is not result and other.name == result.name]
         same = [other for other in namesakes if other.signature == result.signature]

@@ -58,6 +58,8 @@ class Result:
     """For each seed: its messages, if it is known where they are."""
     passes: float | None = None
     """XferBench: passes over the corpus per epoch of pretraining, at least 1; None if not known."""
+    is_run: bool = False
+    """Whether it is of runs of a game, which can be trained with other seeds."""
 
     def __post_init__(self) -> None:
         """Check the invariants."""
@@ -111,6 +113,18 @@ class Result:
             "sizes": list(self.sizes),
             "source": self.source,
         }
+
+
+def has_runs(results: Iterable[Result]) -> bool:
+    """Whether some of the sources can be trained with other seeds; of people and of most files nothing says so."""
+    return any(result.is_run for result in results)
+
+
+def noise_between(results: Iterable[Result]) -> str:
+    """The line about what the intervals of single corpora leave out."""
+    if has_runs(results):
+        return "Noise between seeds is not in these intervals: train each source with several seeds."
+    return "Noise between repetitions, such as other seeds or other people, is not in these intervals."
 
 
 def repetition(results: Sequence[Result]) -> str | None:

@@ -75,8 +75,13 @@ class Methods:
 
     def to_json(self) -> dict[str, Any]:
         """The paragraphs by what they are about, and the keys of the works."""
+        texts: dict[str, list[str]] = {}
+        for each in (
+            self.paragraphs
+        ):  # of games that were trained and played, and of several studies, some are of one
+            texts.setdefault(each.about, []).append(each.text())
         return {
-            "paragraphs": {each.about: each.text() for each in self.paragraphs},
+            "paragraphs": {about: "\n\n".join(each) for about, each in texts.items()},
             "works": cited(self.paragraphs),
         }
 
@@ -102,24 +107,31 @@ def methods(
     runs = [source for source in sources if source.is_run]
     corpora = [source for source in sources if not source.is_run]
     paragraphs: list[Paragraph | None] = [each for found in studies.values() for each in found]
-    if runs:
-        configured = [(run, config) for run in runs if (config := _config(run))]
-        configs = [config for _, config in configured]
-        if configs:
-            paragraphs += [
-                game_paragraph(configs),
-                agents_paragraph(configs),
-                training_paragraph(configs, [ending(run) for run, _ in configured]),
-            ]
-        done = "played" if are_rounds(configs) else "trained"
-        paragraphs += [models_paragraph(run.metadata for run in runs), runs_paragraph(runs, done=done)]
-        paragraphs.append(evaluation_paragraph(configs, _chance(runs)))
+    played = [run for run in runs if are_rounds([_config(run)])]
+    for some in ([run for run in runs if run not in played], played):
+        paragraphs += _run_paragraphs(some) if some else []
     paragraphs += [_corpus_paragraph(source) for source in corpora]
     paragraphs += [scores_paragraph(sources, metrics), _versions(sources, hardware=hardware)]
     told = tuple(each for each in paragraphs if each is not None and each.sentences)
     if not told:
         raise ConfigError(f"{', '.join(map(str, places))}: says nothing of how it was made")
     return Methods(paragraphs=told)
+
+
+def _run_paragraphs(runs: Sequence[Source]) -> list[Paragraph | None]:
+    """What is told of runs whose agents were trained, or of runs in which nobody is."""
+    configured = [(run, config) for run in runs if (config := _config(run))]
+    configs = [config for _, config in configured]
+    paragraphs: list[Paragraph | None] = []
+    if configs:
+        paragraphs += [
+            game_paragraph(configs),
+            agents_paragraph(configs),
+            training_paragraph(configs, [ending(run) for run, _ in configured]),
+        ]
+    done = "played" if are_rounds(configs) else "trained"
+    paragraphs += [models_paragraph(run.metadata for run in runs), runs_paragraph(runs, done=done)]
+    return [*paragraphs, evaluation_paragraph(configs, _chance(runs))]
 
 
 def _config(run: Source) -> Mapping[str, Any]:

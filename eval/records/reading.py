@@ -323,6 +323,7 @@ def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
                 status=_status(run.failure, stopped),
                 stopped=stopped,
                 failure=run.failure,
+                training=run.training,
                 asked=tuple(content.metrics),
             )
         )

@@ -116,6 +116,8 @@ class Source:
     """Why its training ended: epochs, accuracy, minutes, …; None if that is not known, or it failed."""
     failure: str | None = None
     """Why it failed; None if it did not."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """How its training ended, of a run of a sweep, see `Result.to_json`."""
     asked: tuple[str, ...] = ()
     """Metrics that were asked for by name; tables leave others of the same runs out."""
 

@@ -5,7 +5,7 @@ from functools import partial
 from textwrap import shorten
 
 from ecsuite.eval.comparison.all_scores import ComparedScore, ComparedScores
-from ecsuite.eval.comparison.results import EQUAL_SIZES, repetition
+from ecsuite.eval.comparison.results import EQUAL_SIZES, noise_between, repetition
 from ecsuite.eval.metrics.preset_limits import limits_of
 from ecsuite.eval.records.documents import XFERBENCH
 from ecsuite.eval.reports.comparison_chart import draw_comparison
@@ -47,7 +47,7 @@ def notes(compared: ComparedScores) -> list[str]:
             f"p: with Holm's correction for {compared.num_comparisons} comparisons, from {'; '.join(bases)}."
         )
     if any(basis.startswith("intervals of the scores") for basis in bases):
-        lines.append("Noise between seeds is not in these intervals: train each source with several seeds.")
+        lines.append(noise_between(result for score in compared.scores for result in score.results.values()))
     of_reason: dict[str, list[str]] = {}
     for score in compared.scores:
         if score.reason:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from ecsuite.eval.comparison.differences import Comparison
+from ecsuite.eval.comparison.results import noise_between
 from ecsuite.eval.reports.comparison_chart import draw_comparison
 from ecsuite.eval.reports.console import Report
 from ecsuite.tables.cells import INTERVAL, Role, interval, number, p_value, text
@@ -44,9 +45,7 @@ def notes(comparison: Comparison) -> list[str]:
             "g: Hedges' g, the difference in standard deviations over seeds, with its 95 % interval."
         )
     if any(basis.startswith("intervals of the scores") for basis in found):
-        lines.append(
-            "Intervals of scores do not include noise between seeds: train each source with several seeds."
-        )
+        lines.append(noise_between(comparison.results))
     return lines
 
 

@@ -78,6 +78,10 @@ def relation(first: Floats, second: Floats, given: Floats, groups: Ints | None =
     that draws whole groups. The test permutes the residuals of the first variable (Freedman and Lane 1983, "A
     nonstochastic interpretation of reported significance levels", Journal of Business & Economic Statistics 1).
 
+    Variables that are independent given two or more others may have a partial rank correlation, as their ranks are not
+    linear in those of the others: sums of two normal variables and of noise of their own have 0.06 (each as large as
+    the noise), 0.24 (twice) and 0.57 (four times), of one variable at most 0.01 (simulated, 200,000 sources).
+
     Args:
         first: Shape (num_sources,), NaN where it is undefined.
         second: The same.

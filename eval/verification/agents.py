@@ -13,9 +13,9 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.records.documents import is_number
 from ecsuite.eval.records.source import Record
 from ecsuite.eval.verification.circumstances import Circumstances
-from ecsuite.eval.verification.rows import Row, compared
+from ecsuite.eval.verification.rows import Row, compared, told
 from ecsuite.files.tensor_files import read_tensors
-from ecsuite.games.checkpoints import weights_in
+from ecsuite.games.checkpoints import newest_step, weights_in
 from ecsuite.games.language_metrics import LanguageMetrics
 from ecsuite.games.plays.play import Play
 from ecsuite.games.precision import has_small_products
@@ -28,19 +28,30 @@ from ecsuite.runtime.errors import ConfigError, DamagedError
 
 CHANCE = "chance level of "
 """Begins the name of a claimed chance level."""
+REQUESTED = ("limit", "interrupt", "preempted", "pruned")
+"""Why a training ends at any step but the last."""
 LANGUAGE = "metrics."
 """Begins the name of a score that was measured at the end of the training."""
 
 
-def restored(folder: Path, experiment: Experiment, metadata: Mapping[str, Any], found: Circumstances) -> Play:
-    """The play of a run with the weights of which its figures are.
+def made(experiment: Experiment, found: Circumstances) -> Play:
+    """The play of a run before anything was learnt.
 
     Raises:
-        ConfigError: If its data files, its parts or its weights are not there.
-        DamagedError: If the weights can't be read, or do not fit the config.
+        ConfigError: If its data files or its parts are not there.
     """
     precise = with_data(with_training(experiment, precision=found.precision))
     play: Play = PLAYS.make(precise.play, experiment=precise, device=found.device)
+    return play
+
+
+def restore(play: Play, folder: Path, metadata: Mapping[str, Any]) -> None:
+    """Give a play the weights of which the figures of a run are.
+
+    Raises:
+        ConfigError: If they are not there.
+        DamagedError: If they can't be read, or do not fit the config.
+    """
     training = metadata["training"]
     best = training.get("best_step")
     names = (
@@ -57,7 +68,6 @@ def restored(folder: Path, experiment: Experiment, metadata: Mapping[str, Any], 
         play.restore(weights_in(tensors) if file.name.startswith("checkpoint") else tensors)
     except (RuntimeError, KeyError):
         raise DamagedError(f"{file.name}: its tensors do not fit the config") from None
-    return play
 
 
 def agent_rows(
@@ -79,7 +89,13 @@ def agent_rows(
         corpus: What they are said to have said; None: that can't be read.
     """
     with fixed_threads(found.num_threads):
-        play = restored(folder, experiment, metadata, found)
+        play = made(experiment, found)
+        is_known = not play.steps_before  # how long agents are taught is known when they were
+        if is_known:
+            yield from ending_rows(folder, play, metadata["training"])
+        restore(play, folder, metadata)
+        if not is_known:
+            yield from ending_rows(folder, play, metadata["training"])
         with (
             torch.no_grad(),
             routed_products(found.device, found.precision),
@@ -101,6 +117,33 @@ def agent_rows(
         yield _row(f"{LANGUAGE}{name}", value, language.get(name), found)
     if corpus is not None and said is not None:
         yield corpus_row(corpus, said, found)
+
+
+def ending_rows(folder: Path, play: Play, claimed: Mapping[str, Any]) -> Iterator[Row]:
+    """A row of how long a training was and why it ended: what its settings, its play and its checkpoints allow.
+
+    Args:
+        folder: The run folder.
+        play: Its play, as far as its steps are known.
+        claimed: The training section of the metadata.
+    """
+    step, settings = claimed.get("step"), play.experiment.training
+    num_steps = play.steps_before + play.steps_per_epoch * settings.num_epochs
+    here: dict[str, Any] = {"step": newest_step(folder) or step, "num_steps": num_steps}
+    if is_number(step):
+        here["epoch"] = max(step - play.steps_before, 0) / play.steps_per_epoch
+    is_possible = {
+        "epochs": step == num_steps,
+        "accuracy": settings.until_accuracy is not None,
+        "patience": settings.patience is not None,
+        "minutes": settings.max_minutes is not None,
+    }
+    possible = [reason for reason, is_so in is_possible.items() if is_so]
+    if step != num_steps:
+        possible += REQUESTED
+    stopped = claimed.get("stopped")
+    here["stopped"] = stopped if stopped in possible else " or ".join(possible)
+    yield from told("evaluation", "end of the training", claimed, here)
 
 
 def corpus_row(claimed: Corpus, said: Corpus, found: Circumstances) -> Row:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
 
+from ecsuite.runtime.errors import shown
+
 Verdict = Literal["identical", "agrees", "differs", "damaged", "unverifiable", "not verified"]
 """Equal to the last bit; equal within the bound; neither; a file is not what its checksum says; it can't be computed
 again, and the reason says why; it was left out because it takes long, or nobody can tell."""
@@ -115,6 +117,19 @@ def compared(
         reason="; ".join(filter(None, (also, why))),
         signature=signature,
     )
+
+
+def told(kind: Kind, what: str, claimed: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[Row]:
+    """One row of what is said by name: how much of it is so here; what is not known here is left out."""
+    names = [name for name in claimed if name in here]
+    others = [name for name in names if claimed[name] != here[name]]
+    also = "; ".join(f"{name} {_short(claimed[name])} there, {_short(here[name])} here" for name in others)
+    if names:
+        yield compared(kind, what, len(names), len(names) - len(others), Bound(), also=also)
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if is_number(value) else shown(value)
 
 
 def differences(claimed: Any, here: Any, bound: Bound, path: str = "") -> Iterator[str]:

@@ -12,7 +12,7 @@ from ecsuite.eval.records.messages import Messages
 from ecsuite.eval.records.reading import SEED, SWEEP, names_apart, run_source, sources_at
 from ecsuite.eval.records.source import Record, Source
 from ecsuite.eval.reports.scorecard import describe
-from ecsuite.eval.verification.agents import agent_rows
+from ecsuite.eval.verification.agents import CHANCE, LANGUAGE, agent_rows
 from ecsuite.eval.verification.circumstances import Circumstances, circumstances
 from ecsuite.eval.verification.claims import corpus_of, folder_of
 from ecsuite.eval.verification.files import (
@@ -25,15 +25,16 @@ from ecsuite.eval.verification.files import (
     is_damaged,
 )
 from ecsuite.eval.verification.result import Verification, Verified
-from ecsuite.eval.verification.rows import Bound, Kind, Row, compared, differences, is_number
+from ecsuite.eval.verification.rows import Bound, Kind, Row, compared, differences, told
 from ecsuite.eval.verification.scores import Scoring, score_rows
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import ignore
+from ecsuite.games.run_folder import METRICS
 from ecsuite.games.runs import Run, load_run
 from ecsuite.jobs.graph import no_progress
 from ecsuite.parts.config import dotted_values
 from ecsuite.parts.own_code import UntrustedError
-from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, shown
+from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
 
 SIZES = ("num_messages", "num_empty", "num_symbols", "num_distinct_symbols")
 """What the metadata of a corpus claim of its messages."""
@@ -123,7 +124,8 @@ def _of_several(place: Path, asked: Asked) -> list[Verified]:
             (source.folder / name).is_file() for name in (CONFIG, METADATA)
         )
         if source.failure is not None:
-            verified.append(Verified(name=source.title, failure=source.failure, seed=source.seed))
+            rows = tuple(_told_failure(source)) if is_folder else ()
+            verified.append(Verified(name=source.title, rows=rows, failure=source.failure, seed=source.seed))
         elif is_folder:
             verified.append(_of_folder(source.folder, list(source.records), asked.of_one, source))  # type: ignore[arg-type]
         elif len(sources) > 1 and (missing := _what_is_missing(source)):
@@ -242,33 +244,53 @@ def _size_rows(metadata: dict[str, Any], corpus: Corpus) -> Iterator[Row]:
 
 def _told_sizes(claimed: Mapping[str, float], corpus: Corpus) -> Iterator[Row]:
     """One row of what a file of scores says of its corpus: how many of the numbers are so here."""
-    yield from _told("corpus", "sizes", claimed, sizes_of(describe(corpus)) if claimed else {})
-
-
-def _told(kind: Kind, what: str, claimed: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[Row]:
-    """One row of what is said by name: how much of it is so here; what is not known here is left out."""
-    names = [name for name in claimed if name in here]
-    others = [name for name in names if claimed[name] != here[name]]
-    told = "; ".join(f"{name} {_short(claimed[name])} there, {_short(here[name])} here" for name in others)
-    if names:
-        yield compared(kind, what, len(names), len(names) - len(others), Bound(), also=told)
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if is_number(value) else shown(value)
+    yield from told("corpus", "sizes", claimed, sizes_of(describe(corpus)) if claimed else {})
 
 
 def _told_settings(own: Source, source: Source | None) -> Iterator[Row]:
     """A row of the settings in the metadata of a run, and one of what a sweep says of it, beside its config."""
     config, copy = own.config, own.metadata.get("config")
     if isinstance(copy, Mapping):
-        yield from _told("evaluation", "settings", dotted_values({**copy}), config)
+        yield from told("evaluation", "settings", dotted_values({**copy}), config)
     if source is not None:
         short = {key: _kind(value) for key, value in source.settings.items() if key in config}
-        claimed = {**short, SEED: source.seed, "stopped": source.stopped}
+        claimed = {
+            **short,
+            SEED: source.seed,
+            "stopped": source.stopped,
+            **_of_training(source.training, source.training),
+        }
         known = {key: _kind(config.get(key)) for key in short}
         ended = {} if own.stopped is None else {"stopped": own.stopped}
-        yield from _told("evaluation", "settings in the sweep", claimed, {**known, SEED: own.seed, **ended})
+        ended |= _of_training(own.metadata.get("training"), own.metadata)
+        yield from told("evaluation", "settings in the sweep", claimed, {**known, SEED: own.seed, **ended})
+
+
+def _of_training(training: Any, levels: Mapping[str, Any]) -> dict[str, Any]:
+    """How long a training was, and its chance levels and scores of the language, by name.
+
+    Args:
+        training: Has the steps.
+        levels: Has `chance` and `metrics`.
+    """
+    steps = training if isinstance(training, Mapping) else {}
+    found = {name: steps[name] for name in ("step", "num_steps", "best_step") if name in steps}
+    for key, begin in (("chance", CHANCE), (METRICS, LANGUAGE)):
+        values = levels.get(key)
+        found |= (
+            {f"{begin}{name}": value for name, value in values.items()} if isinstance(values, Mapping) else {}
+        )
+    return found
+
+
+def _told_failure(source: Source) -> Iterator[Row]:
+    """A row where a sweep says that a training failed whose folder says that it ended; scores may fail of any run."""
+    failure, folder = str(source.failure), source.folder
+    assert folder is not None
+    if (folder / METADATA).is_file() and not failure.startswith(tuple(f"{name}: " for name in source.asked)):
+        stopped = run_source(folder).stopped
+        if stopped != "diverged":
+            yield from told("evaluation", "failure in the sweep", {"stopped": "failed"}, {"stopped": stopped})
 
 
 def _kind(value: Any) -> Any:

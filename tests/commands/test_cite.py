@@ -113,6 +113,33 @@ def test_a_run_is_cited_with_its_game_parts_and_scores(ecsuite, tmp_path):
     assert "% rot, shufdet\n@misc{perkins2021," in ecsuite("cite", "runs/mine")[1]
 
 
+def test_a_sweep_is_cited_with_what_its_runs_and_scores_rest_on(ecsuite, tmp_path):
+    scores = [{"name": "topsim", "value": 0.5, "signature": "topsim|v:1"}]
+    runs = [
+        {"settings": {"channel.kind": kind}, "seed": 1, "folder": kind, "training": {}, "scores": scores}
+        for kind in ("gumbel", "reinforce")
+    ]
+    (tmp_path / "runs" / "reinforce").mkdir(parents=True)
+    (tmp_path / "runs" / "reinforce" / "config.yaml").write_text("name: disc_small\n")
+    (tmp_path / "sweep.json").write_text(json.dumps({"name": "mine", "runs": runs}))
+    (tmp_path / "scores.json").write_text(json.dumps({"scores": scores}))
+    (tmp_path / "icy.json").write_text(
+        json.dumps(
+            {
+                "study": {"models": ["lstm"], "receivers": [], "role": "sender", "protocol": "paper"},
+                "rows": [{"cells": []}],
+            }
+        )
+    )
+    for what in (".", "sweep.json"):
+        code, out, err = ecsuite("cite", what)
+        assert (code, err) == (0, "") and "% topsim\n@article{brighton2006," in out
+        assert {"jang2017", "williams1992", "kharitonov2019"} <= {*re.findall(r"@\w+{(\w+),", out)}, out
+    assert "% topsim\n@article{brighton2006," in ecsuite("cite", "scores.json")[1]
+    code, out, err = ecsuite("cite", "icy.json")
+    assert (code, err) == (0, "") and "hochreiter1997" in out
+
+
 def test_names_are_cited(ecsuite):
     code, out, err = ecsuite("cite", "thing_qt", "quantized", "cbm")
     assert (code, err) == (0, "") and "% thing_qt, cbm\n@misc{carmeli2024," in out

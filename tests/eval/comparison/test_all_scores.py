@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from ecsuite.eval.comparison.all_scores import common_scores, compare_scores
+from ecsuite.eval.comparison.differences import compare
+from ecsuite.eval.comparison.gathering import results_of
 from ecsuite.eval.records.documents import sources_of
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.reports.compared_scores import report
+from ecsuite.eval.reports.difference_tables import report as report_one
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -74,23 +77,53 @@ def test_other_settings_are_shown_and_not_compared():
     assert {name: result.score for name, result in score.results.items()} == {"a": 0.5, "b": 0.52}
 
 
-def test_runs_that_differ_only_in_their_seed_are_one_source_if_there_is_another(tmp_path):
-    def run(name, seed, value, kind="gumbel"):
-        folder = tmp_path / name
-        folder.mkdir()
-        config = {"name": "game", "channel": {"kind": kind}, "training": {"seed": seed}}
-        (folder / "metadata.json").write_text(json.dumps({"config": config}))
-        _, data = document(name, cbm=(value, value - 0.1, value + 0.1))
-        (folder / "scores.json").write_text(json.dumps(data))
-        return folder
+def run(folder, seed, value, kind="gumbel", **more):
+    """A run folder with a score."""
+    folder.mkdir()
+    config = {"name": "game", "channel": {"kind": kind, **more}, "training": {"seed": seed}}
+    (folder / "config.yaml").write_text(json.dumps(config))
+    (folder / "metadata.json").write_text(json.dumps({"config": config}))
+    _, data = document(folder.name, cbm=(value, value - 0.1, value + 0.1))
+    (folder / "scores.json").write_text(json.dumps(data))
+    return folder
 
-    runs = [run("a1", 1, 0.2), run("a2", 2, 0.3)]
+
+def test_runs_that_differ_only_in_their_seed_are_one_source_if_there_is_another(tmp_path):
+    runs = [run(tmp_path / "a1", 1, 0.2), run(tmp_path / "a2", 2, 0.3)]
     assert compare_scores(read_sources(runs)).sources == ("a1", "a2")
-    runs += [run("b1", 1, 0.6, "soft"), run("b2", 2, 0.8, "soft")]
+    runs += [run(tmp_path / "b1", 1, 0.6, "soft"), run(tmp_path / "b2", 2, 0.8, "soft")]
     found = compare_scores(read_sources(runs))
     assert len(found.sources) == 2
     assert found.scores[0].differences[0].basis == "paired by 2 seeds"
     assert len(compare_scores(read_sources(runs), distinct=True).sources) == 4
+
+
+def test_a_mean_over_seeds_has_the_name_of_its_settings_and_not_of_the_folder_of_one_seed(tmp_path):
+    runs = [
+        run(tmp_path / f"{kind}{seed}", seed, 0.1 * seed, kind, **dict.fromkeys("abcd", value))
+        for value, kind in ((1, "soft"), (2, "gumbel"))
+        for seed in (1, 2)
+    ]
+    found = compare_scores(read_sources(runs))
+    assert found.sources == ("kind=gumbel, a=2, b=2, c=2, d=2", "kind=soft, a=1, b=1, c=1, d=1")
+    assert {Path(name).name for name in compare_scores(read_sources(runs[1:3])).sources} == {
+        "soft2",
+        "gumbel1",
+    }
+
+
+def test_only_of_runs_are_seeds_advised(tmp_path):
+    def line(found):
+        [line] = [each for each in report(found).notes if each.startswith("Noise between")]
+        return line
+
+    of_people = compared([FIRST, SECOND])
+    of_one = results_of(sources([FIRST, SECOND]), "cbm")
+    expected = "Noise between repetitions, such as other seeds or other people, is not in these intervals."
+    assert line(of_people) == expected == report_one(compare(of_one, "cbm")).notes[-1]
+    runs = [run(tmp_path / "a", 1, 0.2), run(tmp_path / "b", 1, 0.9, "soft")]
+    expected = "Noise between seeds is not in these intervals: train each source with several seeds."
+    assert line(compare_scores(read_sources(runs))) == expected
 
 
 def test_nothing_in_common_is_told():

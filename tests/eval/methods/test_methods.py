@@ -233,3 +233,16 @@ def test_kinds_of_symbols_are_not_said_of_messages(tmp_path, ecsuite, monkeypatc
     assert (
         "The corpus few has 3 messages of 5 symbols in all, of 5 kinds." in ecsuite("methods", "few.json")[1]
     )
+
+
+def test_games_that_are_played_are_not_said_to_be_trained(small_files):
+    Path("naming").mkdir()
+    play = "{kind: naming, window: 30, participant: {kind: collapsing}}"
+    Path("naming", "config.yaml").write_text(f"name: naming\nplay: {play}\ntraining: {{seed: 4}}\n")
+    Path("naming", "metadata.json").write_text('{"training": {"stopped": "epochs", "step": 9}}')
+    told = ec.methods("finished", "naming")
+    text = str(told)
+    assert "were trained on the game game with" in text and "Agents played the game naming" in text
+    assert "It was played once, with seed 4" in text and "It was trained once, with seed 1" in text
+    one, other = told.to_json()["paragraphs"]["game"].split("\n\n")
+    assert "trained on the game game" in one and "played the game naming" in other

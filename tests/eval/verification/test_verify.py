@@ -60,7 +60,7 @@ def test_a_fresh_run_agrees_to_the_last_bit(ecsuite, run):
     code, out, err = ecsuite("verify", "finished")
     assert (code, err) == (0, "")
     assert "identical     accuracy " in out and "identical     messages said again" in out
-    assert out.endswith("finished: 20 identical, 1 not verified\n")
+    assert out.endswith("finished: 21 identical, 1 not verified\n")
     assert "not verified  xferbench" in out and "trains models, which takes long: --all" in out
 
 
@@ -118,6 +118,21 @@ def test_what_metadata_and_scores_say_twice_is_compared(ecsuite, run):
     assert rows["messages said again"]["reason"].startswith("their names differ")
     assert rows["scores.json"]["reason"] == "not the messages that were scored"
     assert rows["sizes"]["reason"] == "num_messages 17 there, 16 here"
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"stopped": "accuracy"}, "stopped 'accuracy' there, 'epochs' here"),
+        ({"num_steps": 32}, "num_steps 32 there, 16 here"),
+        ({"epoch": 3.0}, "epoch 3 there, 2 here"),
+    ],
+)
+def test_the_end_of_a_training_is_that_of_its_settings_and_checkpoints(ecsuite, run, values, reason):
+    change("finished/metadata.json", lambda data: data["training"].update(values))
+    code, rows = verified(ecsuite, "finished")
+    assert code == 1 and rows.keys() == {"end of the training", "xferbench"}
+    assert rows["end of the training"]["reason"] == reason
 
 
 @pytest.mark.parametrize(
@@ -240,7 +255,12 @@ def test_what_a_sweep_says_of_a_run_is_held_against_it(ecsuite, sweep):
 
     def edit(data):
         data["runs"][0]["settings"]["channel.max_len"] = 4
-        data["runs"][0]["training"]["stopped"] = "minutes"
+        data["runs"][0]["training"] |= {
+            "stopped": "minutes",
+            "step": 16,
+            "num_steps": 99,
+            "chance": {"accuracy": 0.5},
+        }
         [cbm] = [score for score in kept["scores"] if score["name"] == "cbm"]
         data["runs"][1]["scores"] = [cbm | {"details": {"num_words": -1}}]
 
@@ -250,9 +270,22 @@ def test_what_a_sweep_says_of_a_run_is_held_against_it(ecsuite, sweep):
     _, first, second, _ = json.loads(out)["sources"]
     rows = [row for source in (first, second) for row in source["rows"] if row["verdict"] == "differs"]
     assert (code, err) == (1, "") and [row["reason"] for row in rows] == [
-        "channel.max_len 4 there, 3 here; stopped 'minutes' there, 'epochs' here",
+        "channel.max_len 4 there, 3 here; stopped 'minutes' there, 'epochs' here; "
+        "num_steps 99 there, 16 here; chance level of accuracy 0.5 there, 0.25 here",
         "details.num_words: not as claimed",
     ]
+
+
+def test_a_failure_of_a_whole_run_is_no_failure_of_its_training(ecsuite, sweep):
+    def edit(data):
+        data["metrics"] = ["cbm"]
+        for run, failure in zip(data["runs"], ("the loss is nan", "cbm: no memory"), strict=False):
+            run.update(failure=failure, training={})
+
+    change("study/sweep.json", edit)
+    code, out, err = ecsuite("verify", "study", "--json")
+    rows = [[row["reason"] for row in source["rows"]] for source in json.loads(out)["sources"][1:]]
+    assert (code, err) == (1, "") and rows == [["stopped 'failed' there, 'epochs' here"], [], []]
 
 
 def test_a_damaged_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
@@ -260,7 +293,7 @@ def test_a_damaged_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
     file.write_text(file.read_text().replace("0.25", "0.75"))
     found = json.loads(ecsuite("verify", "study", "--json")[1])
     by_name = {source["name"]: source["counts"] for source in found["sources"]}
-    assert by_name["game-1"]["identical"] == 20 and by_name["game-2"]["damaged"] == 1
+    assert by_name["game-1"]["identical"] == 21 and by_name["game-2"]["damaged"] == 1
     assert ecsuite("verify", "study")[0] == 3
 
 
@@ -269,7 +302,7 @@ def test_a_removed_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
     code, out, err = ecsuite("verify", "study", "--json")
     assert (code, err) == (1, "")
     _, kept, removed, failed = json.loads(out)["sources"]
-    assert kept["counts"]["identical"] == 21 and failed["failure"]
+    assert kept["counts"]["identical"] == 22 and failed["failure"]
     assert {(row["name"], row["verdict"], row["reason"]) for row in removed["rows"]} == {
         (name, "unverifiable", "its folder elsewhere/game-2 is not there") for name in ("loss", "accuracy")
     }

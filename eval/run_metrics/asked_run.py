@@ -1,0 +1,44 @@
+"""Which run a path is of, where metrics ask its agents."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ecsuite.eval.metrics import traits_of_metric
+from ecsuite.runtime.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ecsuite.games.runs import Run
+
+
+def asked_run(path: Path, names: Sequence[str], *, trust_code: bool, is_whole: bool = True) -> "Run | None":
+    """The run of a corpus, if a metric asks its agents.
+
+    Metrics that can do without agents ask those of a folder that has them, and not of its corpus file.
+
+    Args:
+        path: Of the corpus.
+        names: Of metrics.
+        trust_code: Whether foreign parts are imported.
+        is_whole: Whether all messages are scored.
+
+    Raises:
+        ConfigError: If it is not of a run, or its run has no checkpoint.
+        UntrustedError: If its config names foreign parts, and these are not trusted.
+    """
+    asking = [name for name in names if traits_of_metric(name).needs_agents]
+    folder = path if path.is_dir() else path.parent
+    if not asking:
+        may_ask = is_whole and path.is_dir() and (folder / "config.yaml").is_file()
+        if not may_ask or not any(traits_of_metric(name).asks_agents for name in names):
+            return None
+    from ecsuite.games.runs import load_run
+
+    if not (folder / "config.yaml").is_file():
+        raise ConfigError(f"{path}: metric {asking[0]} asks the agents of a run: expected a run folder")
+    run = load_run(folder, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
+    if not asking and not run.has_agents:
+        return None
+    run.pair  # noqa: B018 - read now, so that damaged files are refused before anything is computed
+    return run
