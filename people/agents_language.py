@@ -142,6 +142,10 @@ def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, Objects]:
         raise ConfigError(
             f"{run.folder}: its sender sees several objects: people play games about one object"
         )
+    if channel.is_of_values:
+        raise ConfigError(
+            f"{run.folder}: the words of its channel are values: people play games with messages of symbols"
+        )
     objects = _objects(run, seed)
     symbols = run.speak(objects.given)
     scores = run.scores(symbols, objects.choices)

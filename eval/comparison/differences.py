@@ -156,7 +156,8 @@ def require_comparable(results: Sequence[Result]) -> None:
     for other in others:
         if other.signature != first.signature:
             apart = differing_parts(first.signature, other.signature)
-            raise ConfigError(f"{other.name} cannot be compared with {first.name}: {apart}")
+            one, two = (first.name, other.name) if first.name != other.name else (first.source, other.source)
+            raise ConfigError(f"{two} cannot be compared with {one}: {apart}")
         require_same_targets(first.targets, other.targets, other.name, first.name)
     names = [result.name for result in results]
     for name in names:

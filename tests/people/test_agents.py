@@ -270,7 +270,18 @@ def test_bad_input_is_one_line(ecsuite, arguments, message):
     assert code == 2 and out == "" and message in err and err.count("\n") == 1
 
 
-def test_a_game_that_people_can_t_play_is_refused_and_leaves_nothing(tmp_path, ecsuite):
+@pytest.mark.parametrize(
+    ("game", "more", "why"),
+    [
+        ("thing_gs", [], "its sender sees several objects"),
+        (
+            "disc_tiny",
+            ["--channel", "continuous"],
+            "the words of its channel are values: people play games with",
+        ),
+    ],
+)
+def test_a_game_that_people_can_t_play_is_refused_and_leaves_nothing(game, more, why, tmp_path, ecsuite):
     sizes = [
         "training.num_examples=64",
         "training.batch_size=32",
@@ -278,7 +289,7 @@ def test_a_game_that_people_can_t_play_is_refused_and_leaves_nothing(tmp_path, e
         "evaluation.num_valid=32",
     ]
     settings = [part for size in [*sizes, "evaluation.corpus_size=16"] for part in ("--set", size)]
-    assert ecsuite("train-game", "thing_gs", "--out", "runs/sets", *settings)[0] == 0
+    assert ecsuite("train-game", game, "--out", "runs/sets", *more, *settings)[0] == 0
     code, out, err = ecsuite("people", "play", "runs/sets")
-    assert code == 2 and out == "" and "its sender sees several objects" in err and err.count("\n") == 1
+    assert code == 2 and out == "" and why in err and err.count("\n") == 1
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["sets"]

@@ -158,6 +158,12 @@ def test_results_that_were_measured_otherwise_are_refused():
         with pytest.raises(ConfigError) as error:
             require_comparable([first, source("other", LEVELS, signature=line)])
         assert str(error.value) == f"other cannot be compared with words: {apart}"
+    twins = [
+        replace(source("disc_tiny", LEVELS, signature=line), source=place)
+        for line, place in (("topsim|v:1", "runs/a"), ("topsim|speakers:2|v:1", "runs/b"))
+    ]
+    with pytest.raises(ConfigError, match=r"^runs/b cannot be compared with runs/a: speakers 2, not none$"):
+        require_comparable(twins)  # not "disc_tiny cannot be compared with disc_tiny"
     turned = differing_parts("xferbench|a:1|b:2", "xferbench|b:2|a:1")
     assert turned == "the order of the signature parts differs"
 
