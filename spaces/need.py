@@ -24,13 +24,14 @@ def capacity_achieving(encoder: Floats) -> Floats:
     bounded within `PRECISION`. Meanings that the language does not name have need 0.
 
     Args:
-        encoder: q(w|m), (num_meanings, num_words); rows of zeros are meanings without a word.
+        encoder: q(w|m), (num_meanings, num_words); rows of zeros are meanings without a word, columns of zeros words
+            that nobody says.
 
     Returns:
         (num_meanings,).
     """
     is_named = encoder.sum(1) > 0
-    table = encoder[is_named]
+    table = encoder[is_named][:, encoder.any(0)]
     entropies = (table * np.log(np.where(table > 0, table, 1))).sum(1)
     need = np.full(len(table), 1 / max(1, len(table)))
     for _ in range(MOST_STEPS):

@@ -96,6 +96,9 @@ def write_report(
     places = [Path(path) for path in paths]
     copies: list[str] = []
     sources = names_apart(read_sources(places, copies.append))
+    if not any(source.is_run or source.records or source.corpus for source in sources):
+        where = ", ".join(map(str, places))
+        raise ConfigError(f"{where}: nothing to show: expected runs, sweeps, corpora or files of scores")
     runs = [source for source in sources if source.is_run]
     others = [source for source in sources if not source.is_run]
     table = means_of(runs, by=by, figures=metrics) if runs else None

@@ -50,10 +50,10 @@ def study_paragraphs(place: Path) -> list[Paragraph] | None:
     if not isinstance(rows, list) or not rows:
         return None
     try:
+        if all(isinstance(row, Mapping) and {"config", "runs", "failures"} <= row.keys() for row in rows):
+            return _cbm(rows)  # which also has a `study`
         if isinstance(data.get("study"), Mapping):
             return _icy(data["study"], rows)
-        if all(isinstance(row, Mapping) and {"config", "runs", "failures"} <= row.keys() for row in rows):
-            return _cbm(rows)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ConfigError(f"{place}: not the results of a study: {error!r}") from None
     return None

@@ -14,6 +14,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import SENDER, Traits, metric
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints, flat, row_labels
+from ecsuite.eval.statistics.differences import NO_SPREAD
 from ecsuite.eval.statistics.distributions import student_quantile
 from ecsuite.eval.statistics.resampling import MIN_ROWS, half_sample, jackknife_interval, num_draws
 from ecsuite.spaces.kinds import SpaceOptions
@@ -23,6 +24,10 @@ NUM_PERMUTATIONS = 100
 """Permutations of the meanings, where a space has no turns."""
 NUM_SUBSAMPLES = 100
 """Half-samples of the messages, where a corpus has fewer than three speakers."""
+MOST_UNEQUAL = 2
+"""Messages about a meaning by those about another, at most, where unequal needs have a chance level."""
+NO_CHANCE = "no chance level: meanings that are needed more often have more messages, and are not exchanged"
+"""What is said of a language whose rows can't be exchanged."""
 EXACT = "exact"
 """What a signature says of probabilities that are those of all messages."""
 FEW_SPEAKERS = 3
@@ -109,7 +114,11 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     details says how many are named, of how many.
 
     Chance: meanings permuted over the encoder's rows, which keeps complexity for a uniform need; of colours, hues
-    turned by 4 to 16 columns both ways, as Regier et al. (2007) turn them. Interval: delete-one jackknife over
+    turned by 4 to 16 columns both ways, as Regier et al. (2007) turn them. There is none where a language without
+    structure has other rows for meanings that are needed often: of more messages, which are spread over more words. So
+    it is if the need is that of this language, `corpus` (but for equally many messages of
+    each meaning) or `capacity`; or if it is unequal and some meaning has more than twice as many messages as another.
+    Interval: delete-one jackknife over
     speakers where there are three or more, else half-samples of the messages; exact probabilities of fewer have none.
     `corrected` in the details is the same figure with a smaller bias, by what fewer speakers or messages give.
 
@@ -133,24 +142,25 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     nearest = min(0.0, _figures(whole)[-1])  # gNID of soft languages, whose copies differ, may lie below 0
     limits = [(0.0, most[0]), (0.0, most[0]), (0.0, most[1]), (nearest, 1.0)]
     intervals, corrected = _resampled(language, space, bound, _figures(whole), limits, options.seed)
-    chance = _chance(space, bound, shares(counts), options.seed)
+    is_fair = _can_move(space, counts, own, is_counted=not language.source)
+    chance = _chance(space, bound, shares(counts), options.seed) if is_fair else None
     details = {
         "beta": whole.beta,
         "accuracy_of_meanings": most[1],
         "words": language.num_words,
         "meanings": [int(counts.any(1).sum()), len(space)],
         "shares": language.about,
-    }
+    } | ({} if is_fair else {"note": NO_CHANCE})
     return [
         score(
             value=value,
             ci95=interval,
-            chance=of_draws(draws, seed=options.seed, bounds=limit),
+            chance=None if chance is None else of_draws(chance[:, place], seed=options.seed, bounds=limit),
             details=(details if traits is EFFICIENCY_LOSS else {})
             | ({} if less_biased is None else {"corrected": less_biased}),
         )
-        for score, traits, value, interval, less_biased, limit, draws in zip(
-            scores, SCORES, _figures(whole), intervals, corrected, limits, chance.T, strict=True
+        for place, (score, traits, value, interval, less_biased, limit) in enumerate(
+            zip(scores, SCORES, _figures(whole), intervals, corrected, limits, strict=True)
         )
     ]
 
@@ -291,6 +301,22 @@ def _resampled(
         for place, (limit, value) in enumerate(zip(limits, values, strict=True))
     ]
     return spans, within(2 * np.array(values) - parts.mean(0))
+
+
+def _can_move(space: Space, counts: Floats, own: EfficiencyOptions, *, is_counted: bool) -> bool:
+    """Whether meanings are alike but for what is said of them, so that rows of a random language can be exchanged.
+
+    With need=corpus, p was below .05 in 14 % of 2,000 random languages of 100 messages about 9 meanings, and in 59 %
+    where meanings recur by a power law; of unequal needs of a space that messages follow, in 54 %, and 4.8 to 4.9 %
+    where they do not. With equal needs it was in 4.6 %, of 30 messages that recur by a power law in 7.1 %.
+    """
+    if np.ptp(space.need) < NO_SPREAD:
+        return True
+    of_meaning = counts.sum(1)
+    if own.need == "capacity" or (own.need == "corpus" and np.ptp(of_meaning) > 0):
+        return False
+    named = of_meaning[of_meaning > 0]
+    return not is_counted or bool(named.max() <= MOST_UNEQUAL * named.min())
 
 
 def _chance(space: Space, bound: Bound, encoder: Floats, seed: int) -> Floats:

@@ -61,8 +61,8 @@ def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> lis
     these have meanings, and can be interpreted only relative to the control.
 
     The control and the null distribution: the symbols of the whole corpus shuffled over all positions, which keeps
-    lengths and frequencies and removes any words; `shuffled` has the means of its figures. The p-value is that of at
-    least this number of boundaries. Each boundary depends on all messages, so the values hold for corpora of this size.
+    lengths and frequencies and removes any words; `shuffled` has the means of its figures. The p-value is two-sided,
+    as of all metrics. Each boundary depends on all messages, so the values hold for corpora of this size.
 
     Undefined if every message is empty; 0 if no message has three symbols.
     """

@@ -60,7 +60,7 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
 
     Random symbols also follow the law, since long random strings rarely recur. So for the null distribution the symbols
     of the corpus are shuffled over all positions, with the message lengths kept, and segmented again. The p-value is
-    that of a score at most as high. Undefined if all units have the same length or the same frequency.
+    two-sided, as of all metrics. Undefined if all units have the same length or the same frequency.
     """
     content, _ = narrow_content(corpus).reindexed()
     how = {} if own.correlation == "spearman" else {"corr": own.correlation}

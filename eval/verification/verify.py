@@ -124,8 +124,10 @@ def _of_several(place: Path, asked: Asked) -> list[Verified]:
             (source.folder / name).is_file() for name in (CONFIG, METADATA)
         )
         if source.failure is not None:
-            rows = tuple(_told_failure(source)) if is_folder else ()
-            verified.append(Verified(name=source.title, rows=rows, failure=source.failure, seed=source.seed))
+            told_rows = tuple(_told_failure(source)) if is_folder else ()
+            verified.append(
+                Verified(name=source.title, rows=told_rows, failure=source.failure, seed=source.seed)
+            )
         elif is_folder:
             verified.append(_of_folder(source.folder, list(source.records), asked.of_one, source))  # type: ignore[arg-type]
         elif len(sources) > 1 and (missing := _what_is_missing(source)):

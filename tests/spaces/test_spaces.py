@@ -61,6 +61,9 @@ def test_the_need_for_which_a_language_tells_most():
     assert capacity_achieving(np.array([[1.0, 0], [0.5, 0.5]])) == pytest.approx([0.6, 0.4], abs=1e-3)
     assert capacity_achieving(np.eye(4)) == pytest.approx(0.25)
     assert capacity_achieving(np.array([[0.0, 0], [1, 0], [0, 1]])) == pytest.approx([0, 0.5, 0.5])
+    assert capacity_achieving(np.array([[1.0, 0, 0], [0, 0, 1]])) == pytest.approx(
+        0.5
+    )  # a word that nobody says
 
 
 def test_a_table_of_ones_own(tmp_path):

@@ -269,3 +269,13 @@ def test_what_cannot_be_shown_is_told(study, ecsuite, tmp_path):
     code, out, err = ecsuite("report", "run")
     assert code == 0 and out.startswith("1 run and the messages of 0 corpora")
     assert err.startswith("note: run: run/corpus.jsonl:2: expected ") and err.count("\n") == 1
+
+
+def test_a_file_of_a_study_is_no_empty_page(tmp_path):
+    file, page = tmp_path / "cbm.json", tmp_path / "report.html"
+    file.write_text(json.dumps({"study": {"name": "cbm_table1"}, "rows": [], "findings": []}))
+    with pytest.raises(
+        ConfigError, match="nothing to show: expected runs, sweeps, corpora or files of scores"
+    ):
+        ec.report(file, out=page)
+    assert not page.exists()

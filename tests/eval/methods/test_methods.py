@@ -158,7 +158,10 @@ def test_a_cbm_study_tells_its_games_and_failed_seeds(small_files, tmp_path):
         config = json.load(file)["config"]
     run = {"seed": 1, "chance": {"accuracy": 0.25}}
     row = {"name": "thing_qt", "config": config, "runs": [run], "failures": {"2": "it diverged"}}
-    (tmp_path / "cbm.json").write_text(json.dumps({"format": 1, "rows": [row]}))
+    study = {"name": "cbm_table1", "about": "", "published": "table1", "seeds": [1, 2]}
+    (tmp_path / "cbm.json").write_text(
+        json.dumps({"format": 1, "study": study, "rows": [row], "findings": []})
+    )
     text = str(ec.methods(tmp_path / "cbm.json"))
     assert text.startswith(GAME) and "Each was trained with 2 seeds (1 and 2)" in text
     assert "In no mean are those that failed: thing_qt with seed 2: it diverged." in text

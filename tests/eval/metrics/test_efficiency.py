@@ -158,3 +158,24 @@ def test_a_run_is_asked_and_its_corpus_is_counted():
     assert counted.details["shares"] == "of counts of the corpus"
     assert asked.details["words"] > counted.details["words"]
     assert asked.ci95 is None and counted.ci95 is not None
+
+
+@pytest.mark.parametrize(
+    ("need", "times", "has_chance"),
+    [
+        ("uniform", (1, 5), True),
+        ("corpus", (2, 2), True),  # each meaning as often: the need is equal
+        ("corpus", (1, 5), False),
+        ("capacity", (2, 2), False),
+        ("power_law", (2, 4), True),
+        ("power_law", (1, 5), False),
+    ],
+)
+def test_no_chance_level_where_meanings_cannot_be_exchanged(need, times, has_chance):
+    """Of random messages, p is below .05 in 14 to 59 % of corpora if shares of many messages move to rare meanings."""
+    often = np.repeat(ALL, np.where(np.arange(9) < 4, *times), axis=0)
+    messages = np.random.default_rng(3).integers(1, 4, (len(often), 2))
+    found = scores(messages, often, EfficiencyOptions(need=need))
+    assert {score.chance is not None for score in found.values()} == {has_chance}
+    assert ("note" in found["efficiency_loss"].details) == (not has_chance)
+    assert all(np.isfinite(score.value) for score in found.values())
