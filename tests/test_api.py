@@ -232,6 +232,10 @@ def test_an_experiment_may_be_changed(run, folder):
         (lambda run: ec.train("disc_tiny", log=3), "log: expected names of loggers, such as csv; got 3"),
         (lambda run: ec.sweep({}, on=3), "on: expected here, local, slurm, ray or workers; got 3"),
         (lambda run: ec.report(run, base=3), "base: expected settings such as channel.kind=gumbel"),
+        (
+            lambda run: ec.verify(run, metrics="topsim"),
+            "metrics: expected ./mine.py:my_metric, one of your own, got 'topsim'",
+        ),
         (lambda run: ec.verify(run, targets=3), "targets: expected a folder; got 3"),
         (
             lambda run: ec.write_corpus(run, "a"),

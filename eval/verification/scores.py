@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import ecsuite.parts.own_code as own_code
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import METRIC_OF, traits_of_metric
 from ecsuite.eval.metrics.conclusions import conclusion, p_value
@@ -16,7 +17,7 @@ from ecsuite.eval.records.source import Record
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.verification.rows import Bound, Row, Verdict, compared, differences, is_number
 from ecsuite.jobs.graph import Runner
-from ecsuite.runtime.errors import ConfigError, DivergedError
+from ecsuite.runtime.errors import ConfigError, DivergedError, shown
 
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run
@@ -52,6 +53,15 @@ class Scoring:
     """Of metrics that train."""
     runner: Runner = field(default_factory=Runner)
     """How models are trained, and who is told of progress; nothing that was kept is read."""
+
+    def __post_init__(self) -> None:
+        """Check that metrics of a user's own are named by their files; `ConfigError` if one is not."""
+        for name in self.own:
+            if not own_code.is_foreign(name):
+                raise ConfigError(
+                    f"metrics: expected ./mine.py:my_metric, one of your own, got {shown(name)}; those of ecsuite are "
+                    "computed again in any case"
+                )
 
 
 def score_rows(
