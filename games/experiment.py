@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import ecsuite.parts.own_code as own_code
+from ecsuite.agents.registry import PERCEPTIONS
 from ecsuite.games.code_files import lies_in_run_folder, with_sources
 from ecsuite.games.registry import PLAYS, TASKS, WORLDS
 from ecsuite.games.sections import (
@@ -13,6 +14,7 @@ from ecsuite.games.sections import (
     PARTS,
     ROLES,
     Experiment,
+    Role,
     Tree,
     foreign_parts,
     unknown_key,
@@ -202,11 +204,14 @@ def _read_by_play(layers: Sequence[Layer]) -> list[Layer]:
 def _read(layers: Sequence[Layer]) -> Experiment:
     """Build the experiment of these layers, the lowest first."""
     layers = _read_by_play(layers)
-    world = DEFAULTS["world"][KIND]
-    for source, tree in layers:
+    world, chosen = DEFAULTS["world"][KIND], 0
+    before = perceptions = WORLDS.load(world).default_perceptions
+    for number, (source, tree) in enumerate(layers):
         with named_source(source):
-            world = _kind_in(tree, "world") or world
+            if (named := _kind_in(tree, "world")) not in (None, world):
+                world, chosen, before = named, number, perceptions
             perceptions = WORLDS.load(world).default_perceptions
+    layers = [*_without_unread(layers[:chosen], layers[chosen:], before, perceptions), *layers[chosen:]]
     experiment: Experiment = read_layers(
         Experiment, [("", _with_perceptions(*perceptions)), *layers], "", unknown_key
     )
@@ -225,6 +230,38 @@ def _read(layers: Sequence[Layer]) -> Experiment:
         kinds |= own_code.foreign_kinds(to_tree(getattr(experiment, role).options.taught))
     code = {source: own_code.checksum(source) for source in sorted(map(own_code.source_of, kinds))}
     return replace(experiment, data=data, weights=weights, code=code)
+
+
+def _without_unread(
+    below: Sequence[Layer], above: Sequence[Layer], before: Sequence[str], perceptions: Sequence[str]
+) -> list[Layer]:
+    """Layers below that which names another world, without options that the perceptions of this world do not read.
+
+    As `read_part` has it where a layer names another kind. Where a layer above names a perception, what is below it is
+    of those that came with the world `before`; where one below does, nothing changes.
+    """
+    changed = list(below)
+    for role, former, kind in zip(ROLES, before, perceptions, strict=True):
+        if any(KIND in _perception_in(tree, role) for _, tree in below):
+            continue
+        is_named = any(KIND in _perception_in(tree, role) for _, tree in above)
+        known = option_types(PERCEPTIONS.load(kind).Options)
+        for number, (source, tree) in enumerate(changed):
+            options = _perception_in(tree, role)
+            if options.keys() - known.keys():
+                kept = {key: value for key, value in options.items() if key in known}
+                told = {KIND: former, **options} if is_named else kept
+                changed[number] = (source, {**tree, role: {**tree[role], "perception": told}})
+    return changed
+
+
+def _perception_in(tree: Tree, role: Role) -> Mapping[str, Any]:
+    """What a layer says of the perception of an agent; a name is its kind."""
+    agent = tree.get(role)
+    found = agent.get("perception") if isinstance(agent, Mapping) else None
+    if isinstance(agent, str) and "perception" in agent:
+        return {KIND: agent}
+    return found if isinstance(found, Mapping) else {} if found is None else {KIND: found}
 
 
 def _kind_in(tree: Tree, key: str) -> str | None:

@@ -91,6 +91,22 @@ def test_a_written_config_has_the_options_of_its_kinds_and_no_others(name, tmp_p
     assert load_experiment(str(tmp_path / "written.yaml")) == experiment
 
 
+def test_another_world_brings_its_perceptions_without_options_of_the_former_ones():
+    """`digits` sets the size of the perceptions of its world, which those of events have none of."""
+    found = load_experiment("digits", ["world=events"])
+    assert [found.sender.options.perception.kind, found.receiver.options.perception.kind] == [
+        "identity",
+        "tanh",
+    ]
+    assert found.world.options.held_out == 0.2  # options of the same name are kept
+    kept = load_experiment("digits", ["world=events", "sender.perception=mlp"])
+    assert kept.sender.options.perception.options.size == 64
+    with pytest.raises(
+        ConfigError, match=r"^--set: sender.perception.size: perception identity does not read"
+    ):
+        load_experiment("digits", ["world=events", "sender.perception.size=3"])
+
+
 def test_a_file_needs_no_more_than_it_changes(tmp_path):
     (tmp_path / "mine.yaml").write_text("world: {num_values: 7}\n")
     (tmp_path / "empty.yaml").write_text("{}\n")
