@@ -157,13 +157,18 @@ class _Play(nn.Module):
         return played.objective, dict(played.measures), dict(self.named_buffers())
 
 
+def _contiguous(gradient: Tensor | None) -> Tensor | None:
+    """A gradient in one piece; None of a weight that had no say in what was played."""
+    return None if gradient is None else gradient.contiguous()
+
+
 def _together(pairs: Sequence[_Playing], epoch: int) -> None:
     """Play pairs whose rounds are of the same sizes in one pass."""
     module = pairs[0].module
     weights, kept = _stacked([pair.weights() for pair in pairs]), _stacked([pair.buffers for pair in pairs])
     for weight in weights.values():
         if weight.requires_grad:  # so that the gradients of all pairs are made contiguous at once
-            weight.register_hook(Tensor.contiguous)
+            weight.register_hook(_contiguous)
     tensors, form = _stacked([pair.rounds.tensors() for pair in pairs]), pairs[0].rounds
     noises, number = [pair.noise for pair in pairs], torch.arange(len(pairs), device=pairs[0].pair.device)
 

@@ -7,7 +7,14 @@ import torch
 
 from ecsuite.games import interventions
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.interventions import _permuted, _replaced, _without, causal_influence, chosen_interventions
+from ecsuite.games.interventions import (
+    _message,
+    _permuted,
+    _replaced,
+    _without,
+    causal_influence,
+    chosen_interventions,
+)
 from ecsuite.games.runs import load_run
 from ecsuite.games.training import train
 from ecsuite.runtime.errors import ConfigError
@@ -50,6 +57,12 @@ def test_an_order_keeps_symbols_and_length():
     assert torch.equal(found.sort(dim=1).values, IDS.repeat(50, 1).sort(dim=1).values)
     assert torch.equal(found > 0, IDS.repeat(50, 1) > 0)
     assert len({tuple(row) for row in found[::3].tolist()}) == 6
+
+
+def test_messages_have_no_more_steps_than_they_need():
+    """A receiver of a fixed number of places, such as a transformer, has none for more of them."""
+    for has_eos, steps in ((True, 4), (False, 3)):
+        assert _message(IDS, has_eos, torch.device("cpu")).symbols.shape == (steps, 3)
 
 
 def test_another_symbol_is_never_the_same_nor_the_end():

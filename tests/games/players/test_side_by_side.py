@@ -48,6 +48,16 @@ def test_rounds_that_are_drawn_at_once_are_those_of_each_pair(tmp_path, monkeypa
             assert all(map(torch.equal, rounds.tensors().values(), alone.tensors().values()))
 
 
+def test_weights_without_a_say_have_no_gradient():
+    """A hierarchical receiver of one symbol makes no second step, so that the map between steps has none."""
+    changes = ["society.senders=2", "receiver=hier", "channel.max_len=1", "channel.length=fixed"]
+    experiment = load_experiment("disc_tiny", changes)
+    players = make_players(experiment, make_world(experiment))
+    optimise = Optimise(experiment.optimizer, players)
+    found = players.train_on(0, 0, 0, optimise.gradients)
+    assert {each is None for each in found.gradients} == {True, False}
+
+
 class Operations(TorchDispatchMode):
     """Counts operations by name."""
 
