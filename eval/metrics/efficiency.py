@@ -45,6 +45,7 @@ CORRECTED = "less biased where counts are few: by what fewer speakers or message
 
 EFFICIENCY_LOSS = Traits(
     name="efficiency_loss",
+    version=2,
     about="bits above the best trade-off",
     title="deviation from the information-bottleneck bound",
     high="0 if no language is as accurate with less complexity",
