@@ -280,6 +280,7 @@ def test_bad_input_is_one_line(ecsuite, arguments, message):
             "the words of its channel are values: people play games with",
         ),
     ],
+    ids=["several objects", "words of values"],
 )
 def test_a_game_that_people_can_t_play_is_refused_and_leaves_nothing(game, more, why, tmp_path, ecsuite):
     sizes = [
