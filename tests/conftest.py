@@ -126,9 +126,9 @@ def refuse_bad_names(items):
         if len(item.name) > LONGEST_NAME or not re.fullmatch(r"[ -\[\]-~]+", item.name)
     ]
     if faults:
-        raise pytest.UsageError(
-            f"expected names of readable ASCII, at most {LONGEST_NAME} characters, no backslash: {', '.join(faults)}"
-        )
+        told = f"expected names of readable ASCII, at most {LONGEST_NAME} characters, no backslash: {', '.join(faults)}"
+        os.write(2, f"{told}\n".encode())  # of a worker, pytest says nothing else
+        raise pytest.UsageError(told)
 
 
 @pytest.fixture
