@@ -76,9 +76,8 @@ class Methods:
     def to_json(self) -> dict[str, Any]:
         """The paragraphs by what they are about, and the keys of the works."""
         texts: dict[str, list[str]] = {}
-        for each in (
-            self.paragraphs
-        ):  # of games that were trained and played, and of several studies, some are of one
+        # Of games that were trained and others that were played, and of several studies, some are about the same.
+        for each in self.paragraphs:
             texts.setdefault(each.about, []).append(each.text())
         return {
             "paragraphs": {about: "\n\n".join(each) for about, each in texts.items()},
@@ -107,8 +106,9 @@ def methods(
     runs = [source for source in sources if source.is_run]
     corpora = [source for source in sources if not source.is_run]
     paragraphs: list[Paragraph | None] = [each for found in studies.values() for each in found]
-    played = [run for run in runs if are_rounds([_config(run)])]
-    for some in ([run for run in runs if run not in played], played):
+    configured = [(run, _config(run)) for run in runs]
+    for are_played in (False, True):
+        some = [(run, config) for run, config in configured if are_rounds([config]) == are_played]
         paragraphs += _run_paragraphs(some) if some else []
     paragraphs += [_corpus_paragraph(source) for source in corpora]
     paragraphs += [scores_paragraph(sources, metrics), _versions(sources, hardware=hardware)]
@@ -118,16 +118,16 @@ def methods(
     return Methods(paragraphs=told)
 
 
-def _run_paragraphs(runs: Sequence[Source]) -> list[Paragraph | None]:
-    """What is told of runs whose agents were trained, or of runs in which nobody is."""
-    configured = [(run, config) for run in runs if (config := _config(run))]
-    configs = [config for _, config in configured]
+def _run_paragraphs(configured: Sequence[tuple[Source, Mapping[str, Any]]]) -> list[Paragraph | None]:
+    """What is told of runs whose agents were trained, or of runs in which nobody is; each with its config."""
+    runs = [run for run, _ in configured]
+    configs = [config for _, config in configured if config]
     paragraphs: list[Paragraph | None] = []
     if configs:
         paragraphs += [
             game_paragraph(configs),
             agents_paragraph(configs),
-            training_paragraph(configs, [ending(run) for run, _ in configured]),
+            training_paragraph(configs, [ending(run) for run, config in configured if config]),
         ]
     done = "played" if are_rounds(configs) else "trained"
     paragraphs += [models_paragraph(run.metadata for run in runs), runs_paragraph(runs, done=done)]

@@ -15,6 +15,9 @@ from ecsuite.eval.methods.settings import (
 from ecsuite.games.registry import CHANNELS, LOSSES, MEETINGS, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
 from ecsuite.parts.registry import KIND
 
+SIZES = {"num_examples", "batch_size", "num_epochs"}
+"""Settings of the training that say how many rounds there were."""
+
 Tree = Mapping[str, Any]
 
 
@@ -135,11 +138,7 @@ def _loss(trees: Sequence[Tree]) -> Iterator[Sentence]:
 def _rounds(training: Sequence[Tree], endings: Sequence[Tree]) -> str:
     """How many rounds an epoch has: as set, unless the steps that were made say that the world has others."""
     for tree, end in zip(training, endings, strict=False):
-        if not tree.keys() >= {
-            "num_examples",
-            "batch_size",
-            "num_epochs",
-        }:  # a config that was not made by a run
+        if not tree.keys() >= SIZES:  # a config that was not made by a run
             continue
         batches = -(-tree["num_examples"] // (tree["batch_size"] * tree.get("accumulate", 1)))
         if end.get("num_steps") not in (None, batches * tree["num_epochs"]):

@@ -30,6 +30,7 @@ def names_at(place: Path) -> Iterator[str]:
         folder = source.folder
         if folder is not None and any((folder / name).is_file() for name in (CONFIG, METADATA)):
             yield from names_in_run(folder)
-        yield str(source.game)
+        if source.game is not None:
+            yield source.game
         yield from (str(value) for key, value in source.settings.items() if key.endswith(PARTS))
         yield from (record.score for record in source.records if not record.is_measure)

@@ -117,11 +117,10 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     Chance: meanings permuted over the encoder's rows, which keeps complexity for a uniform need; of colours, hues
     turned by 4 to 16 columns both ways, as Regier et al. (2007) turn them. There is none where a language without
     structure has other rows for meanings that are needed often: of more messages, which are spread over more words. So
-    it is if the need is that of this language, `corpus` (but for equally many messages of
-    each meaning) or `capacity`; or if it is unequal and some meaning has more than twice as many messages as another.
-    Interval: delete-one jackknife over
-    speakers where there are three or more, else half-samples of the messages; exact probabilities of fewer have none.
-    `corrected` in the details is the same figure with a smaller bias, by what fewer speakers or messages give.
+    it is if the need is that of this language, `corpus` (but for equally many messages of each meaning) or `capacity`;
+    or if it is unequal and some meaning has more than twice as many messages as another. Interval: delete-one jackknife
+    over speakers where there are three or more, else half-samples of the messages; exact probabilities of fewer have
+    none. `corrected` in the details is the same figure with a smaller bias, by what fewer speakers or messages give.
 
     Undefined without meanings; refused if the space lacks one of them, or has more than 1,000.
     """

@@ -94,9 +94,9 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     Symbols are without EOS. Neither the order of messages nor names of symbols change a score, but of those that are
     said in the same places of the same meanings the one with the smaller id comes first. Another order of attributes,
     or other names of values and concepts, draw other exchanges, which decide where a pair is as heavy as by chance.
-    Undefined without concepts and
-    attribute values, if none varies, without symbols, and where messages have too many sets of concepts, as 1,000 of
-    140 attributes have. Of more than 20,000 messages, so many are drawn; another order is another draw.
+    Undefined without concepts and attribute values, if none varies, without symbols, and where messages have too many
+    sets of concepts, as 1,000 of 140 attributes have. Of more than 20,000 messages, so many are drawn; another order is
+    another draw.
     """
     num_messages = len(corpus.messages)
     rng = np.random.default_rng(options.seed)
