@@ -36,7 +36,7 @@ from ecsuite.games.environments.environment import (
 from ecsuite.games.registry import WORLDS
 from ecsuite.games.worlds.attributes import AttributeWorld
 from ecsuite.games.worlds.object_worlds import ObjectWorld
-from ecsuite.games.worlds.world import RoundSpec, RunSizes
+from ecsuite.games.worlds.world import RoundSpec, RunSizes, names_in
 from ecsuite.parts.config import Count, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
@@ -286,5 +286,5 @@ class ObjectRounds:
 
 
 def attribute_names(names: Sequence[Sequence[str]]) -> list[str]:
-    """The names of attributes, by those of their values, such as `color=red`."""
-    return [of_attribute[0].partition("=")[0] for of_attribute in names]
+    """The names of attributes, by those of their values, such as `color=red`; `attribute0` where these have none."""
+    return list(names_in(names)) or [f"attribute{place}" for place in range(len(names))]

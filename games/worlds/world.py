@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -301,10 +302,8 @@ class World(ABC):
 
     @property
     def names_of_attributes(self) -> tuple[str, ...]:
-        """Names such as `color` of the values `color=red` and `color=blue`; empty if not each has one of its own."""
-        names = [{value.partition("=")[0] for value in values} for values in self.value_names]
-        flat = tuple(name for each in names for name in each)
-        return flat if len(set(flat)) == len(flat) == len(names) else ()
+        """See `names_in`."""
+        return names_in(self.value_names)
 
     @property
     def shows_values(self) -> bool:
@@ -353,6 +352,21 @@ def describe(values: Integers, names: Sequence[Sequence[str]]) -> Description:
     return Description(
         meanings=values, concepts=Ragged.from_lengths(ids, is_fixed.sum(1)), concept_names=flat
     )
+
+
+def names_in(value_names: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Names of attributes such as `color` of the values `color=red` and `color=blue`; empty if not each has its own.
+
+    Where two would have the same, of `color=red=0` and `color=blue=0`, they are what all values of one begin with.
+    """
+    pieces = [[value.split("=")[:-1] or [value] for value in values] for values in value_names]
+    if any(len({each[0] for each in values}) != 1 for values in pieces):
+        return ()
+    names = [values[0][0] for values in pieces]
+    if len(set(names)) < len(names):
+        same = [takewhile(lambda each: len({*each}) == 1, zip(*values, strict=False)) for values in pieces]
+        names = ["=".join(each[0] for each in begin) for begin in same]
+    return tuple(names) if len(set(names)) == len(names) else ()
 
 
 def attribute_names(num_values: Sequence[int]) -> list[list[str]]:
