@@ -118,7 +118,7 @@ def tests_of_lines(
     """For each line that is run, the tests that run it; and how many lines each test runs."""
     from coverage import CoverageData
 
-    data, found, sizes = CoverageData(str(lines)), {}, Counter[str]()
+    data, found, sizes = CoverageData(str(lines.resolve(strict=True))), {}, Counter[str]()
     data.read()
     for file in data.measured_files():
         is_asked = file.split("/")[0] in folders
@@ -185,10 +185,16 @@ def main() -> None:
     if asked.lines is None:
         parser.error("expected --record FILE, or --lines FILE")
     folders = asked.folders.split(",")
-    tests, sizes = tests_of_lines(asked.lines, folders)
+    try:
+        tests, sizes = tests_of_lines(asked.lines, folders)
+    except Exception as error:  # coverage's own are of many kinds
+        parser.error(f"{asked.lines}: expected what --record wrote: {error}")
+    for each in folders:
+        if not any(file.startswith(f"{each}/") for file, _ in tests):
+            parser.error(f"--folders: no test runs a line of {each}")
     done: list[Fault] = []
     with tempfile.TemporaryDirectory() as folder:
-        clone = Path(folder) / ROOT.name
+        clone = Path(folder) / "ecsuite"  # the name of the package, whatever this folder is called
         subprocess.run(["git", "clone", "-q", "--local", str(ROOT), str(clone)], check=True)
         for each in folders:
             files = sorted({file for file, _ in tests if file.startswith(f"{each}/")})
