@@ -35,7 +35,9 @@ class CorpusOptions:
     column: Columns = None
     split: Annotated[
         str,
-        advanced(group=READING, help="Symbols of a text: auto, spaces, commas, hyphens or letters."),
+        advanced(
+            group=READING, help="Between symbols of a text: auto, spaces, letters, or a sign, such as -."
+        ),
     ] = "auto"
     eos: Annotated[
         str, advanced(group=READING, help="The symbol at which messages end, or none; auto: found.")

@@ -9,7 +9,7 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.formats.cells import are_all, are_numbers, is_id, is_missing, is_number
 from ecsuite.formats.line_errors import show
-from ecsuite.formats.messages import Split, messages_of, note_spellings
+from ecsuite.formats.messages import messages_of, note_spellings
 from ecsuite.formats.roles import described, roles_of
 from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import is_text
@@ -48,7 +48,7 @@ class Reading:
 
     columns: Mapping[str, str] = field(default_factory=dict)
     """Roles by name of column, `{"code": "message", "rt": "kept"}`; columns without a name are numbered from 1."""
-    split: Split = "auto"
+    split: str = "auto"
     """How a message that is a text is split into symbols; auto: at what its texts have between words."""
     eos: str = "auto"
     """The symbol at which messages end, or `none`; auto: found by `detect_eos`."""
@@ -86,8 +86,8 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
         table = _complete(table, roles)
     metadata: dict[str, Any] = {"source_format": table.about}
     meant = _meant(table, roles, reading, notes, metadata)
-    message = next(name for name, role in roles.items() if role == "message")
-    messages, names = messages_of(table, message, reading.split, notes)
+    said = [name for name, role in roles.items() if role == "message"]
+    messages, names = messages_of(table, said, reading.split, notes)
     note_spellings(table, meant.get("concept_names", ()), "values", notes)
     columns = _kept(table, roles)
     note_unknown(table, roles, notes)

@@ -184,8 +184,27 @@ def _of_documents(file: Path, name: str) -> Table:
 
 
 def _of_columns(value: Any, name: str) -> Table | None:
-    """A mapping of columns: lists of one length, of which one, that is called so if any is, is of messages."""
-    if not isinstance(value, dict) or not all(isinstance(each, list) for each in value.values()):
+    """A mapping of columns: lists of one length, of which one, that is called so if any is, is of messages.
+
+    Also the other forms in which pandas writes a frame (`DataFrame.to_json`).
+    """
+    match value:
+        case {"columns": [*header], "data": [list(), *_] as data} if {len(row) for row in data} == {
+            len(header)
+        }:
+            value = {
+                str(each): list(cells) for each, cells in zip(header, zip(*data, strict=True), strict=True)
+            }
+        case {"data": [dict(), *_] as data}:
+            return _of_items(data, name)
+    if not isinstance(value, dict):
+        return None
+    mappings = [each for each in value.values() if isinstance(each, dict)]
+    if len(mappings) == len(value) and all(each.keys() == mappings[0].keys() for each in mappings):
+        if _has_message(mappings[:1]):
+            return _of_items(mappings, name)
+        value = {key: list(cells.values()) for key, cells in value.items()}
+    if not all(isinstance(each, list) for each in value.values()):
         return None
     lengths = {len(each) for each in value.values()}
     named = [cells for key, cells in value.items() if plain_name(key) in MESSAGE_NAMES] or list(
@@ -220,7 +239,7 @@ def _of_lines(form: str, blocks: Iterator[tuple[int, bytes]], name: str) -> Tabl
     messages, errors = Rows(), ErrorList(name, kind.expected)
     rows: list[Row] = []
     number = 0
-    for first, lines in blocks:
+    for first, lines in _without_end(blocks):
         if kind.parse is ints and (plain := parse_plain(lines)) is not None:
             messages.arrays.append(plain)
             number += len(plain[1])
@@ -239,6 +258,15 @@ def _of_lines(form: str, blocks: Iterator[tuple[int, bytes]], name: str) -> Tabl
             roles={"message": "message"},
         )  # fmt: skip
     return _table(name, kind.about, "line", rows, number)
+
+
+def _without_end(blocks: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """The blocks of lines without empty lines at the end of all."""
+    last = next(blocks)
+    for block in blocks:
+        yield last
+        last = block
+    yield last[0], last[1].rstrip() + b"\n"
 
 
 def _table(name: str, about: str, unit: str, rows: Sequence[Row], number: int) -> Table:

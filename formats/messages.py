@@ -1,34 +1,58 @@
 """Messages of a table's column: lists, or texts that are split into symbols."""
 
+import shlex
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
-from ecsuite.formats.cells import is_id, is_missing
+from ecsuite.formats.cells import is_decimal, is_id, is_missing
 from ecsuite.formats.line_errors import ErrorList, LineError, show
 from ecsuite.formats.rows import ID_LIMIT, Rows
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
+from ecsuite.runtime.errors import ConfigError, CorpusError, shown
 from ecsuite.runtime.ragged import Ragged
 
-Split = Literal["auto", "spaces", "commas", "hyphens", "letters"]
+SPLITS = ("auto", "spaces", "letters")
+"""At what a message that is a text is split; or at a sign, such as `,`."""
+SIGNS = ",;|/+_-:."
+"""Signs that are looked for between symbols, in this order."""
+BETWEEN_NUMBERS = ",;|/+_-"
+"""Signs that are no part of a number: whole numbers with one of them are symbols, also where some texts have none."""
+
+
+def check_split(split: object) -> None:
+    """Refuse what is neither one of `SPLITS` nor a sign.
+
+    Raises:
+        ConfigError: With what was given.
+    """
+    is_sign = isinstance(split, str) and bool(split) and not any(c.isalnum() or c.isspace() for c in split)
+    if split not in SPLITS and not is_sign:
+        raise ConfigError(
+            f"split: expected {', '.join(SPLITS)}, or the sign between symbols, such as , or -, got {shown(split)}"
+        )
 
 
 def messages_of(
-    table: Table, column: str, split: Split, notes: list[str]
+    table: Table, columns: Sequence[str], split: str, notes: list[str]
 ) -> tuple[Ragged, tuple[str, ...] | None]:
-    """Messages of a column as symbols, and their names unless all are whole numbers as one writes them.
+    """Messages as symbols, and their names unless all are whole numbers as one writes them.
 
     Args:
         table: The table.
-        column: Name of the column.
+        columns: Name of the column of messages; or of several, which have one symbol each, in this order.
         split: At what a message that is a text is split.
         notes: Where what was guessed is added.
 
     Raises:
         CorpusError: If a cell is no message; one line with the place.
     """
+    column, *others = columns
+    if others:
+        joined = _joined(table, columns)
+        table = replace(table, columns={**table.columns, column: joined}, are_texts=False)
     cells = table.columns[column]
     if isinstance(cells, Ragged):
         return cells, None
@@ -54,6 +78,32 @@ def messages_of(
     return named.ragged(), tuple(named.names)
 
 
+def _joined(table: Table, columns: Sequence[str]) -> list[list[Any]]:
+    """The symbols of several columns; empty cells at the end belong to no message.
+
+    Raises:
+        CorpusError: If a cell has several symbols, or none before one that has; one line with the place.
+    """
+    cells = [[_symbol(cell) for cell in table.values(name)] for name in columns]
+    are_words = any(isinstance(cell, str) for column in cells for cell in column)
+    rows = []
+    for place, row in enumerate(map(list, zip(*cells, strict=True))):
+        while row and row[-1] is None:
+            row.pop()
+        for column, cell in zip(columns, row, strict=False):
+            if cell is None or isinstance(cell, list) or (are_words and len(str(cell).split()) > 1):
+                got = "an empty cell before others" if cell is None else show(cell)
+                listed = f"each of the {len(columns)} columns of the message"
+                raise CorpusError(f"{table.place(place, column)}: expected one symbol in {listed}, got {got}")
+        rows.append([str(cell) if are_words else cell for cell in row])
+    return rows
+
+
+def _symbol(cell: Any) -> Any:
+    """A cell of one symbol; a whole number is one, as frames write those of columns that lack a value."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
 def _as_lists(table: Table, column: str) -> Sequence[Any]:
     """The cells of messages: lists that are written as texts are lists, and other texts stay as they are."""
     from_texts = replace(table, are_texts=False)
@@ -76,12 +126,7 @@ def _symbols(cell: Any, how: str) -> list[Any]:
     if isinstance(cell, str):
         if how == "letters":
             return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
-        separator = {"commas": ",", "hyphens": "-"}.get(how)
-        return (
-            cell.split()
-            if separator is None
-            else [each.strip() for each in cell.split(separator) if each.strip()]
-        )
+        return cell.split() if how == "spaces" else _parts(cell, how)
     items = cell if isinstance(cell, list) else [cell]
     if any(type(item) is int and item >= ID_LIMIT for item in items):
         raise LineError(show(max(item for item in items if type(item) is int)), f"integers below {ID_LIMIT}")
@@ -94,33 +139,53 @@ def _symbols(cell: Any, how: str) -> list[Any]:
     return items
 
 
+def _parts(text: str, sign: str) -> list[str]:
+    """The texts between signs, without spaces around them; of two signs side by side nothing is between."""
+    return [part.strip() for part in text.split(sign) if part.strip()]
+
+
 def _separator(table: Table, column: str, cells: Sequence[Any], notes: list[str]) -> str:
-    """What stands between the symbols of texts: spaces, where any has one; commas or hyphens, where all have."""
+    """What stands between the symbols of texts: a sign where all have it, else spaces; a note where it is unclear."""
     texts = [cell for cell in cells if isinstance(cell, str) and cell]
-    if not texts:
-        return "spaces"
-    have_spaces = any(" " in text or "\t" in text or len(text.split()) > 1 for text in texts)
-    have_commas = sum("," in text.strip(",") for text in texts)
-    if have_commas and (
-        not have_spaces or all(text.count(",") == text.count(", ") for text in texts if "," in text)
-    ):
-        if have_commas > len(texts) / 2 or all(
-            part.strip().isdecimal() for text in texts for part in text.split(",")
-        ):
-            return "commas"
-    if have_spaces:
-        return "spaces"
-    parts = [text.split("-") for text in texts]
-    if all(len(each) > 1 and all(each) for each in parts) or (
-        any(len(each) > 1 for each in parts) and all(part.isdecimal() for each in parts for part in each)
-    ):
-        return "hyphens"
-    place = f"{table.source}: column {column}" if table.is_header else table.source
-    if any(len(each) > 1 for each in parts):
-        notes.append(f"{place}: some messages have hyphens; each is one symbol (--split hyphens splits them)")
-    elif sum(len(text) > 1 for text in texts) > len(texts) / 2 and len(set(texts)) > 1:
-        notes.append(f"{place}: each message is one symbol (--split letters takes its letters as symbols)")
+    have_spaces = any(len(text.split()) > 1 for text in texts)
+    for sign in SIGNS:
+        if _is_between(sign, texts, have_spaces=have_spaces):
+            return sign
+    if not have_spaces:
+        place = f"{table.source}: column {column}" if table.is_header else table.source
+        notes += [f"{place}: {note}" for note in _of_whole_texts(texts)]
     return "spaces"
+
+
+def _is_between(sign: str, texts: Sequence[str], *, have_spaces: bool) -> bool:
+    """Whether a sign stands between symbols: in all texts, commas in most; between whole numbers also in some."""
+    having = [text for text in texts if sign in text and sign in text.strip(sign)]
+    if not having:
+        return False
+    if have_spaces and not all(_spaces_are_of(sign, text) for text in texts):
+        return False
+    parts = [part for text in having for part in _parts(text, sign)]
+    if all(map(str.isdecimal, parts)) and all(map(str.isdecimal, {*texts} - {*having})):
+        return sign in BETWEEN_NUMBERS or any(text.count(sign) > 1 for text in having)
+    if sign in BETWEEN_NUMBERS[:1]:
+        return len(having) > len(texts) / 2
+    are_apart = all("" not in text.split(sign) for text in having)
+    return len(having) == len(texts) and are_apart and not all(map(is_decimal, texts))
+
+
+def _spaces_are_of(sign: str, text: str) -> bool:
+    """Whether all spaces of a text stand beside a sign, as in `3, 5`."""
+    return not any(len(part.split()) > 1 for part in text.split(sign))
+
+
+def _of_whole_texts(texts: Sequence[str]) -> list[str]:
+    """What is said of messages of one symbol each."""
+    most = max(SIGNS, key=lambda sign: sum(sign in text.strip(sign) for text in texts), default="")
+    if any(most in text.strip(most) for text in texts):
+        return [f"some messages have {most}; each is one symbol (--split {shlex.quote(most)} splits them)"]
+    if sum(len(text) > 1 for text in texts) > len(texts) / 2 and len(set(texts)) > 1:
+        return ["each message is one symbol (--split letters takes its letters as symbols)"]
+    return []
 
 
 def note_spellings(table: Table, names: Sequence[str], what: str, notes: list[str]) -> None:

@@ -26,7 +26,7 @@ from ecsuite.formats.frames import (
 )
 from ecsuite.formats.json_tables import read_json_table
 from ecsuite.formats.line_errors import LineError
-from ecsuite.formats.messages import Split
+from ecsuite.formats.messages import check_split
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.stored_text import opened
 from ecsuite.formats.strict_json import decode
@@ -71,7 +71,7 @@ def read_corpus(
     source: Any,
     *,
     columns: Mapping[str, str] | None = None,
-    split: Split = "auto",
+    split: str = "auto",
     eos: str | int | None = "auto",
     numeric: Numeric = "values",
     missing: Missing = "keep",
@@ -96,7 +96,7 @@ def read_corpus(
         source: A path, or a frame.
         columns: Roles by name of column (`ecsuite.formats.roles.ROLES`), where names and content do not say them.
             Columns without a header are "1", "2", and so on.
-        split: How a message that is a text is split: auto, spaces, commas, hyphens or letters.
+        split: At what a message that is a text is split: auto, spaces, letters, or the sign between its symbols.
         eos: The symbol at which messages end, None (or "none") where there is none; "auto": as above.
         numeric: Whether numbers of what was meant are "values" of attributes or "features".
         missing: "keep" rows without a value of an attribute, "leave" them out, or take `missing` as a "value".
@@ -125,6 +125,7 @@ def read_corpus(
 
 def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> Corpus:
     """`read_corpus` with all that says how in one argument."""
+    check_split(reading.split)
     for name, choices in _CHOICES.items():
         look_up(name, getattr(reading, name), dict.fromkeys(choices))
     with allowing(max_memory), kept_memory():
@@ -138,7 +139,6 @@ def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> 
 
 
 _CHOICES = {
-    "split": ("auto", "spaces", "commas", "hyphens", "letters"),
     "numeric": ("values", "features"),
     "missing": ("keep", "leave", "value"),
 }

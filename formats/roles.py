@@ -41,33 +41,38 @@ NAMES: Mapping[str, Sequence[str]] = {
     "speaker": ("speaker", "speaker_id", "sender", "sender_id"),
     "listener": ("listener", "listener_id", "receiver", "receiver_id", "hearer"),
     "group": (
-        "participant", "participant_id", "subject", "subject_id", "worker", "worker_id", "chain", "chain_id", "dyad",
-        "pair", "group",
+        "participant", "participant_id", "subject", "subject_id", "worker", "worker_id", "prolific_pid", "chain",
+        "chain_id", "dyad", "pair", "group",
     ),
     "time": ("round", "turn", "step", "generation", "epoch", "iteration", "episode", "time", "timestamp", "date"),
     "split": ("split",),
     "success": ("success", "correct", "is_correct"),
     "kept": (
-        "id", "index", "row", "trial", "trial_id", "trial_number", "block", "rt", "reaction_time", "response_time",
+        "id", "index", "row", "trial", "trial_id", "trial_number", "trial_index", "trial_type", "block", "rt",
+        "reaction_time", "response_time", "time_elapsed", "study_id", "exp_name", "frame_rate",
         "condition", "experiment", "session", "session_id", "phase", "age", "gender", "sex", "education", "country",
         "native_language", "browser", "accuracy", "acc", "score", "reward", "loss", "confidence", "feedback", "comment",
         "comments", "message_length", "receiver_input", "receiver_output", "aux", "aux_input", "labels",
     ),
 }  # fmt: skip
 """Names of columns that have a role unless the user gives them another one, in lower case."""
-SINGLE = ("message", "meaning", "speaker", "listener", "split", "weight", "success")
+SYMBOL_NAMES = (*MESSAGE_NAMES, "symbol", "sym", "char", "character", "letter", "m")
+"""What columns of one symbol each are called, before their number: `symbol_0`, `symbol_1`."""
+SINGLE = ("meaning", "speaker", "listener", "split", "weight", "success")
 """Roles that one column has; the first by its name, the others are kept."""
 OF_MEANING = ("meaning", "attribute", "feature", "concept")
 """Roles of columns that are scored as what was meant."""
 MIN_ROWS = 10
 """A column with a value of its own in each of at least as many rows numbers them, if other columns repeat theirs."""
 _UNNAMED = re.compile(r"unnamed_*\d*")
+_NUMBERED = re.compile(rf"({'|'.join(SYMBOL_NAMES)})_?(\d+)")
+_UNIT = re.compile(r"_(?:ms|msec|s|sec|secs|seconds)$")
 _WITH_ROLE = re.compile(rf"(.*?)\s*:\s*({'|'.join(ROLES)}|eos=(?:\"(?:[^\"\\]|\\.)*\"|\S+))\s*", re.DOTALL)
 
 
 def plain_name(name: str) -> str:
-    """A name of a column in lower case, with `_` for what is no letter, as `Trial Number` and `trial-number`."""
-    return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
+    """A name of a column in lower case, with `_` between words, as `Trial Number`, `trial-number`, `trialNumber`."""
+    return re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower()).strip("_")
 
 
 def split_header(cell: str) -> tuple[str, str | None]:
@@ -94,26 +99,27 @@ def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = Tr
 
     Raises:
         ConfigError: If there is no such column or role.
-        CorpusError: If there is no message, or there are two.
+        CorpusError: If there is no message.
     """
     known = {**table.roles, **_checked(table, given)}
     if not table.is_header and len(table.columns) == 2 and not set(known) >= set(table.columns):
         known = _of_pair(table, known)
     plain = {plain_name(name) for name in table.columns if name not in known}
     message = None if "message" in known.values() else next(filter(plain.__contains__, MESSAGE_NAMES), None)
+    if needs_message and message is None and "message" not in known.values():
+        known |= dict.fromkeys(_of_symbols([name for name in table.columns if name not in known]), "message")
     roles: dict[str, str] = {}
     for name in table.columns:
         roles[name] = known.get(name) or _by_name(name, message, needs_message=needs_message)
+        if roles[name] == "time" and name not in known and not _has_digits(table.columns[name]):
+            roles[name] = "attribute"
     _keep_seconds(roles, known)
-    messages = [name for name, role in roles.items() if role == "message"]
-    if len(messages) > 1:
-        raise CorpusError(
-            f"{table.source}: two columns of messages, {' and '.join(messages[:2])}: expected one"
-        )
-    if needs_message and not messages:
+    if needs_message and "message" not in roles.values():
+        is_text = table.are_texts and table.is_header
+        numbered = " (NAME is 1, 2, ... where the first row is none of names)" if is_text else ""
         raise CorpusError(
             f"{table.source}: no column of messages among {_listed(list(table.columns))}: say which with "
-            "--column NAME=message"
+            f"--column NAME=message{numbered}"
         )
     has_meaning = any(role == "meaning" for role in roles.values())
     for name in roles:
@@ -145,7 +151,28 @@ def role_of_name(name: str) -> str:
     plain = plain_name(name)
     if not plain or _UNNAMED.fullmatch(plain):
         return "kept"
-    return next((role for role, those in NAMES.items() if plain in those), "attribute")
+    names = {plain, _UNIT.sub("", plain)}
+    return next((role for role, those in NAMES.items() if names & {*those}), "attribute")
+
+
+def _of_symbols(names: Sequence[str]) -> list[str]:
+    """The columns of one symbol each, whose numbers follow each other from 0 or 1; none if there are fewer than two."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for name in names:
+        if numbered := _NUMBERED.fullmatch(plain_name(name)):
+            found.setdefault(numbered[1], []).append((int(numbered[2]), name))
+    for stem in filter(found.__contains__, SYMBOL_NAMES):
+        numbers = [number for number, _ in found[stem]]
+        if len(numbers) > 1 and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[-1] + 1)):
+            return [name for _, name in found[stem]]
+    return []
+
+
+def _has_digits(cells: Any) -> bool:
+    """Whether a cell has a digit, as times have."""
+    return isinstance(cells, Ragged) or any(
+        not isinstance(cell, bool) and any(map(str.isdecimal, str(cell))) for cell in cells
+    )
 
 
 def _of_pair(table: Table, known: Mapping[str, str]) -> dict[str, str]:
@@ -188,7 +215,7 @@ def _by_name(name: str, message: str | None, *, needs_message: bool) -> str:
 
 def _keep_seconds(roles: dict[str, str], known: Mapping[str, str]) -> None:
     """Of columns whose names say the same single role, the first has it."""
-    for role in SINGLE[1:]:
+    for role in SINGLE:
         named = [name for name, each in roles.items() if each == role]
         said = [name for name in named if name in known]
         if len(said) > 1:

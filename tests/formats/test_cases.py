@@ -61,6 +61,14 @@ SAME = {
     "commas": table(quoted(f"{a},{b}" for a, b in IDS)),
     "commas and spaces": table(quoted(f"{a}, {b}" for a, b in IDS)),
     "hyphens": table(f"{a}-{b}" for a, b in IDS),
+    "underscores": table(f"{a}_{b}" for a, b in IDS),
+    "slashes": table(f"{a}/{b}" for a, b in IDS),
+    "bars and spaces": table(f"{a} | {b}" for a, b in IDS),
+    "semicolons between symbols": table(f"{a};{b}" for a, b in IDS),
+    "pluses": table(f"{a}+{b}" for a, b in IDS),
+    "dots": table(f"{a}.{b}." for a, b in IDS),
+    "a column a symbol": table((f"{a},{b}" for a, b in IDS), "message_0,message_1,color,shape"),
+    "a column a symbol, from 1": table((f"{a},{b}" for a, b in IDS), "symbol1,symbol2,color,shape"),
     "spaces": table(f"{a} {b}" for a, b in IDS),
     "newlines in a cell": table(quoted(f"{a}\n{b}" for a, b in IDS)),
     "tabs between cells": table((f"{a} {b}" for a, b in IDS), separator="\t"),
@@ -70,13 +78,14 @@ SAME = {
     "a role in the header": table((f"{a} {b}" for a, b in IDS), "code:message,color,shape"),
 }
 """Tables that say the same, whatever stands between cells and symbols."""
+WIDE = ("a column a symbol", "a column a symbol, from 1")
 
 
 @pytest.mark.sample(12)
 @pytest.mark.parametrize("name", SAME)
 @pytest.mark.parametrize("ending", ["csv", "txt"])
 def test_tables_that_say_the_same(tmp_path, name, ending):
-    if ending == "txt" and name in ("newlines in a cell", "semicolons", "bars"):
+    if ending == "txt" and name in ("newlines in a cell", "semicolons", "bars", *WIDE):
         pytest.skip("a table with these is called .csv")
     (tmp_path / f"a.{ending}").write_text(SAME[name])
     corpus = ec.read_corpus(tmp_path / f"a.{ending}")
@@ -140,7 +149,103 @@ def test_columns_of_experiments_are_kept(tmp_path, ecsuite):
     code, _, err = ecsuite("score", "a.csv", "--column", "color=atribute")
     assert code == 2 and err.startswith("unknown role 'atribute'; did you mean 'attribute'?")
     code, _, err = ecsuite("score", "a.csv", "--column", "color=message", "--column", "message=message")
-    assert (code, err) == (2, "a.csv: two columns of messages, message and color: expected one\n")
+    told = "expected one symbol in each of the 2 columns of the message"
+    assert (code, err) == (2, f'a.csv: row 2, column message: {told}, got "3 5"\n')
+
+
+@pytest.mark.parametrize(
+    ("texts", "split", "first"),
+    [
+        (["well-known_thing", "un-known_thing"], "auto", ["well-known", "thing"]),
+        (["wa.me", "ki.me"], "auto", ["wa", "me"]),
+        (["0.25", "0.5"], "auto", ["0.25"]),
+        (["big_dog", "cat"], "auto", ["big_dog"]),
+        (["big_dog", "cat"], "_", ["big", "dog"]),
+        (["3_5", "4"], "auto", ["3", "5"]),
+        (["well, yes I do", "no, never"], "auto", ["well,", "yes", "I", "do"]),
+        (["wa::me", "ki::me"], "::", ["wa", "me"]),
+        (["wa~me", "ki~me"], "auto", ["wa~me"]),
+    ],
+)
+def test_signs_between_symbols(texts, split, first):
+    corpus = ec.read_corpus({"message": texts, "color": ["red", "blue"]}, split=split)
+    assert list(map(str, said(corpus)[0])) == first
+
+
+def test_what_is_unclear_between_symbols_is_said():
+    for texts, told in ((["a|b", "c"], "some messages have |; each is one symbol (--split '|' splits them)"),
+                        (["0.25", "0.5"], "some messages have .; each is one symbol (--split . splits them)"),
+                        (["wame", "kime"], "each message is one symbol (--split letters")):  # fmt: skip
+        notes = ec.read_corpus({"message": texts, "color": ["red", "blue"]}).metadata["notes"]
+        assert any(told in note for note in notes), notes
+
+
+def test_messages_of_several_columns(tmp_path):
+    (tmp_path / "a.csv").write_text("w1,second,color\nwa,me,red\nki,,blue\n3,wa,red\n")
+    read = ec.read_corpus(tmp_path / "a.csv", columns={"w1": "message", "second": "message"})
+    assert said(read) == [["wa", "me"], ["ki"], ["3", "wa"]] and read.attribute_names == ("color",)
+    frame = {
+        "symbol_0": [1.0, 2.0],
+        "symbol_1": [3.0, float("nan")],
+        "symbol_10": [1, 2],
+        "color": ["red", "blue"],
+    }
+    assert ec.read_corpus({name: frame[name] for name in ("symbol_0", "symbol_1", "color")}).messages[
+        0
+    ].tolist() == [1, 3]
+    with pytest.raises(CorpusError, match="no column of messages"):
+        ec.read_corpus(frame)  # 0, 1, 10: not one after the other
+    (tmp_path / "b.csv").write_text("word1,word2,color\nwa,me,red\n,me,blue\n")
+    with pytest.raises(
+        CorpusError, match=r"row 3, column word1: expected one symbol .* got an empty cell before"
+    ):
+        ec.read_corpus(tmp_path / "b.csv")
+
+
+def test_names_of_columns_of_other_programs(tmp_path):
+    header = "PROLIFIC_PID,TrialIndex,RT_ms,reactionTime,message,color,round"
+    (tmp_path / "a.csv").write_text(f"{header}\na,1,530,0.5,1 2,red,yes\nb,2,512,0.7,2 1,blue,no\n")
+    corpus = ec.read_corpus(tmp_path / "a.csv")
+    assert corpus.attribute_names == ("color", "round")  # words are no time
+    roles = corpus.metadata["roles"]
+    assert roles["PROLIFIC_PID"] == "group" and {
+        roles["TrialIndex"],
+        roles["RT_ms"],
+        roles["reactionTime"],
+    } == {"kept"}
+
+
+def test_frames_as_pandas_writes_them_in_json(tmp_path):
+    rows = [
+        {"message": row, "color": color, "shape": shape}
+        for row, (color, shape) in zip(IDS, GRID, strict=True)
+    ]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    forms = {
+        "records": rows,
+        "list": columns,
+        "columns": {
+            name: {str(place): cell for place, cell in enumerate(cells)} for name, cells in columns.items()
+        },
+        "index": {str(place): row for place, row in enumerate(rows)},
+        "split": {
+            "columns": list(columns),
+            "index": list(range(len(rows))),
+            "data": [list(row.values()) for row in rows],
+        },
+        "table": {"schema": {"fields": [{"name": "message"}]}, "data": rows},
+    }
+    for name, form in forms.items():
+        for indent in (None, 1):
+            (tmp_path / f"{name}.json").write_text(json.dumps(form, indent=indent))
+            corpus = ec.read_corpus(tmp_path / f"{name}.json")
+            assert said(corpus) == IDS and corpus.meanings.tolist() == list(map(list, GRID)), name
+
+
+def test_empty_lines_at_the_end_of_json_are_none(tmp_path):
+    for text in ("[3, 5]\n[1, 9]\n\n \n", records() + "\n"):
+        (tmp_path / "a.jsonl").write_text(text)
+        assert said(ec.read_corpus(tmp_path / "a.jsonl"))[:1] == IDS[:1]
 
 
 @pytest.mark.parametrize("header", ["", "Unnamed: 0", "index"])

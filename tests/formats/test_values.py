@@ -252,7 +252,11 @@ REFUSED = {
         {"columns": ["color"]},
         r"columns: expected roles by name of column, got \['color'\]",
     ),
-    "no kind of split": (ROWS, {"split": None}, "split: expected one of auto, spaces, .* got None"),
+    "no kind of split": (
+        ROWS,
+        {"split": None},
+        "split: expected auto, spaces, letters, or the sign .* got None",
+    ),
     "meanings that are no path": (
         ROWS,
         {"meanings": [[1], [2]]},
