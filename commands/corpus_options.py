@@ -80,7 +80,7 @@ class CorpusOptions:
 
         return Reading(
             columns=roles_in(self.column or ()),
-            split=self.split,  # type: ignore[arg-type]
+            split=self.split,
             eos=self.eos,
             numeric=self.numeric,  # type: ignore[arg-type]
             missing=self.missing,  # type: ignore[arg-type]

@@ -9,9 +9,10 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.formats.cells import are_all, are_numbers, is_id, is_missing, is_number
 from ecsuite.formats.line_errors import show
-from ecsuite.formats.messages import messages_of, note_spellings
-from ecsuite.formats.roles import described, roles_of
+from ecsuite.formats.messages import messages_of, note_capitals, note_spellings
+from ecsuite.formats.roles import described, role_of_name, roles_of
 from ecsuite.formats.rows import Rows
+from ecsuite.formats.signs import meanings_of_texts
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
 from ecsuite.formats.table_notes import (
@@ -21,6 +22,7 @@ from ecsuite.formats.table_notes import (
     note_missing,
     note_numbers,
     note_unknown,
+    note_words_for_none,
 )
 from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.given_values import column_of, named_attributes, word_vectors
@@ -89,6 +91,8 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
     said = [name for name, role in roles.items() if role == "message"]
     messages, names = messages_of(table, said, reading.split, notes)
     note_spellings(table, meant.get("concept_names", ()), "values", notes)
+    note_capitals(table, meant.get("concept_names", ()), notes)
+    note_words_for_none(table, roles, notes)
     columns = _kept(table, roles)
     note_unknown(table, roles, notes)
     if table.is_header:
@@ -99,8 +103,10 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
 
 
 def _is_guessed(table: Table, roles: Mapping[str, str]) -> bool:
-    """Whether there is more to say than which column is the message and which the meaning."""
-    return (table.is_header and not set(roles.values()) <= {"message", "meaning", "concept"}) or (
+    """Whether there is more to say than which column is the message and which the meaning, by their names."""
+    plain = {"message", "meaning", "concept"}
+    is_read = any(role == "meaning" != role_of_name(name) for name, role in roles.items())
+    return (table.is_header and (is_read or not set(roles.values()) <= plain)) or (
         not table.is_header and len(roles) > 1 and not table.about.startswith("json")
     )
 
@@ -146,7 +152,9 @@ def parts_of(
     only = meaning or (named if len(named) == 1 and are_all(values[named[0]], list) else [])
     bare: list[Any] | None = None
     if only and not any(isinstance(cell, dict) for cell in values[only[0]]):
-        bare = [_flat(cell) for cell in values.pop(only[0])]
+        values[only[0]] = meanings_of_texts(values[only[0]])
+        if not any(isinstance(cell, dict) for cell in values[only[0]]):
+            bare = [_flat(cell) for cell in values.pop(only[0])]
     attributes: dict[str, list[Any]] = {}
     features: dict[str, list[Any]] = {}
     for name, cells in values.items():
@@ -211,12 +219,9 @@ def _paths(value: Any, prefix: str) -> dict[str, Any]:
 
 
 def _flat(cell: Any) -> Any:
-    """A meaning without names as a list of values; words of a text, numbers where all are; None if one is missing."""
+    """A meaning without names as a list of values; None if one is missing."""
     if cell is None:
         return None
-    if isinstance(cell, str):
-        words: list[Any] = cell.split()
-        return [int(word) for word in words] if words and all(map(is_id, words)) else words
     if not isinstance(cell, list):
         return [cell]
     items = [

@@ -19,6 +19,8 @@ from ecsuite.runtime.errors import CorpusError
 Row = dict[str, Any]
 SAMPLE = 200
 """Lines by which the form is chosen."""
+FEWEST = 3
+"""Fewest keys of a mapping from meanings to messages; one with fewer is a record."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,7 +166,7 @@ def _document(lines: Sequence[bytes], file: Path, name: str) -> Table | None:
             return _of_items(values[0], name)
         if is_list and _is_document(name) and all(map(is_text, values[0])):
             return _of_items(values[0], name)
-        return _of_columns(values[0], name) if len(values) == 1 else None
+        return _of_mapping(values[0], name) if len(values) == 1 else None
     return None if _starts_with_value(lines) else _of_documents(file, name)
 
 
@@ -178,32 +180,57 @@ def _of_documents(file: Path, name: str) -> Table:
     values = documents(read_text(file, factor=VALUES), name)
     if len(values) == 1 and isinstance(values[0], list):
         return _of_items(values[0], name)
-    if len(values) == 1 and (table := _of_columns(values[0], name)) is not None:
+    if len(values) == 1 and (table := _of_mapping(values[0], name)) is not None:
         return table
     return _of_items(values, name)
 
 
-def _of_columns(value: Any, name: str) -> Table | None:
-    """A mapping of columns: lists of one length, of which one, that is called so if any is, is of messages.
+def _of_mapping(value: Any, name: str) -> Table | None:
+    """A mapping of columns; of rows, as a document has them beside other keys; or of messages by what they mean.
 
-    Also the other forms in which pandas writes a frame (`DataFrame.to_json`).
+    Columns and rows may be in any form of pandas (`DataFrame.to_json`).
     """
+    if not isinstance(value, dict) or not value:
+        return None
     match value:
         case {"columns": [*header], "data": [list(), *_] as data} if {len(row) for row in data} == {
             len(header)
         }:
-            value = {
-                str(each): list(cells) for each, cells in zip(header, zip(*data, strict=True), strict=True)
-            }
-        case {"data": [dict(), *_] as data}:
-            return _of_items(data, name)
-    if not isinstance(value, dict):
-        return None
-    mappings = [each for each in value.values() if isinstance(each, dict)]
-    if len(mappings) == len(value) and all(each.keys() == mappings[0].keys() for each in mappings):
-        if _has_message(mappings[:1]):
+            columns = zip(header, zip(*data, strict=True), strict=True)
+            return _of_columns({str(column): list(cells) for column, cells in columns}, name)
+    rows = {key: each for key, each in value.items() if _are_records(each)}
+    if len(rows) > 1:  # `train` and `test`
+        return _of_items([{"split": key, **row} for key, each in rows.items() for row in each], name)
+    if rows:
+        return _of_items(next(iter(rows.values())), name)
+    mappings = list(value.values())
+    if all(isinstance(each, dict) and each.keys() == mappings[0].keys() for each in mappings):
+        if _are_records(mappings):
             return _of_items(mappings, name)
-        value = {key: list(cells.values()) for key, cells in value.items()}
+        return _of_columns({key: list(cells.values()) for key, cells in value.items()}, name)
+    return _of_columns(value, name) or _of_language(value, name)
+
+
+def _are_records(rows: Any) -> bool:
+    """Whether it is a list of mappings with messages."""
+    return isinstance(rows, list) and bool(rows) and all(_has_message([row]) for row in rows)
+
+
+def _of_language(value: Row, name: str) -> Table | None:
+    """A mapping from what is meant to a message, `{"red cup": "wa me"}`, of a document."""
+    kinds = {type(each) for each in value.values()}
+    is_named = any(plain_name(key) in MESSAGE_NAMES for key in value)
+    if not _is_document(name) or len(value) < FEWEST or is_named or kinds not in ({str}, {list}):
+        return None
+    return Table(
+        source=name, about="JSON of messages by meaning", rows=range(1, len(value) + 1), unit="item",
+        columns={"key": list(value), "value": list(value.values())},
+        roles={"key": "meaning", "value": "message"},
+    )  # fmt: skip
+
+
+def _of_columns(value: Row, name: str) -> Table | None:
+    """A mapping of columns: lists of one length, of which one, that is called so if any is, is of messages."""
     if not all(isinstance(each, list) for each in value.values()):
         return None
     lengths = {len(each) for each in value.values()}

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ecsuite.formats.cells import is_decimal, is_id, is_missing
+from ecsuite.formats.cells import is_id, is_missing
 from ecsuite.formats.line_errors import ErrorList, LineError, show
 from ecsuite.formats.rows import ID_LIMIT, Rows
+from ecsuite.formats.signs import SIGNS, have_spaces, parts_of, sign_between
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import ConfigError, CorpusError, shown
@@ -16,10 +17,6 @@ from ecsuite.runtime.ragged import Ragged
 
 SPLITS = ("auto", "spaces", "letters")
 """At what a message that is a text is split; or at a sign, such as `,`."""
-SIGNS = ",;|/+_-:."
-"""Signs that are looked for between symbols, in this order."""
-BETWEEN_NUMBERS = ",;|/+_-"
-"""Signs that are no part of a number: whole numbers with one of them are symbols, also where some texts have none."""
 
 
 def check_split(split: object) -> None:
@@ -126,7 +123,7 @@ def _symbols(cell: Any, how: str) -> list[Any]:
     if isinstance(cell, str):
         if how == "letters":
             return [letter for letter in unicodedata.normalize("NFC", cell) if not letter.isspace()]
-        return cell.split() if how == "spaces" else _parts(cell, how)
+        return cell.split() if how == "spaces" else parts_of(cell, how)
     items = cell if isinstance(cell, list) else [cell]
     if any(type(item) is int and item >= ID_LIMIT for item in items):
         raise LineError(show(max(item for item in items if type(item) is int)), f"integers below {ID_LIMIT}")
@@ -139,43 +136,14 @@ def _symbols(cell: Any, how: str) -> list[Any]:
     return items
 
 
-def _parts(text: str, sign: str) -> list[str]:
-    """The texts between signs, without spaces around them; of two signs side by side nothing is between."""
-    return [part.strip() for part in text.split(sign) if part.strip()]
-
-
 def _separator(table: Table, column: str, cells: Sequence[Any], notes: list[str]) -> str:
     """What stands between the symbols of texts: a sign where all have it, else spaces; a note where it is unclear."""
     texts = [cell for cell in cells if isinstance(cell, str) and cell]
-    have_spaces = any(len(text.split()) > 1 for text in texts)
-    for sign in SIGNS:
-        if _is_between(sign, texts, have_spaces=have_spaces):
-            return sign
-    if not have_spaces:
+    sign = sign_between(texts)
+    if sign is None and not have_spaces(texts):
         place = f"{table.source}: column {column}" if table.is_header else table.source
         notes += [f"{place}: {note}" for note in _of_whole_texts(texts)]
-    return "spaces"
-
-
-def _is_between(sign: str, texts: Sequence[str], *, have_spaces: bool) -> bool:
-    """Whether a sign stands between symbols: in all texts, commas in most; between whole numbers also in some."""
-    having = [text for text in texts if sign in text and sign in text.strip(sign)]
-    if not having:
-        return False
-    if have_spaces and not all(_spaces_are_of(sign, text) for text in texts):
-        return False
-    parts = [part for text in having for part in _parts(text, sign)]
-    if all(map(str.isdecimal, parts)) and all(map(str.isdecimal, {*texts} - {*having})):
-        return sign in BETWEEN_NUMBERS or any(text.count(sign) > 1 for text in having)
-    if sign in BETWEEN_NUMBERS[:1]:
-        return len(having) > len(texts) / 2
-    are_apart = all("" not in text.split(sign) for text in having)
-    return len(having) == len(texts) and are_apart and not all(map(is_decimal, texts))
-
-
-def _spaces_are_of(sign: str, text: str) -> bool:
-    """Whether all spaces of a text stand beside a sign, as in `3, 5`."""
-    return not any(len(part.split()) > 1 for part in text.split(sign))
+    return sign or "spaces"
 
 
 def _of_whole_texts(texts: Sequence[str]) -> list[str]:
@@ -198,4 +166,14 @@ def note_spellings(table: Table, names: Sequence[str], what: str, notes: list[st
                 f"{table.source}: {name} is there in two spellings (composed and decomposed letters), which are two "
                 f"{what}"
             )
+            return
+
+
+def note_capitals(table: Table, names: Sequence[str], notes: list[str]) -> None:
+    """Say where two values differ in capital letters alone, as typed ones do."""
+    forms: dict[str, str] = {}
+    for name in names:
+        other = forms.setdefault(name.casefold(), name)
+        if other != name:
+            notes.append(f"{table.source}: {other} and {name} are two values")
             return

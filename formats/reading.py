@@ -63,6 +63,14 @@ OTHER: Mapping[bytes, str] = {
     b"\x80\x05": "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy",
 }
 """What files are that are not read, by their first bytes."""
+OTHER_ENDINGS = {
+    ".yaml": "YAML",
+    ".yml": "YAML",
+    ".toml": "TOML",
+    ".ipynb": "a notebook",
+    ".py": "a program of Python",
+}
+"""What texts are that are not read, by the endings of their files."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How texts begin that are not UTF-8 and have zero bytes."""
 
@@ -224,9 +232,10 @@ def _kind(start: bytes, name: str) -> str:
         other = (
             "a file of torch, which is a pickle" if b"data.pkl" in start or b"/version" in start else other
         )
+    ending = Path(name.lower()).suffix
+    other = other or OTHER_ENDINGS.get(ending)
     if other is not None:
         raise _no_messages(name, other)
-    ending = Path(name.lower()).suffix
     is_safetensors = len(start) > 9 and start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 1 << 30
     if start[:6] == b"\x93NUMPY" or start[:2] == b"PK" or is_safetensors:
         return "arrays"
@@ -251,8 +260,8 @@ def _begins_as_json(start: bytes) -> bool:
         return False
     line = start.split(b"\n", 1)[0].strip()
     try:
-        decode(line)
-        return True
+        values = decode(line)
+        return len(values) < 2 or not all(isinstance(each, str) for each in values)  # cells in quotes
     except LineError:
         return line in (b"[", b"{", b"[{", b"[[") or (b"\n" not in start and len(start) > 1000)
 

@@ -8,7 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecsuite.formats.cells import is_decimal, is_missing
+from ecsuite.formats.cells import is_decimal, is_missing, looks_literal
+from ecsuite.formats.signs import combined, named_values
 from ecsuite.formats.table import NO_EOS, Table
 from ecsuite.runtime.errors import CorpusError, unknown_name
 from ecsuite.runtime.ragged import Ragged
@@ -56,6 +57,8 @@ NAMES: Mapping[str, Sequence[str]] = {
     ),
 }  # fmt: skip
 """Names of columns that have a role unless the user gives them another one, in lower case."""
+NOT_MEANT = ("distractor", "foil", "lure", "candidate")
+"""How names of columns begin that say what was shown beside what was meant; they are kept."""
 SYMBOL_NAMES = (*MESSAGE_NAMES, "symbol", "sym", "char", "character", "letter", "m")
 """What columns of one symbol each are called, before their number: `symbol_0`, `symbol_1`."""
 SINGLE = ("meaning", "speaker", "listener", "split", "weight", "success")
@@ -114,9 +117,11 @@ def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = Tr
         if roles[name] == "time" and name not in known and not _has_digits(table.columns[name]):
             roles[name] = "attribute"
     _keep_seconds(roles, known)
+    if needs_message and (whole := _whole_meaning(table, roles, known)):
+        roles[whole] = "meaning"
     if needs_message and "message" not in roles.values():
         is_text = table.are_texts and table.is_header
-        numbered = " (NAME is 1, 2, ... where the first row is none of names)" if is_text else ""
+        numbered = " (1=message where the first row is one of cells)" if is_text else ""
         raise CorpusError(
             f"{table.source}: no column of messages among {_listed(list(table.columns))}: say which with "
             f"--column NAME=message{numbered}"
@@ -149,10 +154,22 @@ def _checked(table: Table, given: Mapping[str, str]) -> dict[str, str]:
 def role_of_name(name: str) -> str:
     """The role that a name says alone; attribute if it says none."""
     plain = plain_name(name)
-    if not plain or _UNNAMED.fullmatch(plain):
+    if not plain or _UNNAMED.fullmatch(plain) or plain.startswith(NOT_MEANT):
         return "kept"
     names = {plain, _UNIT.sub("", plain)}
     return next((role for role, those in NAMES.items() if names & {*those}), "attribute")
+
+
+def _whole_meaning(table: Table, roles: Mapping[str, str], known: Mapping[str, str]) -> str | None:
+    """The one column of what was meant, where its texts have several values, as `red cup` or `color=red;shape=cup`."""
+    meant = [name for name, role in roles.items() if role in (*OF_MEANING, "image")]
+    if len(meant) != 1 or meant[0] in known or roles[meant[0]] != "attribute":
+        return None
+    cells = table.columns[meant[0]]
+    texts = [] if isinstance(cells, Ragged) else [cell for cell in cells if not is_missing(cell)]
+    if not all(isinstance(text, str) and not looks_literal(text) for text in texts):
+        return None
+    return meant[0] if combined(texts) or named_values(texts) else None
 
 
 def _of_symbols(names: Sequence[str]) -> list[str]:

@@ -12,6 +12,9 @@ SHARE_OF_DIFFERENT = 0.9
 MANY = 10
 """Rows from which on that is said."""
 
+WORDS_FOR_NONE = {"NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "None", "null", "NULL"}
+"""What programs write where there is no value. They are taken as values, which a note says."""
+
 
 def note_missing(
     table: Table, places: Sequence[int], what: str, notes: list[str], metadata: dict[str, Any]
@@ -22,6 +25,24 @@ def note_missing(
     notes.append(
         f"{metadata['missing']}: --missing leave takes the complete rows, --missing value makes `missing` a value"
     )
+
+
+def note_words_for_none(table: Table, roles: Mapping[str, str], notes: list[str]) -> None:
+    """Say where a message, or a value of what was meant, is a word that programs write where there is none."""
+    for name, role in roles.items():
+        cells = table.columns[name]
+        if role not in ("message", "attribute") or isinstance(cells, Ragged):
+            continue
+        places = [
+            place for place, cell in enumerate(cells) if isinstance(cell, str) and cell in WORDS_FOR_NONE
+        ]
+        if places:
+            more = f" and {len(places) - 1:,} more rows" if len(places) > 1 else ""
+            what = "a message" if role == "message" else "a value"
+            notes.append(
+                f"{table.place(places[0], name)}{more}: {cells[places[0]]} is {what} like others; "
+                "an empty cell is none"
+            )
 
 
 def note_unknown(table: Table, roles: Mapping[str, str], notes: list[str]) -> None:

@@ -18,11 +18,13 @@ CELLS = 12.0
 ENDINGS = (".csv", ".tsv")
 """Endings of files that are tables, whatever is in them."""
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-"""What stands between the cells of a table."""
+"""What stands between the cells of a table; of one that is called `.txt` also spaces, if its header says so."""
 PAIRS = (" ||| ", "|||", " -> ", "->", "\t")
 """What stands between the two columns of a text, apart from the separators of tables."""
 _OF_EXCEL = re.compile(r'"?sep=([,;|\t])"?\n', re.IGNORECASE)
 """A first line that tells a spreadsheet what stands between cells."""
+FEWEST = 3
+"""Fewest rows of a table whose cells have spaces between them; of fewer lines it is not clear."""
 SAMPLE = 200
 """Lines by which the separator is chosen."""
 
@@ -59,7 +61,8 @@ def read_text_table(
         if not is_table:
             return _of_lines(text, name)
         separator = ","
-    rows = _pair_rows(text, separator) if separator not in SEPARATORS else _rows(text, separator, name)
+    is_pair = separator not in SEPARATORS and separator != " "
+    rows = _pair_rows(text, separator) if is_pair else _rows(text, separator, name)
     if not rows:
         what = (
             "a header and a row for each object" if not has_messages else "a header with a column `message`"
@@ -78,10 +81,35 @@ def _separator(lines: Sequence[str], given: Collection[str], *, is_table: bool) 
         return most if most in first else None
     if any({*_header(lines[:1], each)} & {*MESSAGE_NAMES, *map(plain_name, given)} for each in SEPARATORS):
         return max(SEPARATORS, key=lambda each: _num_cells(lines[:1], each))
+    if _is_spaced(lines):
+        return " "
     for each in PAIRS:
         if found[each] == 2 or (each == "\t" and found[each] > 1):
             return each
     return None
+
+
+def _is_spaced(lines: Sequence[str]) -> bool:
+    """Whether spaces stand between cells, as R writes tables: a header that names messages, and rows of as many cells.
+
+    R leaves out the name of the first column, where rows have names.
+    """
+    header, *rows = [_cells(line, " ") for line in lines] or [[]]
+    names = [plain_name(split_header(cell)[0]) for cell in header]
+    counts = {len(row) for row in rows}
+    return (
+        len(names) > 1
+        and len(rows) >= FEWEST
+        and "\t" not in lines[0]
+        and bool({*names} & {*MESSAGE_NAMES})
+        and counts in ({len(names)}, {len(names) + 1})
+        and not any({*header} & {*row} for row in rows)
+    )
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    """The cells of a line; of spaces several are one."""
+    return next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=separator == " "), [])
 
 
 def _header(lines: Sequence[str], separator: str) -> list[str]:
@@ -108,7 +136,9 @@ def _num_cells(lines: Sequence[str], separator: str) -> int:
 
 def _rows(text: str, separator: str, name: str) -> list[tuple[int, list[str]]]:
     """The rows that have a cell with a text, each with its number, from 1, as a spreadsheet counts."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    if separator == " ":
+        text = "\n".join(map(str.strip, text.split("\n")))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=separator == " ")
     try:
         return [(number, row) for number, row in enumerate(reader, 1) if any(map(str.strip, row))]
     except csv.Error as error:
@@ -184,7 +214,7 @@ def _of_rows(
         )
     places = [number for number, _ in body]
     columns = {each: [row[at].strip() for _, row in body] for at, each in enumerate(header)}
-    between = SEPARATORS.get(separator, separator.strip() or "tabs")
+    between = "spaces" if separator == " " else SEPARATORS.get(separator, separator.strip() or "tabs")
     about = (
         f"table with a header, {between} between cells"
         if has_header

@@ -234,12 +234,88 @@ def test_frames_as_pandas_writes_them_in_json(tmp_path):
             "data": [list(row.values()) for row in rows],
         },
         "table": {"schema": {"fields": [{"name": "message"}]}, "data": rows},
+        "beside other keys": {"config": {"seed": 1}, "interactions": rows, "notes": ["a"]},
     }
     for name, form in forms.items():
         for indent in (None, 1):
             (tmp_path / f"{name}.json").write_text(json.dumps(form, indent=indent))
             corpus = ec.read_corpus(tmp_path / f"{name}.json")
             assert said(corpus) == IDS and corpus.meanings.tolist() == list(map(list, GRID)), name
+
+
+def test_documents_of_splits_and_of_languages(tmp_path):
+    rows = [json.loads(line) for line in records().splitlines()]
+    (tmp_path / "a.json").write_text(json.dumps({"train": rows[:12], "test": rows[12:]}))
+    assert ec.read_corpus(tmp_path / "a.json").column("split").tolist() == ["train"] * 12 + ["test"] * 6
+    language = {" ".join(meaning): " ".join(words) for meaning, words in zip(GRID, WORDS, strict=True)}
+    ids = {f"{color}, {shape}": row for (color, shape), row in zip(GRID, IDS, strict=True)}
+    for told, expected in ((language, WORDS), (ids, IDS)):
+        (tmp_path / "b.json").write_text(json.dumps(told))
+        corpus = ec.read_corpus(tmp_path / "b.json")
+        assert said(corpus) == expected[:9] and corpus.meanings.tolist() == list(map(list, GRID[:9]))
+        assert "message: value; meaning: key" in corpus.metadata["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("header", "write"),
+    [
+        ("meaning", "{}_{}"),
+        ("meaning", '"{},{}"'),
+        ("meaning", "{} {}"),
+        ("meaning", "color={};shape={}"),
+        ("meaning", '"color: {}, shape: {}"'),
+        ("meaning", "color={} shape={}"),
+        ("stimulus", "{} {}"),
+        ("picture", "{}-{}"),
+        ("target", "color={}&shape={}"),
+        ("target_color,target_shape,distractor_color", "{},{},red"),
+        ('"color" "shape"', '"{}" "{}"'),
+    ],
+)
+def test_meanings_that_are_one_text(tmp_path, header, write):
+    separator = " " if '" ' in header else ","
+    lines = [
+        f'"{a} {b}"{separator}{write.format(*meaning)}' for (a, b), meaning in zip(IDS, GRID, strict=True)
+    ]
+    (tmp_path / "a.txt").write_text("\n".join([f"message{separator}{header}", *lines]) + "\n")
+    corpus = ec.read_corpus(tmp_path / "a.txt")
+    assert said(corpus) == IDS and corpus.meanings.tolist() == list(map(list, GRID))
+    assert scores(corpus) == pytest.approx(PERFECT)
+    assert set(corpus.attribute_names) <= {"color", "shape", "target_color", "target_shape"}
+
+
+@pytest.mark.parametrize(
+    "values", [["img_01", "img_02", "img_03"], ["new york", "los angeles", "san jose"], ["a", "b", "c"]]
+)
+def test_names_of_several_words_are_values(values):
+    corpus = ec.read_corpus({"message": ["1 2", "2 3", "3 1"] * 3, "picture": values * 3})
+    assert corpus.attribute_names == ("picture",) and corpus.meanings[:3].ravel().tolist() == values
+
+
+def test_rows_that_r_writes(tmp_path):
+    lines = [
+        f'"{place}" "{a} {b}"   "{c}" "{s}"'
+        for place, ((a, b), (c, s)) in enumerate(zip(IDS, GRID, strict=True), 1)
+    ]
+    (tmp_path / "a.txt").write_text("\n".join(['"message" "color" "shape"', *lines]) + "\n")
+    corpus = ec.read_corpus(tmp_path / "a.txt")
+    assert said(corpus) == IDS and corpus.attribute_names == ("color", "shape")
+    (tmp_path / "b.txt").write_text("a word here\nsome other text\na word here\nyet more words\n")
+    assert len(ec.read_corpus(tmp_path / "b.txt").messages) == 4  # words come again: no header
+
+
+def test_what_programs_write_for_none_and_capitals_are_said():
+    rows = {"message": ["1 2", "NA", "3"], "color": ["red", "Red", "nan"]}
+    notes = "\n".join(ec.read_corpus(rows).metadata["notes"])
+    assert "row 1, column message: NA is a message like others" in notes
+    assert "row 2, column color: nan is a value like others; an empty cell is none" in notes
+    assert "color=red and color=Red are two values" in notes
+
+
+def test_texts_of_other_kinds_are_named(tmp_path):
+    (tmp_path / "a.yaml").write_text("- message: [1, 2]\n")
+    with pytest.raises(CorpusError, match=r"a.yaml: YAML; expected messages"):
+        ec.read_corpus(tmp_path / "a.yaml")
 
 
 def test_empty_lines_at_the_end_of_json_are_none(tmp_path):

@@ -152,7 +152,8 @@ FAULTS = {
     "a.csv": {
         "message,color\n1 2,red\n3\n": "a.csv: row 3: expected 2 cells, as in the header, got 1",
         "color,shape\nred,star\n": (
-            "a.csv: no column of messages among color, shape: say which with --column NAME=message (NAME is 1, 2, ... where the first row is none of names)"
+            "a.csv: no column of messages among color, shape: say which with --column NAME=message "
+            "(1=message where the first row is one of cells)"
         ),
         "message,color\n": "a.csv: a header and no rows, expected a message a row",
         "": "a.csv: empty file, expected a header with a column `message`",

@@ -1,0 +1,110 @@
+"""What stands between the symbols of a message, or the values of a meaning, that are written as one text."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ecsuite.formats.cells import is_decimal, is_id, typed
+
+SIGNS = ",;|/+_-:.\uff0c\u3001\uff1b"
+"""Signs that are looked for, in this order; the last three are those of Chinese and Japanese texts."""
+BETWEEN_NUMBERS = ",;|/+_-"
+"""Signs that are no part of a number: whole numbers with one of them are symbols, also where some texts have none."""
+_PAIR = re.compile(r"\s*([^\W\d][\w -]*?)\s*[=:]\s*([^=:]*[^=:\s])\s*")
+_BETWEEN_PAIRS = (";", "|", "&", ",", None)
+
+
+def have_spaces(texts: Sequence[str]) -> bool:
+    """Whether any of the texts has several words."""
+    return any(len(text.split()) > 1 for text in texts)
+
+
+def sign_between(texts: Sequence[str]) -> str | None:
+    """The sign that stands between symbols; None where that is spaces, or nothing, or unclear."""
+    spaced = have_spaces(texts)
+    return next((sign for sign in SIGNS if _is_between(sign, texts, spaced=spaced)), None)
+
+
+def parts_of(text: str, sign: str | None) -> list[str]:
+    """The texts between signs, without spaces around them; of two signs side by side nothing is between.
+
+    Args:
+        text: What is split.
+        sign: Where; None: at spaces.
+    """
+    if sign is None:
+        return text.split()
+    return [part.strip() for part in text.split(sign) if part.strip()]
+
+
+def combined(texts: Sequence[str]) -> list[list[str]] | None:
+    """The values of texts such as `red_cup` and `red_ball`; None if they are not values that combine.
+
+    They are, where all have as many, those at each place come again, and there are more texts than values at any place.
+    """
+    sign = sign_between(texts)
+    rows = [parts_of(text, sign) for text in texts]
+    if not rows or len({*map(len, rows)}) != 1 or len(rows[0]) < 2:
+        return None
+    numbers = [len({*column}) for column in zip(*rows, strict=True)]
+    return rows if len({*map(tuple, rows)}) > max(numbers) else None
+
+
+def named_values(texts: Sequence[str]) -> list[dict[str, str]] | None:
+    """Values by name of texts such as `color=red, shape=cup` or `color: red; shape: cup`; None if they are no such.
+
+    All texts have the same names, at least two.
+    """
+    for sign in _BETWEEN_PAIRS:
+        rows: list[dict[str, str]] = []
+        for text in texts:
+            pairs = [_PAIR.fullmatch(part) for part in parts_of(text, sign)]
+            row = {found[1]: found[2] for found in pairs if found}
+            if len(row) < max(2, len(pairs)) or (rows and row.keys() != rows[0].keys()):
+                break
+            rows.append(row)
+        else:
+            return rows or None
+    return None
+
+
+def meanings_of_texts(cells: Sequence[Any]) -> list[Any]:
+    """Meanings that are texts as mappings, where all are like `color=red, shape=cup`, else as lists of their values.
+
+    Others stay as they are.
+    """
+    places = [place for place, cell in enumerate(cells) if isinstance(cell, str)]
+    texts = [cells[place] for place in places]
+    if pairs := named_values(texts):
+        columns = {name: typed([pair[name] for pair in pairs]) for name in pairs[0]}
+        read: list[Any] = [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
+    else:
+        rows = combined(texts) or [text.split() for text in texts]
+        read = [[int(item) for item in row] if row and all(map(is_id, row)) else row for row in rows]
+    found = list(cells)
+    for place, value in zip(places, read, strict=True):
+        found[place] = value
+    return found
+
+
+def _is_between(sign: str, texts: Sequence[str], *, spaced: bool) -> bool:
+    """Whether a sign stands between symbols: in all texts, commas in most; between whole numbers also in some."""
+    having = [text for text in texts if sign in text and sign in text.strip(sign)]
+    if not having:
+        return False
+    if spaced and not all(_spaces_are_of(sign, text) for text in texts):
+        return False
+    parts = [part for text in having for part in parts_of(text, sign)]
+    if all(map(str.isdecimal, parts)) and all(map(str.isdecimal, {*texts} - {*having})):
+        return sign in BETWEEN_NUMBERS or any(text.count(sign) > 1 for text in having)
+    if sign in BETWEEN_NUMBERS[:1]:
+        return len(having) > len(texts) / 2
+    are_apart = all("" not in text.split(sign) for text in having)
+    return len(having) == len(texts) and are_apart and not all(map(is_decimal, texts))
+
+
+def _spaces_are_of(sign: str, text: str) -> bool:
+    """Whether all spaces of a text stand beside a sign, as in `3, 5`."""
+    return not any(len(part.split()) > 1 for part in text.split(sign))
