@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats.cells import are_all, are_numbers, is_id, is_missing, is_number
+from ecsuite.formats.cells import are_all, are_numbers, is_missing, is_number
 from ecsuite.formats.line_errors import show
 from ecsuite.formats.messages import messages_of, note_capitals, note_spellings
 from ecsuite.formats.roles import described, role_of_name, roles_of
