@@ -72,6 +72,12 @@ def smaller(arguments: list[str]) -> list[str]:
         options = [option for option in options if not option.startswith("--cap")]
     if command == "train-game" and rest and rest[0].endswith(("config.yaml", "mine.yaml")):
         options = []
+    if command == "train-game" and rest[:1] in (
+        ["naming"],
+        ["talk_chain"],
+        ["names.yaml"],
+    ):  # whose rounds are all evaluated
+        options = [option for option in options if "num_valid" not in option]
     given = {argument.partition("=")[0] for argument in rest}
     return [
         command,

@@ -73,6 +73,7 @@ def test_frozen_weights_stay_and_others_learn(dtype):
     for freeze in (True, False):
         perception = make(freeze=freeze, size=3)
         before = {name: value.clone() for name, value in perception.state_dict().items()}
+        assert perception.training and perception.network.training != freeze  # before anybody says so
         perception.train()
         vectors = perception(torch.rand(5, *SHAPE).to(dtype))
         assert vectors.shape == (5, 3) and vectors.dtype == dtype

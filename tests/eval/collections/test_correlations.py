@@ -94,6 +94,8 @@ def test_known_correlations_and_what_is_left_given_the_size(collection):
     assert not sizes.partial.is_clear and sizes.partial_p_holm > 0.05
     assert found.sizes["d"].share > 0.8 and found.sizes["a"].share < 0.2
     assert {frozenset(names) for names in found.clusters} == {frozenset("abc"), frozenset("de")}
+    rows = [[cell.value for cell in row.cells] for row in report(found).tables[0].rows]
+    assert {"a": "b", "b": "a"}.items() <= {row[0]: row[3] for row in rows}.items()
     shares = dict(zip(map(frozenset, found.clusters), found.stability, strict=True))
     assert shares[frozenset("abc")] > 0.95
     assert {frozenset(names) for names in found.clusters_given} == {

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from ecsuite.eval.efficiency import bound as bounds
 from ecsuite.eval.efficiency.kept_bounds import bound_of
@@ -40,6 +41,21 @@ def test_languages_are_points_beside_the_bound(tmp_path):
     assert max(bound.get_xdata()) <= 1.15
     assert agents.get_xdata().tolist() == [0.5, 1.0] and agents.get_ydata().tolist() == [0.4, 0.9]
     assert corpus.get_xdata().tolist() == [0.2]
+
+
+def test_languages_are_named_by_who_speaks(tmp_path):
+    bound_of(TOY)
+    for name, said in (
+        ("grammar", {"grammar": {"name": "concat"}}),
+        ("people", {"iso639_3": "deu"}),
+        ("other", {}),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metadata.json").write_text(json.dumps(said))
+    figure = draw_plane([source(name, 0.5, 0.4, file=tmp_path / name, folder=tmp_path / name)
+                         for name in ("grammar", "people", "other")])  # fmt: skip
+    names = {text.get_text() for text in figure.findobj(Text)}
+    assert {"corpus", "grammar", "languages of people"} <= names
 
 
 def log(folder, steps, every=None):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics.counting import (
     attribute_codes,
+    concept_sets,
     distinct_vectors,
     first_rows,
     meaning_codes,
@@ -16,6 +17,14 @@ from ecsuite.eval.statistics.counting import (
     row_labels,
 )
 from ecsuite.runtime.ragged import Ragged
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_sets_of_concepts_in_blocks_of_any_size(size, monkeypatch):
+    monkeypatch.setattr(Ragged.blocks, "__defaults__", (size,))
+    rows = [[2, 0, 2], [], [1], [0, 1, 0], [5], [3, 2], []]
+    corpus = Corpus([[1]] * 7, concepts=rows, concept_names=list("abcdef"))
+    assert [row.tolist() for row in concept_sets(corpus)] == [sorted({*row}) for row in rows]
 
 
 @pytest.mark.sample(1)
