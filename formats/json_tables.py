@@ -199,6 +199,9 @@ def _of_mapping(value: Any, name: str) -> Table | None:
             columns = zip(header, zip(*data, strict=True), strict=True)
             return _of_columns({str(column): list(cells) for column, cells in columns}, name)
     rows = {key: each for key, each in value.items() if _are_records(each)}
+    objects = [each for each in value.values() if isinstance(each, list) and each and all(map(_is_row, each))]
+    if not rows and len(objects) == 1:
+        return _of_items(objects[0], name)
     if len(rows) > 1:  # `train` and `test`
         return _of_items([{"split": key, **row} for key, each in rows.items() for row in each], name)
     if rows:
@@ -209,6 +212,10 @@ def _of_mapping(value: Any, name: str) -> Table | None:
             return _of_items(mappings, name)
         return _of_columns({key: list(cells.values()) for key, cells in value.items()}, name)
     return _of_columns(value, name) or _of_language(value, name)
+
+
+def _is_row(item: Any) -> bool:
+    return isinstance(item, dict) and bool(item)
 
 
 def _are_records(rows: Any) -> bool:

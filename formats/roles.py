@@ -117,7 +117,7 @@ def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = Tr
         if roles[name] == "time" and name not in known and not _has_digits(table.columns[name]):
             roles[name] = "attribute"
     _keep_seconds(roles, known)
-    if needs_message and (whole := _whole_meaning(table, roles, known)):
+    if whole := _whole_meaning(table, roles, known):
         roles[whole] = "meaning"
     if needs_message and "message" not in roles.values():
         is_text = table.are_texts and table.is_header
@@ -245,7 +245,11 @@ def _keep_seconds(roles: dict[str, str], known: Mapping[str, str]) -> None:
 def _numbers_rows(table: Table, name: str, roles: Mapping[str, str]) -> bool:
     """Whether a column of texts has another one in each row, while an attribute repeats its values."""
     cells = table.columns[name]
-    if len(table.rows) < MIN_ROWS or isinstance(cells, Ragged) or not _is_distinct(cells):
+    if len(table.rows) < MIN_ROWS or isinstance(cells, Ragged):
+        return False
+    if not _is_distinct(
+        [str(cell).replace(",", ".") for cell in cells] if table.has_decimal_comma else cells
+    ):
         return False
     others = [table.columns[each] for each, role in roles.items() if role == "attribute" and each != name]
     return any(not isinstance(each, Ragged) and len(set(map(repr, each))) < len(each) for each in others)

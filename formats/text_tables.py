@@ -44,9 +44,8 @@ def read_text_table(
         ConfigError: If it can't be read as text.
         CorpusError: If rows have different numbers of cells, or names are missing or twice; one line with the place.
     """
-    is_table = (
-        not has_messages or Path(name.removesuffix(".gz").removesuffix(".xz")).suffix.lower() in ENDINGS
-    )
+    is_named = Path(name.removesuffix(".gz").removesuffix(".xz")).suffix.lower() in ENDINGS
+    is_table = is_named or not has_messages
     try:
         text = read_text(file, factor=CELLS if is_table else LINES)
     except ConfigError as error:
@@ -57,6 +56,8 @@ def read_text_table(
         text = "\n" + text[told.end() :]  # rows keep their numbers
     lines = [line for line in text.split("\n") if line.strip()][:SAMPLE]
     separator = told[1] if told else _separator(lines, given, is_table=is_table)
+    if separator is None and not is_named and _is_spaced(lines, has_messages=has_messages):
+        separator = " "
     if separator is None:
         if not is_table:
             return _of_lines(text, name)
@@ -81,7 +82,7 @@ def _separator(lines: Sequence[str], given: Collection[str], *, is_table: bool) 
         return most if most in first else None
     if any({*_header(lines[:1], each)} & {*MESSAGE_NAMES, *map(plain_name, given)} for each in SEPARATORS):
         return max(SEPARATORS, key=lambda each: _num_cells(lines[:1], each))
-    if _is_spaced(lines):
+    if _is_spaced(lines, has_messages=True):
         return " "
     for each in PAIRS:
         if found[each] == 2 or (each == "\t" and found[each] > 1):
@@ -89,10 +90,11 @@ def _separator(lines: Sequence[str], given: Collection[str], *, is_table: bool) 
     return None
 
 
-def _is_spaced(lines: Sequence[str]) -> bool:
-    """Whether spaces stand between cells, as R writes tables: a header that names messages, and rows of as many cells.
+def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
+    """Whether spaces stand between cells, as R writes tables: a header whose names do not come again below.
 
-    R leaves out the name of the first column, where rows have names.
+    One of them is that of messages, where there are some. R leaves out the name of the first column, where rows have
+    names.
     """
     header, *rows = [_cells(line, " ") for line in lines] or [[]]
     names = [plain_name(split_header(cell)[0]) for cell in header]
@@ -101,7 +103,7 @@ def _is_spaced(lines: Sequence[str]) -> bool:
         len(names) > 1
         and len(rows) >= FEWEST
         and "\t" not in lines[0]
-        and bool({*names} & {*MESSAGE_NAMES})
+        and (not has_messages or bool({*names} & {*MESSAGE_NAMES}))
         and counts in ({len(names)}, {len(names) + 1})
         and not any({*header} & {*row} for row in rows)
     )
@@ -190,7 +192,7 @@ def _of_rows(
     has_header = is_known or (is_table and not are_numbers and not all(map(is_decimal, first)))
     if not has_header and has_messages and is_table and not are_numbers:
         return _messages_of_integers(rows, name)
-    if not has_messages and not has_header:
+    if not has_messages and not (has_header and _are_names(first, rows[1:])):
         place = place_of(name, "row", rows[0][0])
         raise CorpusError(f"{place}: expected the names of the columns, got {', '.join(first):.100}")
     unit = "row" if is_table else "line"
@@ -227,6 +229,14 @@ def _of_rows(
         roles={each: "message" if role.startswith("eos=") else role for each, role in roles.items()},
         are_texts=True, has_decimal_comma=separator != ",",
     )  # fmt: skip
+
+
+def _are_names(first: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> bool:
+    """Whether a first row is one of names: not all of its texts, or of their words, are there below, too."""
+    columns = [
+        {word for _, row in rows for word in " ".join(row[at : at + 1]).split()} for at in range(len(first))
+    ]
+    return not rows or not all({*cell.split()} <= column for cell, column in zip(first, columns, strict=True))
 
 
 def _are_row_names(rows: Sequence[tuple[int, list[str]]]) -> bool:

@@ -38,7 +38,7 @@ class TextTable:
     """Columns that are neither, by name."""
     features: frozenset[str] = frozenset()
     """Attributes that are to be features."""
-    note: str | None = None
+    notes: Sequence[str] = ()
     """What was taken for what, where it is not plain."""
 
     def place(self, index: int, column: str) -> str:

@@ -12,8 +12,9 @@ from ecsuite.corpus import OF_SPEECH, SPLIT
 from ecsuite.formats.corpora import Reading, parts_of
 from ecsuite.formats.frames import read_frame
 from ecsuite.formats.reading import read_table
-from ecsuite.formats.roles import described, roles_of
+from ecsuite.formats.roles import described, role_of_name, roles_of
 from ecsuite.formats.table import Table
+from ecsuite.formats.table_notes import note_words_for_none
 from ecsuite.games.worlds.column_coding import Column, Numeric, TextTable, columns_of
 from ecsuite.games.worlds.feature_files import FeatureFile, read_features
 from ecsuite.games.worlds.hub_data import is_data_set, read_columns
@@ -57,7 +58,7 @@ def read_objects(
     if Path(source).suffix == ".npz":
         return _of_features(read_features(source, 0), trained)
     table = _read(source, roles or {})
-    notes: list[str] = [] if table.note is None else [table.note]
+    notes = list(table.notes)
     columns = columns_of(table, numeric, notes) if trained is None else _columns_of_training(trained, table)
     attributes = [column for column in columns if column.labels]
     objects = np.empty((len(table.rows), len(attributes)), dtype=np.int64)
@@ -132,9 +133,11 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
     if split is not None:
         kept[SPLIT] = kept.pop(split)
     kept = {f"{name} (kept)" if name in (*OF_SPEECH, ROW) else name: cells for name, cells in kept.items()}
-    note = f"{source}: {described(found, chosen)} (--column NAME=ROLE)" if kept else None
+    is_read = any(role == "meaning" != role_of_name(name) for name, role in chosen.items())
+    notes = [f"{source}: {described(found, chosen)} (--column NAME=ROLE)"] if kept or is_read else []
+    note_words_for_none(found, chosen, notes)
     table = TextTable(
-        source=source, columns=texts, rows=found.rows, kept=kept, features=frozenset(features), note=note
+        source=source, columns=texts, rows=found.rows, kept=kept, features=frozenset(features), notes=notes
     )
     missing = [(index, name) for index in range(number) for name in texts if texts[name][index] == ""]
     if missing:

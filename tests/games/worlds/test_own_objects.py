@@ -40,10 +40,11 @@ def write_json(path, lines):
         lambda folder: write(folder / "a.csv"),
         lambda folder: write(folder / "a.csv", delimiter=";"),
         lambda folder: write(folder / "a.tsv", delimiter="\t"),
+        lambda folder: write(folder / "a.txt", delimiter=" "),
         lambda folder: write_json(folder / "a.json", lines=False),
         lambda folder: write_json(folder / "a.jsonl", lines=True),
     ],
-    ids=["csv", "semicolons", "tsv", "json", "jsonl"],
+    ids=["csv", "semicolons", "tsv", "spaces", "json", "jsonl"],
 )
 def test_tables_of_every_form(made, tmp_path):
     table = read_objects(str(made(tmp_path)))
@@ -51,6 +52,35 @@ def test_tables_of_every_form(made, tmp_path):
         ("shape=box", "shape=ring", "shape=star"), ("color=blue", "color=red"), ("size=1", "size=2")
     )  # fmt: skip
     assert table.table.shape == (12, 3) and table.values_table[0].tolist() == [2, 1, 0] and not table.notes
+
+
+@pytest.mark.parametrize("write_one", ["{} {}", "{}_{}", "shape={};color={}"])
+def test_objects_that_are_one_text(tmp_path, write_one):
+    texts = [write_one.format(*row[:2]) for row in ROWS[1::2]]
+    (tmp_path / "a.csv").write_text("\n".join(["picture", *texts]) + "\n")
+    table = read_objects(str(tmp_path / "a.csv"))
+    named = ("shape", "color") if "=" in write_one else ("attribute0", "attribute1")
+    assert [{name.partition("=")[0] for name in names} for names in table.names] == [{name} for name in named]
+    assert len(table.table) == 6 and "meaning: picture" in table.notes[0]
+
+
+def test_a_first_row_of_values_is_no_header(tmp_path):
+    for text, got in (("red,cup\nblue,cup\nred,ball\nblue,ball\n", "red, cup"),
+                      ("red cup\nblue cup\nred ball\nblue ball\n", "red cup")):  # fmt: skip
+        (tmp_path / "a.csv").write_text(text)
+        with pytest.raises(ConfigError, match=f"a.csv: row 1: expected the names of the columns, got {got}"):
+            read_objects(str(tmp_path / "a.csv"))
+    (tmp_path / "a.csv").write_text("red,kind\nred,a\nblue,a\n")
+    assert len(read_objects(str(tmp_path / "a.csv")).table) == 2
+
+
+def test_decimal_commas_that_all_differ_are_numbers(tmp_path):
+    (tmp_path / "a.csv").write_text("x;y\n" + "".join(f"{place},5;{place % 3},25\n" for place in range(12)))
+    assert len(read_objects(str(tmp_path / "a.csv")).names) == 2
+    (tmp_path / "b.csv").write_text(
+        "message;x\n" + "".join(f"{place % 3} 1;{place},5\n" for place in range(12))
+    )
+    assert read_corpus(tmp_path / "b.csv").attribute_names == ("x",)
 
 
 def test_parquet(tmp_path):
