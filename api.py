@@ -82,15 +82,24 @@ def train(
     _require("overrides", overrides, (Mapping, NoneType), "values by key, such as {'channel.vocab_size': 20}")
     _require_flags(resume=resume, trust_code=trust_code)
     _require_calls(progress=progress, note=note)
-    changes = {**(overrides or {}), **({} if seed is None else {"training.seed": seed})}
+    seeds = {} if seed is None else settings_of({"training.seed": seed})
     with ExitStack() as stack:
         reporter = stack.enter_context(Reporter())
         should_stop = stack.enter_context(stop_signals())
         note = note or reporter.note
         if isinstance(game, Experiment):
-            experiment = with_changes(game, changes)
+            experiment = with_changes(game, overrides or {}, changed_by="overrides")
+            experiment = with_changes(experiment, seeds, changed_by="seed")
         else:
-            experiment = load_experiment(str(game), changes=changes, note=note, trust_code=trust_code)
+            experiment = load_experiment(
+                str(game),
+                flags=seeds,
+                flags_by_key={"training.seed": "seed"},
+                note=note,
+                changes=overrides,
+                changed_by="overrides",
+                trust_code=trust_code,
+            )
         folder = Path(out) if out is not None else Path("runs") / experiment.name
         result = training.train(
             experiment,
