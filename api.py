@@ -315,9 +315,10 @@ def icy(
             raise ConfigError(f"seeds: expected 1 to {MAX_SEEDS:,}, got {seeds}")
         seeds = range(FIRST_SEED, FIRST_SEED + seeds)
     if seeds is not None:
-        if not isinstance(seeds, Iterable):
+        is_list = isinstance(seeds, Iterable) and not isinstance(seeds, str | bytes | Mapping)
+        settings["seeds"] = list(seeds) if is_list else []
+        if not settings["seeds"]:
             raise ConfigError(f"seeds: expected a number of seeds, or a list of them, got {shown(seeds)}")
-        settings["seeds"] = list(seeds)
     config = load_study(None if study is None else str(study), settings)
     own_code.trust([*config.models, *config.receivers])
     chosen = resolve(config, device=choose_device(device).type)
@@ -707,7 +708,8 @@ def _options(of: str, given: Mapping[str, Any], others: Iterable[str] = ()) -> "
 
 def _names(name: str, given: Any) -> list[str]:
     """One name or several as a list."""
-    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    is_list = isinstance(given, Iterable) and not isinstance(given, Mapping)
+    names = [given] if isinstance(given, str) else list(given) if is_list else []
     if not names or not all(isinstance(each, str) for each in names):
         raise ConfigError(f"{name}: expected a name or a list of names, got {shown(given)}")
     return names
