@@ -34,7 +34,11 @@ def test_scores_by_column_stand_side_by_side(ecsuite):
     corpus = Corpus(
         first + second,
         meanings=np.concatenate([meanings, meanings]),
-        columns={"turn": np.repeat([1, 2], 16), "speaker": np.tile(["asker", "answerer"], 16)},
+        columns={
+            "turn": np.repeat([1, 2], 16),
+            "speaker": np.tile(["asker", "answerer"], 16),
+            "one": ["x"] * 32,
+        },
     )
     write_corpus(corpus, "run")
     code, out, err = ecsuite("score", "run", "--metrics", "topsim", "--by", "turn", "--json")
@@ -51,8 +55,9 @@ def test_scores_by_column_stand_side_by_side(ecsuite):
     for by, message in (
         (
             "trn",
-            "no column trn: the corpus has the columns turn, speaker, and the attributes attribute0, attribute1\n",
+            "no column trn: the corpus has the columns turn, speaker, one, and the attributes attribute0, attribute1\n",
         ),
+        ("one", "--by one: all 32 messages have one=x: nothing to set side by side\n"),
         ("turn", "--by turn: expected one corpus, without --plan and without a folder of pictures\n"),
     ):
         paths = ["run"] * (1 + (by == "turn"))

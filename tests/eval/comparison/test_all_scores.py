@@ -135,7 +135,7 @@ def test_only_of_runs_are_seeds_advised(tmp_path):
 
 
 def test_nothing_in_common_is_told():
-    with pytest.raises(ConfigError, match="no score that two of them have: ami: no meaning occurs twice"):
+    with pytest.raises(ConfigError, match=r"no score that two of them have: ami: no meaning occurs twice$"):
         compared([document("a", ami="no meaning occurs twice"), document("b", ami="the same")])
     with pytest.raises(ConfigError, match="unknown baseline 'x'"):
         compared([FIRST, SECOND], baseline="x")
