@@ -43,11 +43,17 @@ def convert(corpus: Corpus, form: str, out: Path) -> list[str]:
     Raises:
         ConfigError: If there is no such form, the file exists, or a package is missing.
     """
-    write, _ = look_up("form", form, FORMS)
-    if out.exists():
-        raise ConfigError(f"{out} is there already: choose another name")
+    require_new(form, out)
+    write, _ = FORMS[form]
     out.parent.mkdir(parents=True, exist_ok=True)
     return write(corpus, out)
+
+
+def require_new(form: str, out: Path) -> None:
+    """Raise `ConfigError` if there is no such form, or the file exists."""
+    look_up("form", form, FORMS)
+    if out.exists():
+        raise ConfigError(f"{out} is there already: choose another name")
 
 
 def _named(corpus: Corpus, messages: Ragged) -> list[list[Any]]:
