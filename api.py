@@ -82,15 +82,24 @@ def train(
     _require("overrides", overrides, (Mapping, NoneType), "values by key, such as {'channel.vocab_size': 20}")
     _require_flags(resume=resume, trust_code=trust_code)
     _require_calls(progress=progress, note=note)
-    changes = {**(overrides or {}), **({} if seed is None else {"training.seed": seed})}
+    seeds = {} if seed is None else settings_of({"training.seed": seed})
     with ExitStack() as stack:
         reporter = stack.enter_context(Reporter())
         should_stop = stack.enter_context(stop_signals())
         note = note or reporter.note
         if isinstance(game, Experiment):
-            experiment = with_changes(game, changes)
+            experiment = with_changes(game, overrides or {}, changed_by="overrides")
+            experiment = with_changes(experiment, seeds, changed_by="seed")
         else:
-            experiment = load_experiment(str(game), changes=changes, note=note, trust_code=trust_code)
+            experiment = load_experiment(
+                str(game),
+                flags=seeds,
+                flags_by_key={"training.seed": "seed"},
+                note=note,
+                changes=overrides,
+                changed_by="overrides",
+                trust_code=trust_code,
+            )
         folder = Path(out) if out is not None else Path("runs") / experiment.name
         result = training.train(
             experiment,
@@ -306,9 +315,10 @@ def icy(
             raise ConfigError(f"seeds: expected 1 to {MAX_SEEDS:,}, got {seeds}")
         seeds = range(FIRST_SEED, FIRST_SEED + seeds)
     if seeds is not None:
-        if not isinstance(seeds, Iterable):
+        is_list = isinstance(seeds, Iterable) and not isinstance(seeds, str | bytes | Mapping)
+        settings["seeds"] = list(seeds) if is_list else []
+        if not settings["seeds"]:
             raise ConfigError(f"seeds: expected a number of seeds, or a list of them, got {shown(seeds)}")
-        settings["seeds"] = list(seeds)
     config = load_study(None if study is None else str(study), settings)
     own_code.trust([*config.models, *config.receivers])
     chosen = resolve(config, device=choose_device(device).type)
@@ -698,7 +708,8 @@ def _options(of: str, given: Mapping[str, Any], others: Iterable[str] = ()) -> "
 
 def _names(name: str, given: Any) -> list[str]:
     """One name or several as a list."""
-    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    is_list = isinstance(given, Iterable) and not isinstance(given, Mapping)
+    names = [given] if isinstance(given, str) else list(given) if is_list else []
     if not names or not all(isinstance(each, str) for each in names):
         raise ConfigError(f"{name}: expected a name or a list of names, got {shown(given)}")
     return names

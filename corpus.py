@@ -191,8 +191,9 @@ class Corpus:
         if not len(rows):
             known = ", ".join(map(str, self.values_of(column)[:10])) or "no value"
             raise CorpusError(f"no message with {column} {value}; {column} is one of {known}")
-        where = [*self.metadata.get("where", ()), f"{column}={value}"]
-        return replace(self.take(rows), metadata={**self.metadata, "where": where})
+        before = self.metadata.get("where")  # of a former call, or whatever a user calls so
+        parts = [each for each in before if isinstance(each, str)] if isinstance(before, list) else []
+        return replace(self.take(rows), metadata={**self.metadata, "where": [*parts, f"{column}={value}"]})
 
     def values_of(self, column: str) -> list[Any]:
         """The different values of a column, or of an attribute, in their order; None is none, several types are texts.

@@ -25,7 +25,9 @@ def convert(
 ) -> None:
     """Write a corpus in the form of another tool, and say what that form leaves out."""
     from ecsuite.formats.converting import convert as write
+    from ecsuite.formats.converting import require_new
 
+    require_new(to, out)
     found = read_with.read(corpus)
     lost = write(found, to, out)
     print(f"{len(found.messages):,} messages in {out}; left out: {', '.join(lost)}")

@@ -46,10 +46,12 @@ class DownloadOptions:
             table: Shows their records.
         """
         from ecsuite.downloads.downloads import read_sources
+        from ecsuite.eval.records.folders import require_no_other
         from ecsuite.files.data_folder import data_folder
         from ecsuite.jobs.signals import exit_at_sigterm
 
         folder = self.out or data_folder(name)
+        require_no_other(folder, "data")
         with (
             exit_at_sigterm(),
             Reporter(quiet=self.quiet) as reporter,

@@ -13,6 +13,9 @@ from ecsuite.tables.cells import number, percent
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
+FLAGS = {"world.objects": "--objects", "world.features": "--features", "reasoning": "--reason"}
+"""What the options change, by `section.key`."""
+
 
 def evaluate(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
@@ -83,12 +86,11 @@ def evaluate(
         raise ConfigError("--intervene, --keep: expected one of these")
     elif out is not None:
         check_output_file(out)
-    opened = load_run(run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
-    files = {"world.objects": objects, "world.features": features}
-    if reason is not None:
-        own_code.trust([reason.partition(",")[0]])
-        assign = [*(assign or []), f"reasoning={reason}"]
-    changes = {key: value for key, value in files.items() if value is not None}
+    opened = load_run(
+        run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr), flags_by_key=FLAGS
+    )
+    given = {"world.objects": objects, "world.features": features, "reasoning": reason}
+    changes = {key: value for key, value in given.items() if value is not None}
     if noise is not None:
         from ecsuite.eval.run_metrics.noise_grid import noise_grid, rates_in, report
         from ecsuite.parts.registry import split_names

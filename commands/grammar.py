@@ -39,8 +39,10 @@ def grammar(
     as_json: Json = False,
 ) -> None:
     """Write an artificial language as a corpus, with meanings if the grammar has them."""
-    from ecsuite.eval.records.source import CONFIG
+    from ecsuite.eval.records.folders import kind_of_folder, require_no_other
+    from ecsuite.eval.records.source import METADATA
     from ecsuite.formats import write_corpus
+    from ecsuite.formats.strict_json import read_json
     from ecsuite.grammars.making import make_corpus
     from ecsuite.parts.own_code import trust
 
@@ -56,9 +58,12 @@ def grammar(
         text=text,
     )
     folder = out or Path("runs") / corpus.metadata["grammar"]
-    if (folder / CONFIG).is_file():
+    require_no_other(folder, "a run or a corpus")
+    file = folder / METADATA
+    is_of_grammar = file.is_file() and "signature" in read_json(file)
+    if kind_of_folder(folder) is not None and not is_of_grammar:
         raise ConfigError(
-            f"{folder}: a run folder, whose corpus would be replaced; choose another folder with --out"
+            f"{folder}: has a run, or a corpus of no grammar, which would be replaced; choose another folder with --out"
         )
     write_corpus(corpus, folder)
     if as_json:

@@ -255,7 +255,12 @@ def _score_parts(
     options.prepare_output()
     if plot is not None:
         prepare_picture(plot)
-    parts = parts_by(scored.read(path), by)
+    corpus = scored.read(path)
+    parts = parts_by(corpus, by)
+    if len(parts) == 1:
+        raise ConfigError(
+            f"--by {by}: all {len(corpus.messages):,} messages have {next(iter(parts))}: nothing to set side by side"
+        )
     cards = options.run(
         lambda runner: [
             score_corpus(part, names, replace(of_metrics, runner=runner), num_processes=num_threads())

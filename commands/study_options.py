@@ -37,6 +37,13 @@ class RunOptions:
     as_json: Json = False
     form: As = Form.TEXT
 
+    def __post_init__(self) -> None:
+        """Refuse a device that is none before anything is read."""
+        if self.device != "auto":
+            from ecsuite.runtime.devices import require_device_name  # which imports torch
+
+            require_device_name(self.device)
+
     def place(self) -> "Place":
         """Where the jobs are computed; `ConfigError` if there is no such place."""
         from ecsuite.jobs.engines import place_of

@@ -101,6 +101,9 @@ def xtreme(
     options.prepare_output()
     folder_of_tasks = data or data_folder("xtreme")
     test_languages = () if languages is None else names_in(languages)
+    from ecsuite.eval.xtreme.study import make_study, require_names
+
+    require_names(names, test_languages, protocol=protocol, preset=preset, body=backbone)
     if baselines:
         from ecsuite.eval.xtreme.scoring.baselines import baseline_report
 
@@ -109,7 +112,6 @@ def xtreme(
         baseline.publish(out=options.out, picture=None, as_json=options.as_json, form=options.form)
         return
     from ecsuite.eval.xtreme.benchmark import Xtreme
-    from ecsuite.eval.xtreme.study import make_study
 
     study = make_study(
         None if corpus is None else read_with.read(corpus),

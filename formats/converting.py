@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from ecsuite.formats.cells import are_read_as, written
 from ecsuite.formats.corpora import CANONICAL, Reading, corpus_of
 from ecsuite.formats.json_tables import is_tokens
 from ecsuite.formats.reading import detect_eos
-from ecsuite.formats.roles import MESSAGE_NAMES, NAMES, plain_name, role_of_name, split_header
+from ecsuite.formats.roles import MESSAGE_NAMES, NAMES, ROLES, plain_name, role_of_name, split_header
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import ConfigError, look_up, missing_extra
 from ecsuite.runtime.given_values import named_attributes, word_vectors
@@ -43,11 +43,17 @@ def convert(corpus: Corpus, form: str, out: Path) -> list[str]:
     Raises:
         ConfigError: If there is no such form, the file exists, or a package is missing.
     """
-    write, _ = look_up("form", form, FORMS)
-    if out.exists():
-        raise ConfigError(f"{out} is there already: choose another name")
+    require_new(form, out)
+    write, _ = FORMS[form]
     out.parent.mkdir(parents=True, exist_ok=True)
     return write(corpus, out)
+
+
+def require_new(form: str, out: Path) -> None:
+    """Raise `ConfigError` if there is no such form, or the file exists."""
+    look_up("form", form, FORMS)
+    if out.exists():
+        raise ConfigError(f"{out} is there already: choose another name")
 
 
 def _named(corpus: Corpus, messages: Ragged) -> list[list[Any]]:
@@ -68,7 +74,9 @@ def _concepts(corpus: Corpus) -> list[list[str]]:
 def _columns(corpus: Corpus) -> dict[str, list[Any]]:
     """What was meant and what is kept, by the headers that are read as the same again."""
     columns = _meant(corpus)
-    roles = corpus.metadata.get("roles", {})
+    told = corpus.metadata.get("roles")  # whatever somebody wrote there
+    named = told.items() if isinstance(told, Mapping) else ()
+    roles = {name: role for name, role in named if isinstance(role, str) and role in ROLES}
     canonical = {name: role for role, name in CANONICAL.items()}
     for name, values in corpus.columns.items():
         role = canonical.get(name) or roles.get(name, "kept")

@@ -50,6 +50,7 @@ def load_experiment(
     trust_code: bool = False,
     is_of_run: bool = False,
     flags_by_key: Mapping[str, str] | None = None,
+    changed_by: str = "set",
 ) -> Experiment:
     """Read a shipped experiment by its name, or any YAML file; the foreign parts that it names are imported.
 
@@ -63,13 +64,14 @@ def load_experiment(
         trust_code: Whether the foreign parts of a config that a run wrote are imported, too.
         is_of_run: Whether the file was not named by the user, but found in a run folder.
         flags_by_key: How the user wrote a flag, such as `--epochs`, by its `section.key`, for messages.
+        changed_by: What messages call the changes.
 
     Raises:
         ConfigError: If there is no such experiment or file, or a key or value is not valid.
         UntrustedError: If a run wrote the config, and it names foreign parts that nobody else named.
     """
     given = {key: value for key, value in (flags or {}).items() if value is not None}
-    assigned = [("set", _tree(changes or {})), ("--set", assignments_tree(overrides))]
+    assigned = [(changed_by, _tree(changes or {})), ("--set", assignments_tree(overrides))]
     above = _with_flags(assigned, given, flags_by_key or {})
     own_code.trust(own_code.foreign_kinds(above))
     if name_or_file not in shipped_configs() and own_data.is_own_data(name_or_file):
@@ -149,12 +151,32 @@ def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
     Raises:
         ConfigError: If an assignment has no `=`, an unknown key, or a value of another type.
     """
-    return _with_layer(experiment, "--set", assignments_tree(assignments))
+    return _with_layers(experiment, [("--set", assignments_tree(assignments))])
 
 
-def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> Experiment:
-    """Set values by `section.key`; an error is a `ConfigError`."""
-    return _with_layer(experiment, "changes", _tree(changes))
+def with_changes(
+    experiment: Experiment,
+    changes: Mapping[str, Any],
+    flags_by_key: Mapping[str, str] | None = None,
+    changed_by: str = "changes",
+) -> Experiment:
+    """Set values by `section.key`; an error is a `ConfigError`.
+
+    Args:
+        experiment: The experiment.
+        changes: The values.
+        flags_by_key: See `load_experiment`.
+        changed_by: What messages call changes that no flag made.
+    """
+    if not flags_by_key:
+        return _with_layers(experiment, [(changed_by, _tree(changes))])
+    return _with_layers(
+        experiment,
+        [
+            (flags_by_key.get(key, changed_by), settings_tree([(key, value)]))
+            for key, value in changes.items()
+        ],
+    )
 
 
 def _tree(changes: Mapping[str, Any]) -> Tree:
@@ -166,9 +188,9 @@ def _tree(changes: Mapping[str, Any]) -> Tree:
     return settings_tree(settings_of(changes).items())
 
 
-def _with_layer(experiment: Experiment, source: str, changes: Tree) -> Experiment:
-    own_code.trust(own_code.foreign_kinds(changes))
-    return _read([("experiment", experiment.to_tree()), (source, changes)])
+def _with_layers(experiment: Experiment, layers: list[Layer]) -> Experiment:
+    own_code.trust(own_code.foreign_kinds(layers))
+    return _read([("experiment", experiment.to_tree()), *layers])
 
 
 def _with_perceptions(of_sender: str, of_receiver: str) -> Tree:

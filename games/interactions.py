@@ -46,11 +46,17 @@ def require_pyarrow() -> None:
         raise missing_extra("interactions are kept as Parquet, which needs pyarrow", "data") from None
 
 
-def require_choices(players: Players, experiment: Experiment) -> None:
-    """Raise `ConfigError` if the answers of the task are no choices, so that there are no probabilities of them."""
+def require_choices(players: Players, experiment: Experiment, place: str) -> None:
+    """Raise `ConfigError` if the answers of the task are no choices, so that there are no probabilities of them.
+
+    Args:
+        players: The agents.
+        experiment: Names the task.
+        place: Where the probabilities are asked for, which begins the message.
+    """
     if not players.task.has_choices:
         raise ConfigError(
-            f"evaluation.keep: task {experiment.task.kind} has no probabilities of answers: expected interactions"
+            f"{place}: task {experiment.task.kind} has no probabilities of answers: leave them out"
         )
 
 
@@ -127,7 +133,7 @@ def record_interactions(
     import pyarrow
 
     if probabilities:
-        require_choices(players, experiment)
+        require_choices(players, experiment, PROBABILITIES)
     players.eval()
     tables, numbers = [], ObjectNumbers()
     for name, (world, split) in evaluations.items():

@@ -44,28 +44,35 @@ class LanguageScores:
         return {f"metrics.{name}": value for name, value in self.values.items()}
 
 
-class LanguageMetrics:
-    """The metrics of an experiment.
-
-    Args:
-        experiment: Names the metrics.
+def metrics_of(experiment: Experiment) -> dict[str, Any]:
+    """The metrics of an experiment by their names.
 
     Raises:
         ConfigError: If there is no such metric, or it takes too long.
     """
+    metrics: dict[str, Any] = {}
+    for name in experiment.evaluation.metrics:
+        try:
+            metric = import_module(PLACE).load_metric(name)
+            if import_module(PLACE).traits_of_metric(name).trains:
+                raise ConfigError(f"{name} trains models: `ecsuite score` it afterwards")
+            metrics[name] = import_module(BY_SPEAKER).by_speaker(metric)
+        except PartError:
+            raise
+        except ConfigError as error:
+            raise ConfigError(f"evaluation.metrics: {error}") from None
+    return metrics
+
+
+class LanguageMetrics:
+    """The metrics of an experiment, for errors see `metrics_of`.
+
+    Args:
+        experiment: Names the metrics.
+    """
 
     def __init__(self, experiment: Experiment) -> None:
-        self.metrics: dict[str, Any] = {}
-        for name in experiment.evaluation.metrics:
-            try:
-                metric = import_module(PLACE).load_metric(name)
-                if import_module(PLACE).traits_of_metric(name).trains:
-                    raise ConfigError(f"{name} trains models: `ecsuite score` it afterwards")
-                self.metrics[name] = import_module(BY_SPEAKER).by_speaker(metric)
-            except PartError:
-                raise
-            except ConfigError as error:
-                raise ConfigError(f"evaluation.metrics: {error}") from None
+        self.metrics = metrics_of(experiment)
         size = min(experiment.evaluation.corpus_size, experiment.evaluation.metrics_corpus_size)
         self.evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
         self.experiment = replace(experiment, evaluation=self.evaluation)

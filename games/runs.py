@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,8 @@ class Run:
     """Its config."""
     note: Callable[[str], None] = ignore
     """Called with each message about its files."""
+    flags_by_key: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """How a user of a command wrote changes, such as `--objects`, by their `section.key`, for messages."""
 
     def __repr__(self) -> str:
         """The folder, the experiment, and the last evaluation."""
@@ -258,7 +260,8 @@ class Run:
         device: str,
     ) -> tuple[Experiment, World, Players]:
         """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`."""
-        experiment = override(with_changes(self.experiment, changes or {}), _listed(assignments))
+        experiment = with_changes(self.experiment, changes or {}, self.flags_by_key)
+        experiment = override(experiment, _listed(assignments))
         world = make_world(experiment, trained=self.pair.world)
         players = make_players(experiment, world)
         try:
@@ -337,13 +340,20 @@ def _listed(assignments: Iterable[str]) -> list[str]:
     return [assignments] if isinstance(assignments, str) else list(assignments)
 
 
-def load_run(folder: Path | str, *, trust_code: bool = False, note: Callable[[str], None] = ignore) -> Run:
+def load_run(
+    folder: Path | str,
+    *,
+    trust_code: bool = False,
+    note: Callable[[str], None] = ignore,
+    flags_by_key: Mapping[str, str] | None = None,
+) -> Run:
     """Open a run folder.
 
     Args:
         folder: The folder, which has a `config.yaml`.
         trust_code: Whether the foreign parts of its config are imported.
         note: Called with each message about its files.
+        flags_by_key: See `Run`.
 
     Raises:
         ConfigError: If it is no run folder, or its config can't be used.
@@ -353,4 +363,4 @@ def load_run(folder: Path | str, *, trust_code: bool = False, note: Callable[[st
     if not config.is_file():
         raise ConfigError(f"{folder}: no run folder: it has no config.yaml")
     found = load_experiment(str(config), note=note, trust_code=trust_code, is_of_run=True)
-    return Run(Path(folder), found, note)
+    return Run(Path(folder), found, note, flags_by_key or {})

@@ -8,6 +8,7 @@ import ecsuite.parts.own_code as own_code
 from ecsuite.games.experiment import ignore
 from ecsuite.games.first_step import try_play
 from ecsuite.games.initial_weights import with_initial_weights
+from ecsuite.games.language_metrics import metrics_of
 from ecsuite.games.loggers import Logger
 from ecsuite.games.plays.play import Play
 from ecsuite.games.plays.rounds import Rounds
@@ -65,6 +66,7 @@ def train(
             saved if its weights are known to be finite; `outcome` has the fields of `Result`.
     """
     place = choose_device(device)
+    metrics_of(experiment)  # a name that is none is told before data are downloaded or read
     callbacks = Callbacks(
         progress=progress, note=note, announce=announce, should_stop=should_stop, loggers=loggers
     )

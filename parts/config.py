@@ -61,7 +61,7 @@ def refuse_unread(
     """Refuse an option that a user gave and that has no effect with what the user chose; see `unread`.
 
     Args:
-        choice: How the choice is written, such as `--protocol metrics`.
+        choice: How the choice is written, such as `protocol metrics`.
         chosen: See `unread`.
         given: How each given option is written, such as `--cap`, by its name in `reads`.
         reads: See `unread`.

@@ -39,13 +39,18 @@ def planned_elsewhere() -> Iterator[None]:
         _is_elsewhere.reset(token)
 
 
+def require_device_name(name: str) -> None:
+    """Raise `ConfigError` if there is no such device; whether it is here is not asked."""
+    look_up("device", name, dict.fromkeys(DEVICES))
+
+
 def choose_device(name: str) -> torch.device:
     """The device for `auto` (CUDA, else the CPU), `cpu`, `cuda` or `mps` (the GPU of a Mac).
 
     Raises:
         ConfigError: If the name is unknown or the device is not available here, where it must be.
     """
-    look_up("device", name, dict.fromkeys(DEVICES))
+    require_device_name(name)
     leave_compiler_out()  # all that trains comes by here first
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -79,7 +79,7 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], *, command: str |
     hint = f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ";"
     name = name if len(name) <= 60 else name[:59] + "…"
     if len(choices) <= NUM_CHOICES:
-        return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices)}")
+        return ConfigError(f"unknown {kind} '{name}'{hint} choices: {', '.join(choices) or 'none'}")
     nearest = difflib.get_close_matches(name, choices, n=NUM_CHOICES, cutoff=0)
     command = command or (f"ecsuite list {kind}" if kind in LISTED else None)
     rest = f"all {len(choices)}: {command}" if command else f"and {len(choices) - NUM_CHOICES} more"

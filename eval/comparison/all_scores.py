@@ -19,6 +19,9 @@ from ecsuite.eval.records.source import Source
 from ecsuite.eval.statistics.differences import Difference, corrected, num_comparisons
 from ecsuite.runtime.errors import ConfigError
 
+ONLY_IN_ONE = "only in one"
+"""Why a score is left out that a single source has."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedScore:
@@ -102,9 +105,9 @@ def compare_scores(
     names, left_out = _common(sources) if metrics is None else (list(metrics), {})
     if not names:
         why = "; ".join(f"{name}: {reason}" for name, reason in islice(left_out.items(), 3))
-        raise ConfigError(
-            f"no score that two of them have{': ' if why else ''}{why}; run `ecsuite score` on each"
-        )
+        is_scored = left_out and ONLY_IN_ONE not in left_out.values()
+        advice = "" if is_scored else "; run `ecsuite score` on each"
+        raise ConfigError(f"no score that two of them have{': ' if why else ''}{why}{advice}")
     sizes = sizes or EqualSizes()
     merges_seeds = not distinct and _num_sources(sources, names[0]) > 1
     compared = [_compared(sources, name, baseline, sizes, merges_seeds=merges_seeds) for name in names]
@@ -178,7 +181,7 @@ def _common(sources: Sequence[Source]) -> tuple[list[str], dict[str, str]]:
         if sum(name in names and names[name] is None for names in per_source) >= min(2, len(sources)):
             common.append(name)
         else:
-            reasons = [names[name] or "only in one" for names in per_source if name in names]
+            reasons = [names[name] or ONLY_IN_ONE for names in per_source if name in names]
             left_out[name] = reasons[0]
     return common, left_out
 

@@ -124,7 +124,7 @@ def _result(source: Source, record: Record, file: Path) -> Result:
         sizes=(next((part[2:] for part in parts if part.startswith("n:")), None),) * len(rows),
         corpora=(None if source.corpus is None else Messages(source.corpus, source.how),) * len(rows),
         passes=passes_of(str(record.signature)),
-        is_run=source.game is not None,
+        is_run=source.game is not None or source.is_of_run,
     )
 
 

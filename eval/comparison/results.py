@@ -59,7 +59,7 @@ class Result:
     passes: float | None = None
     """XferBench: passes over the corpus per epoch of pretraining, at least 1; None if not known."""
     is_run: bool = False
-    """Whether it is of runs of a game, which can be trained with other seeds."""
+    """Whether it is of runs of a game, or parts of them: these can be trained with other seeds."""
 
     def __post_init__(self) -> None:
         """Check the invariants."""

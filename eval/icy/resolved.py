@@ -13,6 +13,7 @@ from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published import GRAMMAR_METRICS
 from ecsuite.eval.icy.study import FIRST_SEED, ProtocolName, StudyConfig
+from ecsuite.eval.records.folders import require_no_other
 from ecsuite.files.atomic_files import check_output_file
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import canonical, parse
@@ -113,6 +114,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
         raise ConfigError(f"--save-corpora {corpora}: expected a folder, got a file")
     if corpora is not None:
         check_output_file(corpora / "metadata.json")
+        require_no_other(corpora, "corpora", "--save-corpora")
     is_pair = protocol == "end-to-end"
     models = tuple(str(parse_model(config.role, model)) for model in config.models)
     receivers = tuple(str(parse_model("receiver", receiver)) for receiver in config.receivers)

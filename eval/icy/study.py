@@ -93,7 +93,7 @@ class StudyConfig:
             ConfigError: If a setting is invalid, or not read by the protocol.
         """
         names = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
-        refuse_unread(f"--protocol {self.protocol}", [self.protocol], {name: name for name in names}, READS)
+        refuse_unread(f"protocol {self.protocol}", [self.protocol], {name: name for name in names}, READS)
         if not self.models and self.protocol != "metrics":
             raise ConfigError("models: expected at least one, such as husendz:dgsend (--model)")
         models = [parse_model(self.role, model) for model in self.models]
@@ -182,7 +182,8 @@ def load_study(
     written = {key: f"{source}: {key}" for key in tree} | {
         key: (options or {}).get(key, key) for key in given
     }
-    refuse_unread(f"--protocol {protocol}", [protocol], written, READS)
+    choice = f"{(options or {}).get('protocol', 'protocol')} {protocol}"
+    refuse_unread(choice, [protocol], written, READS)
     return build(StudyConfig, tree | given, source)  # type: ignore[no-any-return]
 
 

@@ -31,11 +31,15 @@ class Options:
     """The `Run` whose corpus is scored, for metrics that also ask its agents; set where a run is scored."""
 
     def __post_init__(self) -> None:
-        """Refuse a seed that is none."""
+        """Refuse a seed, a device or a runner that is none."""
         if type(self.seed) is not int or self.seed < 0:
             raise ConfigError(f"seed: expected an integer from 0, got {self.seed!r}")
         if not isinstance(self.runner, Runner):
             raise ConfigError(f"runner: expected a Runner, got {shown(self.runner)}")
+        if self.device != "auto":
+            from ecsuite.runtime.devices import require_device_name  # which imports torch
+
+            require_device_name(self.device)
 
     @property
     def progress(self) -> Callable[[str, float, float], None]:

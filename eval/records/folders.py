@@ -23,8 +23,14 @@ def kind_of_folder(folder: Path) -> str | None:
     )
 
 
-def require_no_other(folder: Path, kind: str) -> None:
-    """Raise `ConfigError` if a folder in which something of a kind is to be written is of another one."""
+def require_no_other(folder: Path, kind: str, option: str = "--out") -> None:
+    """Raise `ConfigError` if a folder in which something of a kind is to be written is of another one.
+
+    Args:
+        folder: The folder, which may not be there yet.
+        kind: Of `FILES`, or of none of these: kept results, data.
+        option: What names the folder.
+    """
     known = kind_of_folder(folder)
     if known not in (None, kind):
-        raise ConfigError(f"{folder} is the folder of {known}: choose another folder with --out")
+        raise ConfigError(f"{folder} is the folder of {known}: choose another folder with {option}")

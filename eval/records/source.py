@@ -90,6 +90,8 @@ class Source:
     """Its values."""
     is_run: bool = False
     """Whether a game was trained."""
+    is_of_run: bool = False
+    """Whether its file says that its messages are of agents that were trained, also where its folder is not known."""
     folder: Path | None = None
     """Its folder; None of a file alone."""
     corpus: Path | None = None

@@ -77,7 +77,7 @@ def _title(corpus: Mapping[str, Any]) -> str:
     if "num_messages" not in corpus:
         return "; ".join(origin)
     eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
-    eos += {"detected": " (detected)", "given": " (as asked)"}.get(corpus.get("eos_source", ""), "")
+    eos += {"detected": " (detected)", "given": " (as asked)"}.get(str(corpus.get("eos_source")), "")
     sizes = (
         f"{corpus['num_messages']:,} messages, {corpus['num_symbols']:,} symbols, "
         f"{corpus['num_distinct_symbols']:,} distinct, {eos}"

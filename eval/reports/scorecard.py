@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.console import Console
 
 from ecsuite.corpus import EPISODE, Corpus
@@ -266,7 +265,7 @@ def _described(corpus: Corpus, num_distinct: int) -> dict[str, Any]:
         "num_distinct_meanings": num_meanings,
         "num_concepts": None if concepts is None else len(concepts.distinct()),
         **({"num_speakers": number} if (number := len(speakers_of(corpus))) > 1 else {}),
-        **({"num_episodes": len(np.unique(corpus.columns[EPISODE]))} if EPISODE in corpus.columns else {}),
+        **({"num_episodes": len(corpus.values_of(EPISODE))} if EPISODE in corpus.columns else {}),
         **({"naming_attributes": naming} if (naming := naming_attributes(corpus)) else {}),
     }
 

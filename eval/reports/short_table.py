@@ -86,7 +86,7 @@ class ShortTable:
         lengths = f"{longest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
         eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
         how = {"detected": ", detected" if corpus["eos"] is not None else "", "given": ", as asked"}
-        eos += how.get(corpus.get("eos_source", ""), "")
+        eos += how.get(str(corpus.get("eos_source")), "")
         messages = (
             f"{corpus['num_messages']:,} messages ({corpus['num_distinct_messages']:,} distinct) of {lengths} "
             f"symbols; {corpus['num_distinct_symbols']:,} distinct symbols; {eos}"

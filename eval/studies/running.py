@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from ecsuite.eval.records.folders import require_no_other
 from ecsuite.eval.reports.console import Reporter
 from ecsuite.files.atomic_files import remove_abandoned
 from ecsuite.jobs.engines import Place
@@ -37,7 +38,11 @@ def run(
         retries: Whether jobs whose failure is kept are computed again.
         progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.
+
+    Raises:
+        ConfigError: If the folder is that of a run, a sweep or the like, or the place can't be used.
     """
+    require_no_other(folder, "kept results", "--cache")
     place.require(folder)
     remove_abandoned(folder)
     with Reporter(cache_dir=folder, quiet=quiet) as reporter, stop_signals() as should_stop, place.planning():

@@ -17,6 +17,7 @@ from ecsuite.eval.records.source import Record
 from ecsuite.eval.reports.scorecard import score_corpus
 from ecsuite.eval.verification.rows import Bound, Row, Verdict, compared, differences, is_number
 from ecsuite.jobs.graph import Runner
+from ecsuite.runtime.devices import require_device_name
 from ecsuite.runtime.errors import ConfigError, DivergedError, shown
 
 if TYPE_CHECKING:
@@ -55,7 +56,14 @@ class Scoring:
     """How models are trained, and who is told of progress; nothing that was kept is read."""
 
     def __post_init__(self) -> None:
-        """Check that metrics of a user's own are named by their files; `ConfigError` if one is not."""
+        """Check the device, the folder of texts, and that metrics of a user's own are named by their files.
+
+        Raises:
+            ConfigError: If one is none.
+        """
+        require_device_name(self.device)
+        if self.targets is not None and not self.targets.is_dir():
+            raise ConfigError(f"targets: expected a folder of target texts, got {self.targets}")
         for name in self.own:
             if not own_code.is_foreign(name):
                 raise ConfigError(

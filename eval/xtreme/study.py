@@ -116,6 +116,19 @@ class Study:
         return digests
 
 
+def require_names(
+    tasks: Sequence[str], languages: Sequence[str], *, protocol: str, preset: str, body: str
+) -> None:
+    """Raise `ConfigError` if a name is unknown, before anything is read; see `make_study`."""
+    look_up("preset", preset, PRESETS)
+    look_up("backbone", body, BACKBONES)
+    look_up("protocol", protocol, PROTOCOLS)
+    for task in tasks:
+        look_up("task", task, TASKS)
+    for language in languages:
+        look_up("language", language, LANGUAGES)
+
+
 def make_study(
     corpus: Corpus | None,
     data: Path,
@@ -152,9 +165,8 @@ def make_study(
     Raises:
         ConfigError: If a name is unknown, a seed is given twice, or data that are needed are missing.
     """
-    sizes = look_up("preset", preset, PRESETS)
-    look_up("backbone", body, BACKBONES)
-    rules = PUBLISHED if model is not None else look_up("protocol", protocol, PROTOCOLS)
+    require_names(tasks, languages, protocol=protocol, preset=preset, body=body)
+    sizes, rules = PRESETS[preset], PUBLISHED if model is not None else PROTOCOLS[protocol]
     if len(set(seeds)) < len(seeds):
         raise ConfigError(f"seeds: expected different numbers, got {', '.join(map(str, seeds))}")
     if corpus is not None and len(corpus.messages.values) == 0:
@@ -213,15 +225,13 @@ def _test_languages(
     data: Path, task: str, asked: Sequence[str], protocol: Protocol, *, skips_missing_tasks: bool
 ) -> tuple[str, ...]:
     """The test languages of a task; empty if it is skipped."""
-    info = look_up("task", task, TASKS)
+    info = TASKS[task]
     if info.kind == "retrieval" and not protocol.is_zero_shot:
         if skips_missing_tasks:
             return ()
         raise ConfigError(
             f"{task} compares two languages, but protocol {protocol.name} uses one language at a time"
         )
-    for language in asked:
-        look_up("language", language, LANGUAGES)
     adds_english = protocol.is_zero_shot and info.kind != "retrieval"
     candidates: Iterable[str] = (ENGLISH, *asked) if adds_english else asked
     if not asked:

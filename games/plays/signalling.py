@@ -92,7 +92,7 @@ class Signalling(TrainedPlay):
         if self.experiment.evaluation.keep:
             require_pyarrow()
         if PROBABILITIES in self.experiment.evaluation.keep:
-            require_choices(self.players, self.experiment)
+            require_choices(self.players, self.experiment, "evaluation.keep")
 
     def update(self, step: int, optimise: Optimise) -> Measures:
         """Play the batches of a step, one with each pair that meets, and learn from them; before, agents are taught."""

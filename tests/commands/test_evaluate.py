@@ -63,6 +63,12 @@ def test_other_objects_of_the_same_values(ecsuite, folder, tmp_path):
         ),
         (["drawn", "--set", "channel.vocab=9"], "--set: unknown key 'channel.vocab'"),
         (
+            ["drawn", "--objects", "wrong.csv"],
+            "--objects: world attributes does not read it; read by objects",
+        ),
+        (["drawn", "--features", "x.npz"], "--features: world attributes does not read it; read by features"),
+        (["drawn", "--reason", "nope"], "--reason: unknown reasoning 'nope'; choices: literal, rsa"),
+        (
             ["table", "--objects", "wrong.csv"],
             'wrong.csv: row 2, column "color": expected a value of training (blue, red), got green',
         ),

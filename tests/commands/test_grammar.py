@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.formats import read_corpus
+from ecsuite.corpus import Corpus
+from ecsuite.formats import read_corpus, write_corpus
 
 SMALL = ["--num-attributes", "2", "--num-values", "3", "--word-length", "2"]
 
@@ -54,7 +55,7 @@ def test_the_corpus_of_a_run_is_not_replaced(ecsuite, tmp_path):
     (tmp_path / "run" / "config.yaml").write_text("name: game\n")
     code, out, err = ecsuite("grammar", "perm", "--num-attributes", "1", "--out", "run")
     assert (code, out) == (2, "") and err.startswith(
-        "run: a run folder, whose corpus would be replaced; choose"
+        "run: has a run, or a corpus of no grammar, which would be replaced; choose"
     )
     assert [file.name for file in (tmp_path / "run").iterdir()] == ["config.yaml"]
 
@@ -62,3 +63,27 @@ def test_the_corpus_of_a_run_is_not_replaced(ecsuite, tmp_path):
 def test_one_meaning_is_one_message(ecsuite):
     code, out, _ = ecsuite("grammar", "perm", "--num-attributes", "1", "--num-values", "1", "--out", "one")
     assert code == 0 and out.startswith("1 message in one (perm|1x1|")
+
+
+@pytest.mark.parametrize(("file", "kind"), [("jobs", "a sweep"), ("people.db", "a study with people")])
+def test_the_folder_of_something_else_is_refused(ecsuite, file, kind):
+    Path("there").mkdir()
+    Path("there", file).touch()
+    for line in (
+        f"grammar hol {' '.join(SMALL)} --out there",
+        "icy --model fc1l --seeds 1 --save-corpora there",
+        "icy --model fc1l --seeds 1 --cache there",
+        "data wikipedia --languages da --out there",
+    ):
+        option = next(each for each in reversed(line.split()) if each.startswith("--"))
+        message = f"there is the folder of {kind}: choose another folder with {option}\n"
+        assert ecsuite(*line.split()) == (2, "", message)
+    assert [each.name for each in Path("there").iterdir()] == [file]
+
+
+def test_a_corpus_of_no_grammar_is_not_replaced(ecsuite):
+    write_corpus(Corpus([[1]]), "mine")
+    code, _, err = ecsuite("grammar", "hol", *SMALL, "--out", "mine")
+    assert code == 2 and err.startswith("mine: has a run, or a corpus of no grammar, which would be replaced")
+    assert ecsuite("grammar", "hol", *SMALL, "--out", "new")[0] == 0
+    assert ecsuite("grammar", "hol", *SMALL, "--out", "new")[0] == 0

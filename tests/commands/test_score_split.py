@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats import write_corpus
+from ecsuite.eval.reports.scorecard import score_corpus
+from ecsuite.formats import read_corpus, write_corpus
+from ecsuite.formats.converting import convert
 
 
 def test_scores_of_a_split_are_not_kept(ecsuite):
@@ -34,7 +37,11 @@ def test_scores_by_column_stand_side_by_side(ecsuite):
     corpus = Corpus(
         first + second,
         meanings=np.concatenate([meanings, meanings]),
-        columns={"turn": np.repeat([1, 2], 16), "speaker": np.tile(["asker", "answerer"], 16)},
+        columns={
+            "turn": np.repeat([1, 2], 16),
+            "speaker": np.tile(["asker", "answerer"], 16),
+            "one": ["x"] * 32,
+        },
     )
     write_corpus(corpus, "run")
     code, out, err = ecsuite("score", "run", "--metrics", "topsim", "--by", "turn", "--json")
@@ -51,8 +58,9 @@ def test_scores_by_column_stand_side_by_side(ecsuite):
     for by, message in (
         (
             "trn",
-            "no column trn: the corpus has the columns turn, speaker, and the attributes attribute0, attribute1\n",
+            "no column trn: the corpus has the columns turn, speaker, one, and the attributes attribute0, attribute1\n",
         ),
+        ("one", "--by one: all 32 messages have one=x: nothing to set side by side\n"),
         ("turn", "--by turn: expected one corpus, without --plan and without a folder of pictures\n"),
     ):
         paths = ["run"] * (1 + (by == "turn"))
@@ -144,6 +152,20 @@ def test_a_file_of_scores_by_column_is_compared(ecsuite):
     assert code == 0 and "split=train better" in out, out + err
     code, out, err = ecsuite("verify", "by.json")
     assert code == 0, out + err
+
+
+@pytest.mark.parametrize("value", [3, None, "text", [1], {"half": 1}])
+def test_metadata_of_ones_own_may_have_any_name_and_value(value, tmp_path):
+    meta = dict.fromkeys(("where", "roles", "eos_source"), value)
+    meanings = [[a, b] for a in range(4) for b in range(4)]
+    columns = {"half": [0, 1] * 8, "episode": [None, {"a": 1}] * 8}
+    corpus = Corpus([[1 + a, 5 + b] for a, b in meanings], meanings=meanings, columns=columns, metadata=meta)
+    part = corpus.where("half", 1).where("attribute0", 2)
+    assert part.metadata["where"] == ["half=1", "attribute0=2"]
+    card = score_corpus(corpus, ["topsim"])
+    assert card.corpus["num_episodes"] == 1 and "no EOS" in str(card) and "no EOS" in card.full()
+    convert(corpus, "csv", tmp_path / "c.csv")
+    assert list(read_corpus(tmp_path / "c.csv").columns["half"]) == columns["half"]
 
 
 def test_what_metadata_say_of_how_they_were_read_is_not_believed(ecsuite):

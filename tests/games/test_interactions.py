@@ -144,8 +144,17 @@ def test_wrong_names_and_a_missing_package_are_refused_first(small, run, tmp_pat
         load_experiment("disc_tiny", ["evaluation.keep=interaction"])
     with pytest.raises(ConfigError, match=r"expected a file for them, such as --out interactions.parquet"):
         names_to_keep("interactions", None)
-    with pytest.raises(ConfigError, match=r"task autoencoding has no probabilities of answers"):
+    with pytest.raises(
+        ConfigError, match=r"^evaluation.keep: task autoencoding has no probabilities of answers"
+    ):
         run(small("evaluation.keep=[probabilities]", "task=autoencoding"), tmp_path / "run")
+    experiment = small("task=autoencoding")
+    world = make_world(experiment)
+    with pytest.raises(
+        ConfigError, match=r"^probabilities: task autoencoding has no probabilities of answers"
+    ):
+        players = make_players(experiment, world)
+        record_interactions(players, {"valid": (world, "valid")}, experiment, probabilities=True)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigError, match=r"pip install 'ecsuite\[data\]'"):
         run(small("evaluation.keep=interactions"), tmp_path / "run")

@@ -124,10 +124,18 @@ def test_only_of_runs_are_seeds_advised(tmp_path):
     runs = [run(tmp_path / "a", 1, 0.2), run(tmp_path / "b", 1, 0.9, "soft")]
     expected = "Noise between seeds is not in these intervals: train each source with several seeds."
     assert line(compare_scores(read_sources(runs))) == expected
+    parts = [
+        document(f"split={name}", topsim=(value, 0, 1)) for name, value in (("train", 0.5), ("held_out", 0.4))
+    ]
+    for _, data in parts:
+        data["corpus"]["training"] = {"step": 8, "num_steps": 8}  # as of each part of the corpus of a run
+    assert line(compared(parts)) == expected
+    in_one_file = sources_of(Path("by.json"), {"corpora": [data for _, data in parts]})
+    assert line(compare_scores(in_one_file)) == expected
 
 
 def test_nothing_in_common_is_told():
-    with pytest.raises(ConfigError, match="no score that two of them have: ami: no meaning occurs twice"):
+    with pytest.raises(ConfigError, match=r"no score that two of them have: ami: no meaning occurs twice$"):
         compared([document("a", ami="no meaning occurs twice"), document("b", ami="the same")])
     with pytest.raises(ConfigError, match="unknown baseline 'x'"):
         compared([FIRST, SECOND], baseline="x")

@@ -69,7 +69,7 @@ MISTAKES = {
     "many values": ({"num_values": 10**8}, "100000000^5 meanings in messages of 20 symbols do not fit"),
     "metrics of models": (
         {"metrics": ("topsim",)},
-        "metrics: not read by --protocol exact; read by metrics",
+        "metrics: not read by protocol exact; read by metrics",
     ),
 }
 
@@ -119,7 +119,7 @@ def test_another_protocol_leaves_out_what_it_does_not_read_in_the_file():
     study = load_study("icy_table16", {"protocol": "exact", "cap_ratio": 5.0})
     assert (study.channels, study.cap_ratio, study.target) == ((), 5.0, 0.99)
     with pytest.raises(
-        ConfigError, match=r"^--cap: not read by --protocol metrics; read by exact, paper, end-to-end$"
+        ConfigError, match=r"^--cap: not read by protocol metrics; read by exact, paper, end-to-end$"
     ):
         load_study("icy_figure3", {"cap_ratio": 5.0}, {"cap_ratio": "--cap"})
 
@@ -139,11 +139,11 @@ FILES = {
     "models: [lstm]\nseeds: [a]": "mine.yaml: seeds: expected int, got 'a'",
     "models: [lstm]\nprotocol: fast": "mine.yaml: protocol: unknown value 'fast'",
     "models: [lstm]\ncap_ratio: 0": "mine.yaml: cap_ratio: expected 1 or more, got 0",
-    "protocol: metrics\ncap_ratio: 20": "mine.yaml: cap_ratio: not read by --protocol metrics; read by exact, paper, ",
+    "protocol: metrics\ncap_ratio: 20": "mine.yaml: cap_ratio: not read by protocol metrics; read by exact, paper, ",
     "models: [lstm]\nprotocol: budget\nearly_stop: true": (
-        "mine.yaml: early_stop: not read by --protocol budget; read by exact, paper"
+        "mine.yaml: early_stop: not read by protocol budget; read by exact, paper"
     ),
-    "models: [lstm]\nsupervised: same": "mine.yaml: supervised: not read by --protocol exact; read by end-to-end",
+    "models: [lstm]\nsupervised: same": "mine.yaml: supervised: not read by protocol exact; read by end-to-end",
 }
 
 
