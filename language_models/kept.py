@@ -82,7 +82,8 @@ class KeptAnswers:
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError, msgspec.MsgspecError):
                 damaged += number < len(lines) - 1  # the last one was cut when the process was killed
         if damaged:
-            note(f"{self.file}: {damaged} answers are damaged and asked for again")
+            then = "" if self._is_read_only else " and asked for again"
+            note(f"{self.file}: {damaged} answers are damaged{then}")
         if len(self._lines) < len(lines) and not self._is_read_only:
             write_atomically(self.file, self._lines.values())
 
