@@ -14,10 +14,13 @@ import msgspec
 
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.checksums import CHECKSUM, checksum_of, sealed
+from ecsuite.formats.directory import BESIDE
 from ecsuite.language_models.backend import Reply, Request
 from ecsuite.runtime.errors import ConfigError
 
-FILE = "answers.jsonl"
+KEY = "answers"
+"""Where the metadata of a run have the checksum of the file."""
+FILE = BESIDE[KEY]
 """The file in a run folder."""
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from stopped_runs import trained
 
+from ecsuite.eval.verification.files import file_rows
 from ecsuite.formats import read_corpus
 from ecsuite.people.errors import RefusedError
 from ecsuite.people.export import export
@@ -105,6 +106,7 @@ def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
     assert report.tables[0].notes == ["0 of 1 participants did not finish"]
     export(sessions.study, sessions.database, tmp_path / "data", has_workers=False)
     assert len(read_corpus(tmp_path / "data" / "corpora" / "P001").messages) == 3
+    assert {row.verdict for row in file_rows(tmp_path / "data" / "corpora" / "P001")} == {"identical"}
     [row] = json.loads((tmp_path / "data" / "participants.json").read_text())
     header = (tmp_path / "data" / "participants.csv").read_text().splitlines()[0]
     assert list(row) == header.split(",")  # and no rules of a study of codes, by which all would be left out
