@@ -127,7 +127,10 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
     people = _participants(study, database, records, counted, has_workers)
     columns = [name for name in PARTICIPANT_WORDS if name not in LEFT_OUT[study.kind]]
     tables = {
-        "responses": (response_rows(study, records, make_game, counted), RESPONSE_WORDS),
+        "responses": (
+            response_rows(study, records, make_game, counted, _played(study, database, records)),
+            RESPONSE_WORDS,
+        ),
         "participants": (
             people,
             {name: PARTICIPANT_WORDS[name] for name in columns if has_workers or name != "worker"},
@@ -153,6 +156,22 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
         f"corpora/: {len(corpora)} corpora of what participants typed{scored}",
         "data_dictionary.md: what the columns mean",
     ]
+
+
+def _played(study: Study, database: Database, records: Sequence[Record]) -> dict[tuple[str | None, int], str]:
+    """By participant and step, what was said in plays of rounds; nothing of other studies."""
+    if not study.play:
+        return {}
+    from ecsuite.people.plays import rounds_of
+    from ecsuite.people.rounds_game import rounds_game
+
+    return {
+        (record.name, step): row["said"]
+        for record in records
+        for step, row in rounds_of(
+            rounds_game(study, record.row), play_folder(database.file, record.row["id"])
+        ).items()
+    }
 
 
 def _corpora(

@@ -131,6 +131,13 @@ def test_a_server_that_is_started_again_goes_on_where_the_person_was(tmp_path):
     export(again.study, again.database, tmp_path / "data", has_workers=False)
     responses = json.loads((tmp_path / "data" / "responses.json").read_text())
     assert all((row["correct"] is None) == (row["phase"] == "round_test") for row in responses)
+    by_number = {each["round"]: each for each in rows}
+    game = again.game_of(again.required(token))
+    for row in responses:
+        played = by_number[game.rounds[row["trial"] - 1][0]]
+        is_listener = row["phase"] == "round_listening"
+        answered = (played["answer"], row["item"]) if is_listener else (played["said"], None)
+        assert (row["message"], row["response"], row["target"]) == (played["said"], *answered)
     assert sum(row["correct"] or 0 for row in responses) == sum(heard) == again.required(token)["score"]
 
 
