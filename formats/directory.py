@@ -7,7 +7,7 @@ the others; written last).
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -42,12 +42,15 @@ _OWN_KEYS = (
     "reading",
     "where",
 )  # of metadata, not copied
+BESIDE = {"interactions": "interactions.parquet", "rounds": "rounds.jsonl", "answers": "answers.jsonl"}
+"""By key of metadata, a file that a run has beside its corpus, and whose checksum stands there."""
 
 
 def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     """Write a corpus directory; `metadata.json` comes last and makes it complete.
 
-    The bytes depend only on the corpus. Counts added to the metadata: `num_messages`, `num_empty` (messages
+    The bytes depend only on the corpus; checksums of files of a run (`BESIDE`) are not copied to where these files are
+    not. Counts added to the metadata: `num_messages`, `num_empty` (messages
     without content), `num_symbols` (content symbols in all messages), `num_distinct_symbols` (different ones), and
     `vocab_size` (content symbols of the channel), which is `num_distinct_symbols` if the producer did not set it.
 
@@ -94,7 +97,11 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     }
     if numbered:
         computed["column_names"] = numbered
-    provenance = {key: plain(value) for key, value in corpus.metadata.items() if key not in _OWN_KEYS}
+    provenance = {
+        key: plain(value)
+        for key, value in corpus.metadata.items()
+        if key not in _OWN_KEYS and not _is_elsewhere(key, value, directory)
+    }
     metadata = {"vocab_size": num_distinct} | provenance | computed
     try:  # before any file is written
         encode(metadata)
@@ -115,6 +122,12 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     write_atomically(directory / "metadata.json", encode(sealed(metadata | {"sha256": hashes}), indent=2))
     for name in {"meanings.jsonl", *replaced} - set(files):
         (directory / name).unlink(missing_ok=True)
+
+
+def _is_elsewhere(key: str, value: Any, directory: Path) -> bool:
+    """Whether metadata are of a file of a run that is not in a directory."""
+    is_of_file = key in BESIDE and isinstance(value, Mapping) and "sha256" in value
+    return is_of_file and not (directory / BESIDE[key]).is_file()
 
 
 def _require_finite(corpus: Corpus) -> None:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ecsuite.agents.message import EOS, Message
 from ecsuite.files.atomic_files import write_atomically
+from ecsuite.formats.directory import BESIDE
 from ecsuite.formats.parquet_files import read_parquet
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.evaluation import SpokenRounds, spoken_rounds
@@ -28,10 +29,10 @@ from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.errors import ConfigError, DamagedError, missing_extra
 from ecsuite.runtime.ragged import Ragged
 
-FILE = "interactions.parquet"
-"""The file in a run folder."""
 KEY = "interactions"
 """The key of the metadata of a run that has the checksum of the file."""
+FILE = BESIDE[KEY]
+"""The file in a run folder."""
 PROBABILITIES = "probabilities"
 """The column of what the receiver's answers were drawn from."""
 Evaluations = Mapping[str, tuple[World, str]]

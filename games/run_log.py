@@ -10,14 +10,15 @@ from safetensors import SafetensorError
 
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.checksums import changed
+from ecsuite.formats.directory import BESIDE
 from ecsuite.runtime.errors import DamagedError
 
 LOG = "log.jsonl"
 """Name of the file in a run folder."""
-ROUNDS = "rounds.jsonl"
-"""Name of the file of all rounds, in the run folder of a play of rounds."""
 ROUNDS_KEY = "rounds"
-"""Where metadata have its checksum."""
+"""Where metadata have the checksum of all rounds of a play of rounds."""
+ROUNDS = BESIDE[ROUNDS_KEY]
+"""Name of their file in the run folder."""
 CLOCK = "examples_per_second"
 """Key that is not in the checksum, because no two runs have the same one."""
 CHECKSUM, NUM_LINES = "log_sha256", "log_lines"

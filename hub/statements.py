@@ -40,7 +40,7 @@ _COLLECTION = {
     "game": "Agents invented the messages while they were trained on a game; no person wrote or read them for it.",
     "rounds": "Agents played rounds with each other, without being trained in them: scripts, trained networks or "
     "language models, which the card names; no person wrote the messages.",
-    "people": "People played rounds with each other or with agents, which the card names, and wrote messages of it.",
+    "people": "People took part: they learned a language, or played with each other or with agents, and wrote.",
     "grammar": "A program wrote the messages by the rules of an artificial grammar; no person wrote them.",
     "other": UNKNOWN,
 }

@@ -15,6 +15,7 @@ from ecsuite.formats.strict_json import read_json
 from ecsuite.games.run_log import ROUNDS_KEY
 from ecsuite.hub.contents import Contents
 from ecsuite.language_models.backend import PERSON
+from ecsuite.people.speakers import GRAMMAR, PARTICIPANTS
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 Origin = Literal["game", "rounds", "people", "grammar", "other"]
@@ -83,21 +84,29 @@ def summary_of(place: Path, contents: Contents) -> Summary:
         for each in contents.files
         if each.file.name == METADATA and isinstance(data := read_json(each.file), dict)
     ]
-    grammars = [str(data["grammar"]) for data in metadata if "grammar" in data]
+    grammars = [str(data["grammar"]) for data in metadata if _is_of_grammar(data)]
     sizes = [data.get("num_messages") for data in metadata]
     is_run = any(source.is_run for source in sources)
     return Summary(
-        origin=_origin_of_runs(metadata)
-        if is_run
-        else "grammar"
-        if grammars and len(grammars) == len(metadata)
-        else "other",
+        origin=_origin_of_runs(metadata) if is_run else _origin_of_corpora(metadata),
         sources=sources,
         what=_what(sources, len(metadata), grammars, has_rounds=any(ROUNDS_KEY in data for data in metadata)),
         methods=_methods(place),
         num_messages=sum(size for size in sizes if type(size) is int),
         own_data=tuple(sorted(set(_own_data(metadata)))),
     )
+
+
+def _is_of_grammar(metadata: Mapping[str, Any]) -> bool:
+    """Whether a grammar wrote a corpus, and nobody who learned one."""
+    return "grammar" in metadata and metadata.get("speaker", GRAMMAR) == GRAMMAR
+
+
+def _origin_of_corpora(metadata: Sequence[Mapping[str, Any]]) -> Origin:
+    """Who speaks in corpora that are no runs; people where they wrote one of them."""
+    if any(data.get("speaker") in PARTICIPANTS for data in metadata) or _origin_of_runs(metadata) == "people":
+        return "people"
+    return "grammar" if metadata and all(map(_is_of_grammar, metadata)) else "other"
 
 
 def _origin_of_runs(metadata: Sequence[Mapping[str, Any]]) -> Origin:

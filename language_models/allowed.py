@@ -81,10 +81,15 @@ class Allowed:
         return False
 
     def read(self, said: str) -> str | None:
-        """The answer in what was said, without quotation marks, a last stop, and in other case; None: there is none."""
+        """The answer in what was said, without quotation marks and a last stop; None: there is none.
+
+        Of free text nothing else is changed; choices and symbols are also found in other case.
+        """
         lines = said.strip().splitlines()
         text = lines[0].strip() if lines else ""
         bare = text.strip(QUOTES).rstrip(".").strip(QUOTES)
+        if not self.choices and not self.symbols:
+            return bare if self.allows(bare) else None
         folded = {choice.casefold(): choice for choice in self.choices}
         readings = (text, text.strip(QUOTES), bare, folded.get(bare.casefold(), bare.casefold()))
         return next((each for each in readings if self.allows(each)), None)

@@ -138,6 +138,11 @@ class Asker:
             advice = (
                 "it says the same if it is asked again: expected another prompt, or a temperature above 0"
             )
+        most = getattr(self.backend.options, "answer_tokens", None)
+        if most is not None and reply.answer_tokens >= most:
+            advice = (
+                f"it was cut after {self.place}.backend.answer_tokens={most}: expected more, in another run"
+            )
         raise ConfigError(
             f"{self.place}: {shown(said)} is not {request.allowed.sentence():.200}; asked {number + 1} times; {advice}"
         )
@@ -155,15 +160,16 @@ class Asker:
         self._begin()
         try:
             reply = self.backend.reply(request)
-            self.kept.add(key, self._settings, request, reply)
+            with self._lock:
+                if (models := self.used.models) and reply.model != models[0]:
+                    raise ConfigError(
+                        f"{self.place}: the server's model was {shown(models[0])} and is now {shown(reply.model)}: go "
+                        "on with --resume where it is the first again, or begin another run with --out"
+                    )
+                self.kept.add(key, self._settings, request, reply)
         finally:
             with self._lock:
                 self._under_way -= 1
-        if len(models := self.used.models) > 1:
-            raise ConfigError(
-                f"{self.place}: the server's model was {shown(models[0])} and is now {shown(models[-1])}: begin "
-                "another run with --out; the answers of this one are kept"
-            )
         return reply
 
     def _begin(self) -> None:

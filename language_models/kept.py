@@ -14,10 +14,13 @@ import msgspec
 
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.checksums import CHECKSUM, checksum_of, sealed
+from ecsuite.formats.directory import BESIDE
 from ecsuite.language_models.backend import Reply, Request
 from ecsuite.runtime.errors import ConfigError
 
-FILE = "answers.jsonl"
+KEY = "answers"
+"""Where the metadata of a run have the checksum of the file."""
+FILE = BESIDE[KEY]
 """The file in a run folder."""
 
 
@@ -82,7 +85,8 @@ class KeptAnswers:
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError, msgspec.MsgspecError):
                 damaged += number < len(lines) - 1  # the last one was cut when the process was killed
         if damaged:
-            note(f"{self.file}: {damaged} answers are damaged and asked for again")
+            then = "" if self._is_read_only else " and asked for again"
+            note(f"{self.file}: {damaged} answers are damaged{then}")
         if len(self._lines) < len(lines) and not self._is_read_only:
             write_atomically(self.file, self._lines.values())
 

@@ -28,6 +28,7 @@ from urllib.request import (
     Request as HttpRequest,
 )
 
+from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.asking import GO_ON
 from ecsuite.language_models.backend import Backend, Reply, Request
 from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Weight
@@ -46,6 +47,10 @@ LONGEST_WAIT = 120.0
 """Most seconds between two tries, whatever the server asks for."""
 FENCE = re.compile(r"```(?:json)?\s(.*?)```", re.DOTALL | re.IGNORECASE)
 """A block of code in Markdown, into which some models put their JSON."""
+BEGUN = re.compile(r'(?:```(?:json)?)?\s*\{\s*"answer"', re.IGNORECASE)
+"""The beginning of the JSON that is asked for."""
+MOST_TOLD = 200
+"""Most characters of what a server says of an error that are told."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """Addresses to which no proxy is asked for the way."""
 
@@ -149,12 +154,12 @@ class Server(Backend):
         for number in range(self.options.retries + 1):
             self._wait_for_turn()
             try:
-                return self._read(self._sent(body))
+                return self._read(self._sent(body), request.allowed)
             except HTTPError as error:
-                error.close()
+                said = self._told_with(error)
                 if error.code not in AGAIN:
-                    raise ConfigError(self._refusal(error)) from None
-                told, least = f"answered {error.code}", _seconds(error.headers.get("Retry-After"))
+                    raise ConfigError(self._refusal(error.code, said)) from None
+                told, least = _answered(error.code, said), _seconds(error.headers.get("Retry-After"))
             except NO_ANSWER as error:
                 reason = error.reason if isinstance(error, URLError) else error
                 told, least = f"can't be asked ({shown(str(reason) or type(reason).__name__)})", 0.0
@@ -194,12 +199,16 @@ class Server(Backend):
                     raise TimeoutError("timed out")
         return json.loads(content[:MOST_BYTES])
 
-    def _read(self, answer: Any) -> Reply:
+    def _read(self, answer: Any, allowed: Allowed) -> Reply:
         """The reply in what the server sent; ValueError and so on if there is none."""
-        said = answer["choices"][0]["message"]["content"]
+        choice = answer["choices"][0]
+        said = choice["message"]["content"]
         if not isinstance(said, str):
             raise ValueError("an answer without text")
-        text = _answer_in(said) if self.options.structured else said
+        found = _json_of(said) if self.options.structured else None
+        text = said if found is None else _answer_in(found)
+        if found is None and not allowed.choices and choice.get("finish_reason") == "length":
+            text = said.lstrip().rpartition("\n")[0]  # of a message that was cut nobody knows the end
         usage = answer.get("usage")
         counts = usage if isinstance(usage, dict) else {}
         parts = (answer.get("model") or self.options.model, answer.get("system_fingerprint"))
@@ -210,16 +219,32 @@ class Server(Backend):
             answer_tokens=_count(counts.get("completion_tokens")),
         )
 
-    def _refusal(self, error: HTTPError) -> str:
-        """What a status means."""
+    def _told_with(self, error: HTTPError) -> str:
+        """What a server says of an error, without the key; empty if it says nothing."""
+        with error:
+            try:
+                said = error.read1(1 << 16).decode(errors="replace")
+            except NO_ANSWER:
+                return ""
+        found = _json_in(said)
+        for name in ("error", "message"):  # as OpenAI, vLLM and llama.cpp put it
+            found = found.get(name, found) if isinstance(found, dict) else found
+        text = " ".join((found if isinstance(found, str) else said).split())
+        return printable(text.replace(self._key, "…") if self._key else text)[:MOST_TOLD]
+
+    def _refusal(self, status: int, told: str) -> str:
+        """What a status means, and what the server says of it."""
         meanings = {
             401: "the server does not accept the key",
             403: "the server does not allow that to this key",
             404: f"the server has no model {shown(self.options.model)}, or nothing at this address",
         }
-        if error.code == 400 and self.options.structured:
-            return f"{self.options.url}: answered 400: a server without JSON schemas is asked with structured=false"
-        return f"{self.options.url}: {meanings.get(error.code, f'answered {error.code}')}; {GO_ON}"
+        if status in meanings:
+            return f"{self.options.url}: {meanings[status]}; {GO_ON}"
+        advice = GO_ON
+        if status == 400 and self.options.structured:
+            advice = "a server without JSON schemas is asked with structured=false"
+        return f"{self.options.url}: {_answered(status, told)}; {advice}"
 
     def _wait_for_turn(self) -> None:
         """Keep to the most requests a minute."""
@@ -232,16 +257,21 @@ class Server(Backend):
         self.is_over.wait(turn - now)
 
 
-def _answer_in(said: str) -> str:
-    """The answer in a JSON object, which may be in a code fence; text that is none is checked as any other.
+def _json_of(said: str) -> dict[str, Any] | None:
+    """The JSON object in a text, which may be in a code fence; None: a text as any other.
 
-    An answer of another type is none.
+    JSON that was cut is an object without an answer.
     """
     found = _json_in(said)
     if found is None and (fenced := FENCE.search(said)):
         found = _json_in(fenced[1])
-    if not isinstance(found, dict):
-        return said
+    if found is None and BEGUN.match(said):
+        return {}
+    return found if isinstance(found, dict) else None
+
+
+def _answer_in(found: dict[str, Any]) -> str:
+    """The answer in a JSON object; one of another type is none."""
     answer = found.get("answer")
     is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
     return str(answer) if isinstance(answer, str) or is_number else ""
@@ -253,6 +283,11 @@ def _json_in(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return None
+
+
+def _answered(status: int, told: str) -> str:
+    """A status, and what the server says of it."""
+    return f"answered {status}" + (f" ({told})" if told else "")
 
 
 def _count(value: Any) -> int:

@@ -13,6 +13,7 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.people.chains import Chain, first_codes, typed_codes
 from ecsuite.people.database import Database
 from ecsuite.people.objects import COLOURS, DATASETS, SHAPES
+from ecsuite.people.speakers import GRAMMAR, speaker_of
 from ecsuite.people.study import Study
 from ecsuite.runtime.ragged import Ragged
 
@@ -41,7 +42,6 @@ class Generation:
     def corpus(self, study: Study) -> Corpus:
         """The codes of all objects: letters as ids from 1 (`a`); meanings are colour and shape."""
         objects = DATASETS[self.chain.dataset]
-        typed_by = "a simulated participant" if study.simulated else "a participant"
         return Corpus(
             Ragged.from_rows([letter_ids(code) for code in self.codes]),
             meanings=np.array([objects.values(thing) for thing in range(objects.num_objects)]),
@@ -49,7 +49,7 @@ class Generation:
             symbol_names=LETTERS,
             **object_concepts(self.chain.dataset, range(objects.num_objects)),
             metadata={
-                "speaker": "a grammar" if self.participant is None else typed_by,
+                "speaker": GRAMMAR if self.participant is None else speaker_of(study),
                 "participant": None if self.participant is None else f"P{self.participant:03}",
                 "chain": self.chain.name,
                 "generation": self.number,

@@ -26,6 +26,7 @@ from ecsuite.people.objects import COLOURS, DATASETS, SHAPES, letters_of
 from ecsuite.people.pair_report import pair_corpora
 from ecsuite.people.records import Record, as_numbers, read_records
 from ecsuite.people.responses_table import RESPONSE_WORDS, response_rows
+from ecsuite.people.speakers import speaker_of
 from ecsuite.people.study import CODES, WITH_CHAINS, WITH_PAIRS, WITH_PLAY, WITH_RUN, Study
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
@@ -126,7 +127,10 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
     people = _participants(study, database, records, counted, has_workers)
     columns = [name for name in PARTICIPANT_WORDS if name not in LEFT_OUT[study.kind]]
     tables = {
-        "responses": (response_rows(study, records, make_game, counted), RESPONSE_WORDS),
+        "responses": (
+            response_rows(study, records, make_game, counted, _played(study, database, records)),
+            RESPONSE_WORDS,
+        ),
         "participants": (
             people,
             {name: PARTICIPANT_WORDS[name] for name in columns if has_workers or name != "worker"},
@@ -152,6 +156,22 @@ def export(study: Study, database: Database, folder: Path, *, has_workers: bool)
         f"corpora/: {len(corpora)} corpora of what participants typed{scored}",
         "data_dictionary.md: what the columns mean",
     ]
+
+
+def _played(study: Study, database: Database, records: Sequence[Record]) -> dict[tuple[str | None, int], str]:
+    """By participant and step, what was said in plays of rounds; nothing of other studies."""
+    if not study.play:
+        return {}
+    from ecsuite.people.plays import rounds_of
+    from ecsuite.people.rounds_game import rounds_game
+
+    return {
+        (record.name, step): row["said"]
+        for record in records
+        for step, row in rounds_of(
+            rounds_game(study, record.row), play_folder(database.file, record.row["id"])
+        ).items()
+    }
 
 
 def _corpora(
@@ -269,7 +289,7 @@ def participant_corpus(record: Record, study: Study) -> Corpus | None:
             "is_right": np.array([answer["is_right"] for answer, _ in rows]),
         },
         metadata={
-            "speaker": "a simulated participant" if study.simulated else "a participant",
+            "speaker": speaker_of(study),
             "participant": record.name,
             "grammar": record.grammar,
             "dataset": objects.name,

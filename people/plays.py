@@ -203,11 +203,14 @@ class Plays:
         return outcome[0], "right" if outcome[1] else "wrong"
 
 
+def rounds_of(game: RoundsGame, folder: Path) -> dict[int, dict[str, Any]]:
+    """By step, the round of a person as its play has kept it, as far as it came; nothing of one that goes on."""
+    file = folder / ROUNDS
+    rows = [msgspec.json.decode(line) for line in file.read_bytes().splitlines()] if file.is_file() else []
+    return {step: rows[number] for step, (number, _) in enumerate(game.rounds) if number < len(rows)}
+
+
 def successes(game: RoundsGame, folder: Path) -> dict[int, bool]:
     """By step, whether the round of a person succeeded, of a play that is over, or ended early; none of tests."""
-    rows = [msgspec.json.decode(line) for line in (folder / ROUNDS).read_bytes().splitlines()]
-    return {
-        step: bool(rows[number]["success"])
-        for step, (number, shown) in enumerate(game.rounds)
-        if number < len(rows) and shown.kind != NAMES
-    }
+    played = rounds_of(game, folder)
+    return {step: bool(row["success"]) for step, row in played.items() if row["listener"] >= 0}

@@ -3,12 +3,13 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ecsuite.people.agents_game import AgentsGame
 from ecsuite.people.database import Row
 from ecsuite.people.game import Game, Shown
 from ecsuite.people.games import MakeGame
 from ecsuite.people.pair_game import LISTENING, SPEAKING, PairGame
 from ecsuite.people.records import Record
-from ecsuite.people.rounds_game import NAMES
+from ecsuite.people.rounds_game import LISTENS, NAMES, RoundsGame
 from ecsuite.people.study import Study
 
 RESPONSE_WORDS = {
@@ -22,9 +23,10 @@ RESPONSE_WORDS = {
     "phase": "training, held_out, test (of chains), speaking or listening (of pairs), round_speaking, "
     "round_listening or round_test (of plays of rounds), or attention (a check).",
     "item": "The object in words; empty in an attention check.",
-    "message": "Of pairs, what was said in the trial.",
-    "response": "What was answered; of listeners, the object.",
-    "target": "What was right; in the test of a chain, what the one before typed.",
+    "message": "Of pairs, of receivers in a game with agents, and of plays of rounds that are over: what was said in "
+    "the trial.",
+    "response": "What was answered; of listeners and receivers, the object.",
+    "target": "What was right; in the test of a chain, what the one before typed; of who hears a name, that name.",
     "correct": "1 if the response is the target, or was understood; else 0; empty in round_test, where nobody listens, "
     "and of a message that nobody has heard.",
     "rt": "Milliseconds from the picture to the answer, as the page measured them; empty if it did not.",
@@ -33,7 +35,11 @@ RESPONSE_WORDS = {
 
 
 def response_rows(
-    study: Study, records: Sequence[Record], make_game: MakeGame, counted: Collection[int]
+    study: Study,
+    records: Sequence[Record],
+    make_game: MakeGame,
+    counted: Collection[int],
+    played: Mapping[tuple[str | None, int], str],
 ) -> list[dict[str, Any]]:
     """All responses, JSON-ready.
 
@@ -42,8 +48,9 @@ def response_rows(
         records: All participants.
         make_game: Makes a participant's game.
         counted: Numbers of the participants who count.
+        played: By participant and step, what was said in plays of rounds.
     """
-    said, alone = messages_of(records), unheard(records)
+    said, alone = {**messages_of(records), **played}, unheard(records)
     return [row for record in records for row in _rows(study, record, make_game, counted, said, alone)]
 
 
@@ -108,7 +115,7 @@ def _rows(
                 "trial": answer["step"] + 1,
                 "phase": shown.kind,
                 "item": game.name_of(shown.thing) if shown.thing >= 0 else None,
-                **_answered(game, answer, shown, said, record.pair),
+                **_answered(game, answer, shown, said.get((record.pair or record.name, answer["step"]))),
                 "correct": None if is_unjudged else answer["is_right"],
                 "rt": answer["response_ms"],
             }
@@ -116,16 +123,17 @@ def _rows(
     return rows
 
 
-def _answered(
-    game: Game, answer: Row, shown: Shown, said: Mapping[tuple[str | None, int], str], pair: str | None
-) -> dict[str, str | None]:
+def _answered(game: Game, answer: Row, shown: Shown, said: str | None) -> dict[str, str | None]:
     """The columns of what was answered: of a listener, the objects in place of their numbers."""
     step, typed = answer["step"], answer["typed"]
-    if not isinstance(game, PairGame):
-        return {"message": None, "response": typed, "target": game.right_answer(step, shown)}
-    chosen = game.chosen(step, typed) if shown.kind == LISTENING else None
-    return {
-        "message": said.get((pair, step)),
-        "response": typed if chosen is None else game.name_of(chosen),
-        "target": game.name_of(shown.thing) if shown.kind == LISTENING else None,
-    }
+    if isinstance(game, RoundsGame):
+        target = game.right_answer(step, shown) or (said if shown.kind == LISTENS else None)
+        return {"message": said, "response": game.chosen(step, typed), "target": target}
+    if isinstance(game, PairGame) and shown.kind == LISTENING:
+        chosen = game.chosen(step, typed)
+    elif isinstance(game, AgentsGame) and game.role == "receiver":
+        said, chosen = game.language.text(game.language.symbols[shown.thing]), game.chosen(step, shown, typed)
+    else:
+        return {"message": said, "response": typed, "target": game.right_answer(step, shown) or None}
+    response = typed if chosen is None else game.name_of(chosen)
+    return {"message": said, "response": response, "target": game.name_of(shown.thing)}

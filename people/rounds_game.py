@@ -13,7 +13,7 @@ import torch
 
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.participants.exemplars import Exemplars
-from ecsuite.games.participants.participant import Round
+from ecsuite.games.participants.participant import Round, label
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.registry import PLAYS
 from ecsuite.games.sections import Experiment
@@ -36,8 +36,12 @@ class RoundsGame:
 
     rounds: tuple[tuple[int, Shown], ...]
     """By step, the number of the round and what it shows."""
+    candidates: tuple[tuple[int, ...], ...]
+    """By step, what the listener chooses among; nothing where all things can be answered, or names."""
     things: tuple[str, ...]
     """What rounds are about, in words."""
+    are_named: bool
+    """Whether listeners answer by a name, and not by a thing."""
     first_available = max_available = 0
     has_pictures = False
 
@@ -68,8 +72,14 @@ class RoundsGame:
         return self.things[thing]
 
     def right_answer(self, step: int, shown: Shown) -> str:
-        """Of a listener the thing; nothing is right or wrong of what is said."""
-        return self.things[shown.thing] if shown.kind == LISTENS else ""
+        """Of a listener the thing; nothing is right or wrong of what is said, and of names it shows later."""
+        return self.things[shown.thing] if shown.kind == LISTENS and not self.are_named else ""
+
+    def chosen(self, step: int, typed: str) -> str:
+        """What an answer stands for: of a label, the thing in words."""
+        labels = [label(n) for n in range(len(self.candidates[step]))]
+        is_label = self.rounds[step][1].kind == LISTENS and typed in labels
+        return self.things[self.candidates[step][labels.index(typed)]] if is_label else typed
 
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
         """False: it shows when the round is over."""
@@ -132,15 +142,20 @@ def _game(name: str, seed: int) -> RoundsGame:
     others = replace(experiment, play=Part(experiment.play.kind, options))
     play: Rounds = PLAYS.make(others.play, experiment=others, device=torch.device("cpu"))
     steps = play.steps_per_epoch * experiment.training.num_epochs
-    rounds = [
-        (plan.number, Shown(kind=_kind(plan.speaker == agent, plan.listener), thing=plan.thing))
-        for step in range(steps)
-        for plan in play.planned(step)
-        if agent in (plan.speaker, plan.listener)
+    plans = [
+        plan for step in range(steps) for plan in play.planned(step) if agent in (plan.speaker, plan.listener)
     ]
-    if not rounds:
+    if not plans:
         raise ConfigError(f"{name}: the person is in no round: expected more training.num_examples")
-    return RoundsGame(rounds=tuple(rounds), things=play.things)
+    return RoundsGame(
+        rounds=tuple(
+            (plan.number, Shown(kind=_kind(plan.speaker == agent, plan.listener), thing=plan.thing))
+            for plan in plans
+        ),
+        candidates=tuple(plan.candidates for plan in plans),
+        things=play.things,
+        are_named=play.task == "naming",
+    )
 
 
 def _kind(speaks: bool, listener: int) -> str:

@@ -193,14 +193,10 @@ class People:
         typed = _text(sent, "typed", MAX_TYPED).strip()
         if not typed or not typed.isprintable():
             raise BadRequestError("Type a code first.")
-        plays, row = self.sessions.plays, self.sessions.required(token)
-        if row["kind"] == TEST and not letters_of(typed):
-            raise BadRequestError("Type letters from a to z.")
-        if row["kind"] == SPEAKING and letters_of(typed) != typed.lower():
-            raise BadRequestError("Type letters from a to z, and nothing else.")
-        if plays is not None and row["stage"] == GAME and (wrong := plays.refusal(row, typed)):
-            raise BadRequestError(wrong)
-        row = self.sessions.answer(token, _number(sent, "step"), typed, _milliseconds(sent))
+        plays, step, row = self.sessions.plays, _number(sent, "step"), self.sessions.required(token)
+        if row["stage"] == GAME and step == row["step"] and (wrong := self._refusal(row, typed)):
+            raise BadRequestError(wrong)  # one that is sent again was taken before
+        row = self.sessions.answer(token, step, typed, _milliseconds(sent))
         game = self.sessions.game_of(self.sessions.required(token))
         told = game.told(row["step"], Shown(kind=row["kind"], thing=row["thing"]), row["typed"])
         return {
@@ -211,6 +207,14 @@ class People:
             "kept": row["typed"],
             "told": told,
         }
+
+    def _refusal(self, row: Row, typed: str) -> str:
+        """What should have been answered to the present step in place of what was; empty: it can be."""
+        if row["kind"] == TEST and not letters_of(typed):
+            return "Type letters from a to z."
+        if row["kind"] == SPEAKING and letters_of(typed) != typed.lower():
+            return "Type letters from a to z, and nothing else."
+        return "" if self.sessions.plays is None else self.sessions.plays.refusal(row, typed)
 
     def _panel(self, token: str, sent: dict[str, Any]) -> dict[str, Any]:
         self.sessions.change_panel(token, _number(sent, "before"), _number(sent, "after"))

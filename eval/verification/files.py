@@ -12,8 +12,8 @@ from ecsuite.eval.verification.rows import Row
 from ecsuite.files.checksums import CHECKSUM, MARK, require_unchanged, require_unchanged_text
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
-from ecsuite.games.interactions import FILE, KEY
-from ecsuite.games.run_log import LOG, ROUNDS, ROUNDS_KEY, require_unchanged_log
+from ecsuite.formats.directory import BESIDE
+from ecsuite.games.run_log import LOG, require_unchanged_log
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, FormatError
 
 CONFIG, METADATA, SCORES, CORPUS = "config.yaml", "metadata.json", "scores.json", "corpus.jsonl"
@@ -73,7 +73,7 @@ def _corpus_rows(folder: Path) -> list[Row]:
     content = content if isinstance(content, dict) else {}
     hashes = content.get("sha256")
     hashes = dict(hashes) if isinstance(hashes, dict) else {}
-    for key, file in ((KEY, FILE), (ROUNDS_KEY, ROUNDS)):
+    for key, file in BESIDE.items():
         kept = content.get(key)
         hashes |= {file: kept.get("sha256")} if isinstance(kept, dict) else {}
     rows = [_row(folder / name, partial(_bytes, hashes[name])) for name in hashes]

@@ -124,7 +124,7 @@ class LanguageModel(Participant):
             except ConfigError as error:
                 raise ConfigError(f"{self.setting.place}.{error}") from None
         else:
-            self.asker.earlier = KeptAnswers(self._replayed, is_read_only=True)
+            self.asker.earlier = KeptAnswers(self._replayed, note, is_read_only=True)
 
     def planned(self) -> Cost:
         """See the base class; what is kept is not looked at, since other answers lead to other questions."""

@@ -28,6 +28,8 @@ from ecsuite.games.sections import EvaluationOptions, Experiment
 from ecsuite.jobs.signals import ending_at_once
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.backend import Person
+from ecsuite.language_models.kept import FILE as ANSWERS
+from ecsuite.language_models.kept import KEY as ANSWERS_KEY
 from ecsuite.parts.config import require_defaults
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError, shown
@@ -310,6 +312,8 @@ class Rounds(Play):
             for (_, place), each in zip(self.kinds, self.participants, strict=True)
         }
         kept = {ROUNDS_KEY: {"sha256": hashlib.sha256(content).hexdigest()}}
+        if (answers := folder / ANSWERS).is_file():
+            kept[ANSWERS_KEY] = {"sha256": hashlib.sha256(answers.read_bytes()).hexdigest()}
         return kept | ({"participants": known} if any(known.values()) else {})
 
     def row(self, number: int) -> bytes:

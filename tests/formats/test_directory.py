@@ -115,6 +115,19 @@ def test_the_producers_vocab_size_wins_but_counts_do_not(tmp_path):
     assert (metadata["vocab_size"], metadata["num_distinct_symbols"], metadata["num_messages"]) == (99, 5, 5)
 
 
+def test_checksums_of_files_of_a_run_are_not_copied_to_where_these_are_not(tmp_path):
+    of_run = {"rounds": {"sha256": "0" * 64}, "interactions": {"sha256": "1" * 64, "num_rounds": 2}}
+    own = {"answers": 5, "other": {"sha256": "2" * 64}}
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "rounds.jsonl").write_text("{}\n")
+    kept = {}
+    for name in ("run", "copy"):
+        write_corpus(Corpus(Ragged.from_rows([[1]]), metadata=of_run | own), tmp_path / name)
+        kept[name] = read_corpus(tmp_path / name).metadata
+    assert own.items() <= kept["copy"].items() and not of_run.keys() & kept["copy"].keys()
+    assert kept["run"]["rounds"] == of_run["rounds"] and "interactions" not in kept["run"]
+
+
 def test_a_smaller_corpus_replaces_a_larger_one(tmp_path):
     write_corpus(make_corpus(), tmp_path)
     write_corpus(make_corpus(meanings=None, concepts=None, concept_names=()), tmp_path)

@@ -11,8 +11,14 @@ from hub_server import LICENCE, READER, SMALL, TOKEN
 from stopped_runs import trained
 
 import ecsuite as ec
+from ecsuite.corpus import Corpus
+from ecsuite.formats import write_corpus
 from ecsuite.games.experiment import load_experiment
+from ecsuite.hub.contents import contents_of
+from ecsuite.hub.machine import Machine
+from ecsuite.hub.summary import summary_of
 from ecsuite.language_models.backend import Person
+from ecsuite.runtime.ragged import Ragged
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # within huggingface_hub
 
@@ -92,10 +98,30 @@ def test_the_card_of_rounds_says_who_spoke(backend, ecsuite, hub, tmp_path):
     text, described = files["README.md"].decode(), files["croissant.json"].decode()
     is_of_people = backend == "page"
     assert "were trained on a game" not in text and "training of agents" not in described
-    assert ("People played rounds" in text) == ("What they agreed to is not stated" in text) == is_of_people
+    assert ("People took part" in text) == ("What they agreed to is not stated" in text) == is_of_people
     assert ("no person wrote" in text) == ("machine-generated" in text) == (not is_of_people)
     assert ("hasSyntheticData" in described) == (not is_of_people)
     assert "None in the messages" not in text and "with the agents' weights" not in text
+
+
+@pytest.mark.parametrize(
+    ("speakers", "origin"),
+    [
+        ([None], "grammar"),
+        (["a grammar", "a participant"], "people"),
+        (["participants"], "people"),
+        (["a simulated participant"], "other"),
+        (["lstm"], "other"),
+    ],
+)
+def test_what_learners_of_a_grammar_said_is_not_of_the_grammar(speakers, origin, tmp_path):
+    """Corpora of people, of their programs, and of networks that were taught."""
+    for number, speaker in enumerate(speakers):
+        metadata = {"grammar": "concat"} | ({} if speaker is None else {"speaker": speaker})
+        corpus = Corpus(Ragged.from_rows([[1, 2], [2, 1]]), metadata=metadata)
+        write_corpus(corpus, tmp_path / "corpora" / str(number))
+    found = summary_of(tmp_path / "corpora", contents_of(tmp_path / "corpora", Machine(tmp_path)))
+    assert found.origin == origin
 
 
 @pytest.mark.slow

@@ -57,10 +57,12 @@ def test_a_template_that_fails_names_its_line(text, message, tmp_path):
         (Allowed(symbols=("ka", "ki"), max_len=2), "kakaki", None),
         (Allowed(symbols=("red", "box"), separator=" "), "Red box", "red box"),
         (Allowed(max_len=3), "a small dog", "a small dog"),
+        (Allowed(max_len=3), '"A small dog."', "A small dog"),
+        (Allowed(max_len=3), "...", None),
         (Allowed(max_len=3), "\x1b[31mred", None),
         (Allowed(choices=("a",)), "", None),
     ],
-    ids=["quoted", "none", "longest", "too long", "case", "free", "escape", "empty"],
+    ids=["quoted", "none", "longest", "too long", "case", "free", "free quoted", "dots", "escape", "empty"],
 )
 def test_answers_are_read_as_meant(allowed, said, answer):
     assert allowed.read(said) == answer

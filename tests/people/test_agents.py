@@ -22,6 +22,7 @@ from ecsuite.people.opening import make_database
 from ecsuite.people.pictures import panel_picture
 from ecsuite.people.records import read_records
 from ecsuite.people.reports import make_report
+from ecsuite.people.responses_table import response_rows
 from ecsuite.people.session import FINISHED, Sessions
 from ecsuite.people.study import Study, with_texts
 from ecsuite.runtime.errors import ConfigError
@@ -208,6 +209,11 @@ def test_who_answers_as_the_agents_do_is_as_good_as_they_are(played, role, tmp_p
         assert found.as_agents == pytest.approx(2 / 3) and agents > 0.5
     else:
         assert all(cells[1] == "100%" for cells in table["rows"][1:]) and found.as_agents is None
+        rows = response_rows(sessions.study, read_records(sessions.database), sessions.game_of, set(), {})
+        assert {row["item"] for row in rows} == {row["target"] for row in rows} <= set(language.names)
+        assert all((row["response"] == row["target"]) == row["correct"] for row in rows)
+        said = dict(zip(language.names, map(language.text, language.symbols), strict=True))
+        assert all(row["message"] == said[row["item"]] for row in rows)
     report = make_report(sessions.study, sessions.database, read_records(sessions.database))
     assert str(report.tables).count("the agents") > 1 and str(report.tables).count("participants") > 1
     assert "SIMULATED" in str(report.tables) and report.data["roles"][0]["participants"] == 3

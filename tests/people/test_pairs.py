@@ -127,6 +127,12 @@ def test_the_corpus_has_what_the_partner_saw(pairs):
         )
     found = speaker.post("/api/answer", json={"step": 0, "typed": " AbC "}, headers=headers)
     assert found.json()["kept"] == listener.get("/api/state").json()["game"]["view"]["message"] == "abc"
+    headers = {"X-CSRF-Token": listener.get("/api/state").json()["csrf"]}
+    for _ in range(
+        2
+    ):  # sent again, since the answer of the server was lost: now the next step asks for letters
+        found = listener.post("/api/answer", json={"step": 0, "typed": "1"}, headers=headers)
+        assert (found.status_code, found.json().get("kept")) == (200, "1")
 
 
 def test_after_a_restart_both_go_on_and_nobody_has_gone(pairs):

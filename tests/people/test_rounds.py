@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from stopped_runs import trained
 
+from ecsuite.eval.verification.files import file_rows
 from ecsuite.formats import read_corpus
 from ecsuite.people.errors import RefusedError
 from ecsuite.people.export import export
@@ -105,6 +106,7 @@ def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
     assert report.tables[0].notes == ["0 of 1 participants did not finish"]
     export(sessions.study, sessions.database, tmp_path / "data", has_workers=False)
     assert len(read_corpus(tmp_path / "data" / "corpora" / "P001").messages) == 3
+    assert {row.verdict for row in file_rows(tmp_path / "data" / "corpora" / "P001")} == {"identical"}
     [row] = json.loads((tmp_path / "data" / "participants.json").read_text())
     header = (tmp_path / "data" / "participants.csv").read_text().splitlines()[0]
     assert list(row) == header.split(",")  # and no rules of a study of codes, by which all would be left out
@@ -129,6 +131,13 @@ def test_a_server_that_is_started_again_goes_on_where_the_person_was(tmp_path):
     export(again.study, again.database, tmp_path / "data", has_workers=False)
     responses = json.loads((tmp_path / "data" / "responses.json").read_text())
     assert all((row["correct"] is None) == (row["phase"] == "round_test") for row in responses)
+    by_number = {each["round"]: each for each in rows}
+    game = again.game_of(again.required(token))
+    for row in responses:
+        played = by_number[game.rounds[row["trial"] - 1][0]]
+        is_listener = row["phase"] == "round_listening"
+        answered = (played["answer"], row["item"]) if is_listener else (played["said"], None)
+        assert (row["message"], row["response"], row["target"]) == (played["said"], *answered)
     assert sum(row["correct"] or 0 for row in responses) == sum(heard) == again.required(token)["score"]
 
 

@@ -59,11 +59,15 @@ def test_settings_that_rounds_do_not_read_are_refused(setting, message, tmp_path
     assert not (tmp_path / "run").exists()
 
 
-def test_rounds_that_were_damaged_are_found(tmp_path):
-    played(("play.agents=4", "training.num_examples=40"), tmp_path)
+def test_rounds_and_answers_that_were_damaged_are_found(tmp_path):
+    """A run whose answers are not whole is not repeated by `--replay`."""
+    played(("play.agents=4", "training.num_examples=6", "play.participant=language_model"), tmp_path)
     assert {row.verdict for row in file_rows(tmp_path)} == {"identical"}
-    (tmp_path / "rounds.jsonl").write_bytes((tmp_path / "rounds.jsonl").read_bytes()[:-9])
-    assert [row.name for row in file_rows(tmp_path) if row.verdict == "damaged"] == ["rounds.jsonl"]
+    for file in ("rounds.jsonl", "answers.jsonl"):
+        whole = (tmp_path / file).read_bytes()
+        (tmp_path / file).write_bytes(whole[:-9])
+        assert [row.name for row in file_rows(tmp_path) if row.verdict == "damaged"] == [file]
+        (tmp_path / file).write_bytes(whole)
 
 
 @pytest.mark.parametrize("at_once", [False, True])

@@ -123,6 +123,58 @@ def test_an_answer_in_a_code_fence_is_read(said, answer):
     assert reply.text == answer
 
 
+def replied(server, said, allowed, more="", **options):
+    """What a backend makes of what a server says, whose reply has more keys."""
+    server.body = f'{{"choices": [{{"message": {{"content": {json.dumps(said)}}}{more}}}]}}'.encode()
+    backend = Server(Server.Options(url=server.url, model="m", **options))
+    return backend.reply(Request(system="", user="", allowed=allowed, draw=0)).text
+
+
+@pytest.mark.parametrize(
+    ("said", "structured", "text"),
+    [
+        ('{"answer": "a small d', True, ""),
+        ("a small d", True, ""),
+        ("a small d", False, ""),
+        ("\na small dog\nsince", False, "a small dog"),
+        ('{"answer": "a small dog"}', True, "a small dog"),
+    ],
+)
+def test_a_message_that_was_cut_is_none(said, structured, text):
+    """Nobody knows its end; a choice has none but its own."""
+    with ModelServer() as server:
+        cut = ', "finish_reason": "length"'
+        assert replied(server, said, Allowed(max_len=4), cut, structured=structured) == text
+        assert replied(server, "a", Allowed(choices=("a", "b")), cut, structured=structured) == "a"
+        if not said.startswith("{"):
+            assert replied(server, said, Allowed(max_len=4), structured=structured) == said
+
+
+def test_an_answer_that_was_cut_is_told_with_the_setting(tmp_path):
+    content = {"choices": [{"message": {"content": ""}}], "usage": {"completion_tokens": 32}}
+    with ModelServer(body=json.dumps(content).encode()) as server:
+        with pytest.raises(
+            ConfigError, match=r"it was cut after play\.participant\.backend\.answer_tokens=32"
+        ):
+            played(of_server(server, "play.participant.tries=2"), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "content", ['{"error": {"message": "too\\nlong"}}', '{"message": "too long"}', "too\nlong"]
+)
+@pytest.mark.parametrize(("status", "advice"), [(400, "structured=false"), (422, "go on with --resume")])
+def test_what_a_server_says_of_an_error_is_told_without_the_key(content, status, advice, monkeypatch):
+    monkeypatch.setenv("TEST_KEY", KEY)
+
+    def sent(self, body):
+        raise HTTPError("", status, "", {}, io.BytesIO(content.replace("long", f"long {KEY}").encode()))
+
+    monkeypatch.setattr(Server, "_sent", sent)
+    server = Server(Server.Options(url="http://127.0.0.1:1", model="m", key_variable="TEST_KEY"))
+    with pytest.raises(ConfigError, match=rf"answered {status} \(too long …\); .*{advice}"):
+        server.reply(Request(system="", user="", allowed=Allowed(), draw=0))
+
+
 def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_longer():
     """As hosted servers send spaces so that a connection stays open."""
     listening, is_over = socket.create_server(("127.0.0.1", 0)), threading.Event()
@@ -165,6 +217,9 @@ def test_a_server_that_changes_its_model_stops_the_run(tmp_path):
         server.model = "scripted-2"
         with pytest.raises(ConfigError, match="the server's model was 'scripted-1' and is now 'scripted-2'"):
             played(settings, tmp_path / "run", resume=True)
+        server.model = "scripted-1"  # as nothing of the other was kept, it goes on
+        played(settings, tmp_path / "run", resume=True)
+        assert len(server.answered) == 81
 
 
 def test_the_key_comes_from_the_environment_and_is_nowhere_in_the_files(tmp_path, monkeypatch):
@@ -243,6 +298,11 @@ def test_the_plan_tells_the_calls_and_a_replay_asks_nobody(tmp_path):
         assert (tmp_path / "again" / file).read_bytes() == (tmp_path / "run" / file).read_bytes()
     with pytest.raises(ConfigError, match="an answer is not among those that were kept"):
         played([*settings, "training.seed=5"], tmp_path / "other", replay=tmp_path / "run")
+    file, notes = tmp_path / "run" / "answers.jsonl", []
+    file.write_bytes(file.read_bytes().replace(b'"draw": ', b'"draw": 1', 1))
+    with pytest.raises(ConfigError, match="an answer is not among those that were kept"):
+        played(settings, tmp_path / "fourth", replay=tmp_path / "run", notes=notes)
+    assert any(note.endswith("1 answers are damaged") for note in notes)
     with pytest.raises(ConfigError, match="nobody who is asked plays naming"):
         played([], tmp_path / "third", replay=tmp_path / "run")
 
