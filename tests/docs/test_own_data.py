@@ -38,6 +38,11 @@ def files(tmp_path_factory):
         "participant,trial,code,rt,color,shape",
         (f"p{n // 3},{n},{a} {b},{n * 7.5},{c},{s}" for n, ((a, b), _, (c, s)) in enumerate(rows)),
     )
+    write("wide.csv", "m1,m2,color,shape", (f"{a},{b},{c},{s}" for (a, b), _, (c, s) in rows))
+    named = (f'"{n}" "{" ".join(w)}" "{c}" "{s}"' for n, (_, w, (c, s)) in enumerate(rows, 1))
+    write("frame.txt", '"message" "color" "shape"', named)
+    write("signs.csv", "message,meaning", (f"{a}_{b},{c}_{s}" for (a, b), _, (c, s) in rows))
+    (folder / "language.json").write_text(json.dumps({f"{c} {s}": " ".join(w) for _, w, (c, s) in rows}))
     write("typed.csv", "message,color,shape", (f"{''.join(w)},{c},{s}" for _, w, (c, s) in rows))
     write("pairs.txt", None, (f"{c} {s} -> {' '.join(w)}" for _, w, (c, s) in rows))
     write("said.txt", None, (" ".join(w) for _, w, _ in rows))
@@ -63,7 +68,7 @@ def files(tmp_path_factory):
 
 
 def test_the_table_has_its_lines():
-    assert len(COMMANDS) == 17
+    assert len(COMMANDS) == 21
 
 
 @pytest.mark.parametrize("command", COMMANDS)
