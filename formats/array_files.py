@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
+from ecsuite.formats.one_hot import is_one_hot
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.table import Cells, Table
@@ -102,7 +103,7 @@ def _arrays(file: Path, name: str) -> tuple[str, dict[str, Array], str | None]:
 
 def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
     """Rows of symbols, each up to its length."""
-    if array.ndim == 3 and _is_one_hot(array):
+    if array.ndim == 3 and is_one_hot(array):
         array = array.argmax(-1)
     if array.ndim == 1:
         array = array[:, None]
@@ -112,7 +113,7 @@ def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
     if array.dtype.kind == "f" and (array == np.floor(array)).all():
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= ID_LIMIT)):
-        raise CorpusError(f"{place}: expected whole numbers from 0 below {ID_LIMIT}, got {array.dtype}")
+        raise CorpusError(f"{place}: expected whole numbers from 0 below {ID_LIMIT}, got {_other(array)}")
     ends = np.full(len(array), array.shape[1]) if lengths is None else lengths.reshape(-1)
     if ends.dtype.kind not in "iuf" or (ends != np.floor(ends)).any():
         raise CorpusError(f"{place}: its lengths are {ends.dtype}: expected whole numbers")
@@ -123,8 +124,13 @@ def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
     return Ragged.from_lengths(array[is_said].astype(np.int32), ends)
 
 
-def _is_one_hot(array: Array) -> bool:
-    return bool(((array == 0) | (array == 1)).all() and (array.sum(-1) == 1).all())
+def _other(array: Array) -> str:
+    """What of an array is no whole number from 0, for messages."""
+    if array.dtype.kind not in "iuf":
+        return str(array.dtype)
+    bad = ~((array >= 0) & (array < ID_LIMIT) & (array == np.floor(array)))
+    row, place = np.argwhere(bad)[0]
+    return f"{array[row, place]} in row {row + 1}"
 
 
 def _is_one_hot_of_labels(arrays: Mapping[str, Array]) -> bool:

@@ -7,16 +7,15 @@ from typing import Any, Literal
 import numpy as np
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats.cells import are_all, are_numbers, is_missing, is_number
+from ecsuite.formats.cells import is_missing, is_number
 from ecsuite.formats.line_errors import show
+from ecsuite.formats.meant import Numeric, flat, leaves, parts_of
 from ecsuite.formats.messages import messages_of, note_capitals, note_spellings
 from ecsuite.formats.roles import described, role_of_name, roles_of
 from ecsuite.formats.rows import Rows
-from ecsuite.formats.signs import meanings_of_texts
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
 from ecsuite.formats.table_notes import (
-    has_spellings,
     nearly_all_differ,
     note_different,
     note_missing,
@@ -30,7 +29,6 @@ from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
-Numeric = Literal["values", "features"]
 Missing = Literal["keep", "leave", "value"]
 MISSING_VALUE = "missing"
 """What a cell without a value is called by `--missing value`."""
@@ -119,13 +117,18 @@ def _meant(
 ) -> dict[str, Any]:
     """Meanings and concepts, as arguments of `Corpus`; empty if the table has none."""
     concepts = [name for name, role in roles.items() if role == "concept"]
-    attributes, features, bare = parts_of(table, roles, reading)
+    attributes, features, bare = parts_of(table, roles, notes, numeric=reading.numeric)
     found: dict[str, Any] = {}
     if attributes:
         note_numbers(table, attributes, notes, are_values=reading.numeric == "values")
         _fill(table, attributes, reading, notes, metadata)
         found = named_attributes(attributes)
     if features or (bare is not None and _are_features(bare, reading)):
+        if bare is not None and reading.numeric == "values" and _are_whole(bare):
+            notes.append(
+                f"{table.source}: meanings are whole numbers with decimals, such as 1.0, which are features; written "
+                "without decimals they are values of attributes"
+            )
         found |= _features(table, features, bare, notes, metadata)
         if attributes and bare is None:
             found["attribute_names"] = tuple(features)
@@ -136,105 +139,19 @@ def _meant(
     return found
 
 
-def parts_of(
-    table: Table, roles: Mapping[str, str], reading: Reading
-) -> tuple[dict[str, list[Any]], dict[str, list[Any]], list[Any] | None]:
-    """Values by named attribute, numbers by feature, and meanings without names: lists of equal kind.
-
-    Mappings are attributes by their keys, `left.color`; lists beside other columns are numbered, `size.0`.
-    """
-    meaning = [name for name, role in roles.items() if role == "meaning"]
-    named = [name for name, role in roles.items() if role in ("attribute", "feature")]
-    values = {
-        name: [None if is_missing(cell) else cell for cell in table.values(name)]
-        for name in (*meaning, *named)
-    }
-    only = meaning or (named if len(named) == 1 and are_all(values[named[0]], list) else [])
-    bare: list[Any] | None = None
-    if only and not any(isinstance(cell, dict) for cell in values[only[0]]):
-        values[only[0]] = meanings_of_texts(values[only[0]])
-        if not any(isinstance(cell, dict) for cell in values[only[0]]):
-            bare = [_flat(cell) for cell in values.pop(only[0])]
-    attributes: dict[str, list[Any]] = {}
-    features: dict[str, list[Any]] = {}
-    for name, cells in values.items():
-        prefix = "" if name in meaning else f"{name}."
-        for key, inner in _expanded(table, name, cells, prefix).items():
-            is_feature = roles.get(name) == "feature" or (
-                reading.numeric == "features" and are_numbers(inner)
-            )
-            if is_feature and not are_numbers(inner):
-                bad = next(
-                    place for place, cell in enumerate(inner) if not is_number(cell) and cell is not None
-                )
-                raise CorpusError(
-                    f"{table.place(bad, name)}: expected a number of a feature, got {show(inner[bad])}"
-                )
-            if key in attributes or key in features:
-                raise CorpusError(
-                    f"{table.source}: two columns have the name {printable(key)}: one is in column {name}"
-                )
-            own = table.columns[name]
-            if (
-                not is_feature
-                and not isinstance(own, Ragged)
-                and key == name
-                and has_spellings(table, name, inner)
-            ):
-                inner = [cell or None for cell in own]
-            (features if is_feature else attributes)[key] = inner
-    return attributes, features, bare
-
-
-def _expanded(table: Table, name: str, cells: Sequence[Any], prefix: str) -> dict[str, list[Any]]:
-    """A column of mappings, or of lists, as a column each; another column as it is."""
-    filled = [cell for cell in cells if cell is not None]
-    if not any(isinstance(cell, dict | list) for cell in filled):
-        return {name: list(cells)}
-    rows = []
-    for place, cell in enumerate(cells):
-        if cell is not None and not isinstance(
-            cell, type(filled[0]) if isinstance(filled[0], dict | list) else ()
-        ):
-            raise CorpusError(
-                f"{table.place(place, name)}: expected a value like the first, got {show(cell)}"
-            )
-        rows.append(_paths(cell, prefix))
-    keys = dict.fromkeys(key for row in rows for key in row)
-    return {key: [None if is_missing(row.get(key)) else row.get(key) for row in rows] for key in keys}
-
-
-def _paths(value: Any, prefix: str) -> dict[str, Any]:
-    """The leaves of a mapping or a list by their names: `left.color`, `size.0`."""
-    if value is None:
-        return {}
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    found: dict[str, Any] = {}
-    for key, inner in items:
-        if isinstance(inner, dict | list) and inner:
-            found |= _paths(inner, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = inner
-    return found
-
-
-def _flat(cell: Any) -> Any:
-    """A meaning without names as a list of values; None if one is missing."""
-    if cell is None:
-        return None
-    if not isinstance(cell, list):
-        return [cell]
-    items = [
-        each for inner in cell for each in (_flat(inner) or [None] if isinstance(inner, list) else [inner])
-    ]
-    return None if any(item != "" and is_missing(item) for item in items) else items  # "" in a list is a text
-
-
 def _are_features(rows: Sequence[Any], reading: Reading) -> bool:
     """Whether meanings without names are features: lists with decimals, or numbers that the user calls so."""
     items = [item for row in rows if row is not None for item in row]
     all_numbers = bool(items) and all(map(is_number, items))
     return all_numbers and (reading.numeric == "features" or any(isinstance(item, float) for item in items))
+
+
+def _are_whole(rows: Sequence[Any]) -> bool:
+    """Whether all numbers are whole, and those at each place come again, as values of attributes do."""
+    filled = [row for row in rows if row]
+    if not all(float(item).is_integer() for row in filled for item in row):
+        return False
+    return all(2 * len({*column}) <= len(filled) for column in zip(*filled, strict=False))
 
 
 def _vectors(table: Table, rows: Sequence[Any], notes: list[str], metadata: dict[str, Any]) -> dict[str, Any]:
@@ -369,13 +286,13 @@ def _complete(table: Table, roles: Mapping[str, str]) -> Table:
 def _lacking(table: Table, name: str) -> list[int]:
     """Rows without a value in a column, or without one that other rows have in a mapping."""
     cells = table.values(name)
-    keys = {key for cell in cells if isinstance(cell, dict) for key in _paths(cell, "")}
+    keys = {key for cell in cells if isinstance(cell, dict) for key in leaves(cell, "")}
     return [
         place
         for place, cell in enumerate(cells)
         if is_missing(cell)
-        or (isinstance(cell, list) and _flat(cell) is None)
-        or (isinstance(cell, dict) and any(is_missing(_paths(cell, "").get(key)) for key in keys))
+        or (isinstance(cell, list) and flat(cell) is None)
+        or (isinstance(cell, dict) and any(is_missing(leaves(cell, "").get(key)) for key in keys))
     ]
 
 

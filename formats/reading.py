@@ -15,7 +15,7 @@ import numpy as np
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats.array_files import read_arrays
-from ecsuite.formats.corpora import Missing, Numeric, Reading, corpus_of
+from ecsuite.formats.corpora import Missing, Reading, corpus_of
 from ecsuite.formats.directory import with_siblings
 from ecsuite.formats.frames import (
     FOLDER_CONTENTS,
@@ -26,6 +26,7 @@ from ecsuite.formats.frames import (
 )
 from ecsuite.formats.json_tables import read_json_table
 from ecsuite.formats.line_errors import LineError
+from ecsuite.formats.meant import Numeric
 from ecsuite.formats.messages import check_split
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.stored_text import opened

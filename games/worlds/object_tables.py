@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.corpus import OF_SPEECH, SPLIT
-from ecsuite.formats.corpora import Reading, parts_of
 from ecsuite.formats.frames import read_frame
+from ecsuite.formats.meant import parts_of
 from ecsuite.formats.reading import read_table
 from ecsuite.formats.roles import described, role_of_name, roles_of
 from ecsuite.formats.table import Table
@@ -111,7 +111,8 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
         if not found.is_header:
             raise ConfigError(f"{source}: expected a list of objects with named values, got {found.about}")
         chosen = roles_of(found, given, needs_message=False)
-        attributes, features, bare = parts_of(found, chosen, Reading())
+        notes: list[str] = []
+        attributes, features, bare = parts_of(found, chosen, notes)
         if bare is not None:
             width = max((len(row) for row in bare if row is not None), default=0)
             cells = [[None] * width if row is None else row for row in bare]
@@ -134,7 +135,8 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
         kept[SPLIT] = kept.pop(split)
     kept = {f"{name} (kept)" if name in (*OF_SPEECH, ROW) else name: cells for name, cells in kept.items()}
     is_read = any(role == "meaning" != role_of_name(name) for name, role in chosen.items())
-    notes = [f"{source}: {described(found, chosen)} (--column NAME=ROLE)"] if kept or is_read else []
+    if kept or is_read:
+        notes.insert(0, f"{source}: {described(found, chosen)} (--column NAME=ROLE)")
     note_words_for_none(found, chosen, notes)
     table = TextTable(
         source=source, columns=texts, rows=found.rows, kept=kept, features=frozenset(features), notes=notes

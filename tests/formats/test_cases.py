@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ecsuite as ec
+from ecsuite.formats.one_hot import one_hot_values
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 COLORS = {"red": ("3", "ne"), "blue": ("1", "lu"), "green": ("4", "ka")}
@@ -200,6 +201,47 @@ def test_messages_of_several_columns(tmp_path):
         CorpusError, match=r"row 3, column word1: expected one symbol .* got an empty cell before"
     ):
         ec.read_corpus(tmp_path / "b.csv")
+
+
+def test_a_column_for_each_value(tmp_path):
+    names = [f"color_{each}" for each in COLORS] + [f"shape_{each}" for each in SHAPES]
+    for write in (int, bool):
+        cells = [[write(name.rpartition("_")[2] in meaning) for name in names] for meaning in GRID]
+        lines = [",".join(map(str, [f"{a} {b}", *row])) for (a, b), row in zip(IDS, cells, strict=True)]
+        (tmp_path / "a.csv").write_text("\n".join([",".join(["message", *names]), *lines]) + "\n")
+        corpus = ec.read_corpus(tmp_path / "a.csv")
+        assert corpus.attribute_names == ("color", "shape") and corpus.meanings.tolist() == list(
+            map(list, GRID)
+        )
+        assert scores(corpus) == pytest.approx(PERFECT)
+        assert "color, shape: a column for each value, taken as one attribute" in corpus.metadata["notes"][1]
+    other = {"message": IDS[:3], "size_a": [1, 0, 1], "size_b": [0, 1, 1], "x_1": [0, 0, 1]}
+    assert ec.read_corpus(other).attribute_names == ("size_a", "size_b", "x_1")  # both in the last row
+
+
+def test_whole_numbers_with_decimals_are_features_which_is_said():
+    told = "whole numbers with decimals, such as 1.0, which are features"
+    for rows, is_said in (([[0.0, 1.0], [1.0, 1.0]] * 2, True), ([[0.0, 1.5], [1.0, 1.0]] * 2, False),
+                          ([[100.0, 7.0], [107.0, 8.0]], False), ([[0, 1], [1, 1]] * 2, False)):  # fmt: skip
+        corpus = ec.read_corpus({"message": [[1, 2], [2, 1]] * (len(rows) // 2), "meaning": rows})
+        assert any(told in note for note in corpus.metadata.get("notes", [])) == is_said
+
+
+@pytest.mark.parametrize(
+    ("rows", "values"),
+    [
+        (np.eye(4), [[0], [1], [2], [3]]),
+        ([[1, 0, 1, 0, 0], [0, 1, 0, 0, 1], None, [1, 0, 0, 1, 0]], [[0, 0], [1, 2], None, [0, 1]]),
+        ([[0, 1, 0, 1], [1, 0, 0, 1]], [[1], [0]]),  # one is 0, one 1 in all rows
+        ([[1, 0], [0, 1]], None),
+        ([[1, 1, 0], [0, 0, 1]], None),
+        ([[0.5, 0.5, 1], [1, 0, 1]], None),
+        ([[1, 1, 1]], None),
+        ([], None),
+    ],
+)
+def test_one_hot_values(rows, values):
+    assert one_hot_values([row if row is None else list(row) for row in rows]) == values
 
 
 def test_names_of_columns_of_other_programs(tmp_path):
@@ -497,7 +539,11 @@ def test_meanings_of_all_forms(tmp_path):
             [int(shape == each) for each in SHAPES],
         ]
     )
-    assert onehot.meanings.shape == (18, 6)
+    assert onehot.meanings.shape == (18, 2)
+    assert scores(onehot, ["topsim", "posdis"]) == pytest.approx({"topsim": 1, "posdis": 1})
+    assert "one-hot: the values of 2 attributes, of which there are 3, 3" in onehot.metadata["notes"][0]
+    numbers = ec.read_corpus(tmp_path / "a.jsonl", numeric="features")
+    assert numbers.meanings.shape == (18, 6) and scores(numbers, ["topsim"]) == pytest.approx({"topsim": 1})
     truths = read(
         lambda color, shape: {"red": color == "red", "blue": color == "blue", "star": shape == "star"}
     )

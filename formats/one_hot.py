@@ -1,0 +1,77 @@
+"""Values of attributes that are written one-hot: for each attribute a block of numbers, of which one is 1."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST_WIDTH = 3
+"""Fewest numbers of a row; two that exclude each other may be two attributes."""
+
+
+def is_one_hot(array: NDArray[Any]) -> bool:
+    """Whether of the last dimension one number is 1, and the others are 0."""
+    return bool(((array == 0) | (array == 1)).all() and (array.sum(-1) == 1).all())
+
+
+def one_hot_values(rows: Sequence[Sequence[Any] | None]) -> list[list[int] | None] | None:
+    """The value of each attribute in rows such as `[1, 0, 0, 0, 1]`; None if they are not one-hot.
+
+    Blocks are the shortest that have a 1 in each row; a number that is 0 in all rows belongs to none, and an attribute
+    of one value is left out.
+
+    Args:
+        rows: Numbers of each object, None where they are missing.
+    """
+    filled = [row for row in rows if row is not None]
+    width = len(filled[0]) if filled else 0
+    if width < LEAST_WIDTH or any(len(row) != width or not {*row} <= {0, 1} for row in filled):
+        return None
+    table = np.array(filled, dtype=np.int64)
+    table = table[:, table.any(0)]
+    count = table.cumsum(1)
+    ends = [-1, *np.flatnonzero((count == count[0]).all(0) & table.any(0))]
+    blocks = [table[:, start + 1 : end + 1] for start, end in pairwise(ends)]
+    if not blocks or ends[-1] != table.shape[1] - 1 or not all(map(is_one_hot, blocks)):
+        return None
+    blocks = [block for block in blocks if block.shape[1] > 1]
+    if not blocks:
+        return None
+    values = iter(np.stack([block.argmax(1) for block in blocks], 1).tolist())
+    return [None if row is None else next(values) for row in rows]
+
+
+def joined_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """Columns where those of one attribute's values, as `color_red` and `color_blue`, are one: `color`.
+
+    So pandas (`get_dummies`) and R write attributes: of the columns with the same name before the last `_`, of which
+    there are at least two, one is 1 or true in each row, and the others are 0 or false.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in columns:
+        attribute, sign, value = name.rpartition("_")
+        if sign and attribute and value:
+            groups.setdefault(attribute, []).append(name)
+    found: dict[str, Sequence[Any]] = {}
+    for name, cells in columns.items():
+        attribute = name.rpartition("_")[0]
+        names = groups.get(attribute, [])
+        if attribute in found and name in names:
+            continue
+        if len(names) > 1 and attribute not in columns and _exclude([columns[each] for each in names]):
+            values = [each.rpartition("_")[2] for each in names]
+            found[attribute] = [
+                values[row.index(1)] for row in zip(*(columns[each] for each in names), strict=True)
+            ]
+        else:
+            found[name] = cells
+    return found
+
+
+def _exclude(columns: Sequence[Sequence[Any]]) -> bool:
+    """Whether one cell of each row is 1 or true, and the others are 0 or false."""
+    return all(set(column) <= {0, 1} for column in columns) and all(
+        sum(row) == 1 for row in zip(*columns, strict=True)
+    )
