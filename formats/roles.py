@@ -166,9 +166,9 @@ def _whole_meaning(table: Table, roles: Mapping[str, str], known: Mapping[str, s
     if len(meant) != 1 or meant[0] in known or roles[meant[0]] != "attribute":
         return None
     cells = table.columns[meant[0]]
-    texts = [] if isinstance(cells, Ragged) else [cell for cell in cells if not is_missing(cell)]
-    if not all(isinstance(text, str) and not looks_literal(text) for text in texts):
+    if isinstance(cells, Ragged) or not all(isinstance(cell, str) or is_missing(cell) for cell in cells):
         return None
+    texts = [text for text in dict.fromkeys(cells) if not is_missing(text) and not looks_literal(text)]
     return meant[0] if combined(texts) or named_values(texts) else None
 
 

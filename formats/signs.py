@@ -21,8 +21,9 @@ def have_spaces(texts: Sequence[str]) -> bool:
 
 def sign_between(texts: Sequence[str]) -> str | None:
     """The sign that stands between symbols; None where that is spaces, or nothing, or unclear."""
-    spaced = have_spaces(texts)
-    return next((sign for sign in SIGNS if _is_between(sign, texts, spaced=spaced)), None)
+    all_texts, spaced = "\n".join(texts), have_spaces(texts)
+    there = (sign for sign in SIGNS if sign in all_texts)
+    return next((sign for sign in there if _is_between(sign, texts, spaced=spaced)), None)
 
 
 def parts_of(text: str, sign: str | None) -> list[str]:
@@ -73,8 +74,7 @@ def meanings_of_texts(cells: Sequence[Any]) -> list[Any]:
 
     Others stay as they are.
     """
-    places = [place for place, cell in enumerate(cells) if isinstance(cell, str)]
-    texts = [cells[place] for place in places]
+    texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
     if pairs := named_values(texts):
         columns = {name: typed([pair[name] for pair in pairs]) for name in pairs[0]}
         read: list[Any] = [
@@ -83,15 +83,13 @@ def meanings_of_texts(cells: Sequence[Any]) -> list[Any]:
     else:
         rows = combined(texts) or [text.split() for text in texts]
         read = [[int(item) for item in row] if row and all(map(is_id, row)) else row for row in rows]
-    found = list(cells)
-    for place, value in zip(places, read, strict=True):
-        found[place] = value
-    return found
+    by_text = dict(zip(texts, read, strict=True))
+    return [by_text[cell] if isinstance(cell, str) else cell for cell in cells]
 
 
 def _is_between(sign: str, texts: Sequence[str], *, spaced: bool) -> bool:
     """Whether a sign stands between symbols: in all texts, commas in most; between whole numbers also in some."""
-    having = [text for text in texts if sign in text and sign in text.strip(sign)]
+    having = [text for text in texts if sign in text.strip(sign)]
     if not having:
         return False
     if spaced and not all(_spaces_are_of(sign, text) for text in texts):

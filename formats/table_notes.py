@@ -33,6 +33,8 @@ def note_words_for_none(table: Table, roles: Mapping[str, str], notes: list[str]
         cells = table.columns[name]
         if role not in ("message", "attribute") or isinstance(cells, Ragged):
             continue
+        if table.are_texts and WORDS_FOR_NONE.isdisjoint(cells):
+            continue
         places = [
             place for place, cell in enumerate(cells) if isinstance(cell, str) and cell in WORDS_FOR_NONE
         ]
