@@ -100,7 +100,7 @@ def play_run(
     """Play in the place of an agent: learn the language of trained ones, or take part in a game of rounds."""
     _require_people()
     from ecsuite.people.games import load_agents
-    from ecsuite.people.opening import RUNS, make_database
+    from ecsuite.people.opening import RUNS, make_database, only_server
 
     if Path(run).is_dir() or ("/" in run and not run.endswith((".yaml", ".yml"))):
         name = f"people_{Path(run).resolve().name}_{role}"
@@ -114,8 +114,8 @@ def play_run(
         tree = {"name": name, "play": run, "seed": seed}
     study = _study(tree, "ecsuite people play")
     agents = load_agents(study)
-    database = make_database(study, out or RUNS / name)
-    _run(study, database, port, host, no_browser, is_trial=True, agents=agents)
+    with only_server(out or RUNS / name) as folder:
+        _run(study, make_database(study, folder), port, host, no_browser, is_trial=True, agents=agents)
 
 
 def serve_study(
@@ -128,13 +128,13 @@ def serve_study(
     """Let people take part in a study; the same command goes on with it."""
     _require_people()
     from ecsuite.people.games import load_agents
-    from ecsuite.people.opening import RUNS, make_database
+    from ecsuite.people.opening import RUNS, make_database, only_server
     from ecsuite.people.study import read_study
 
     study = read_study(file)
     agents = load_agents(study)
-    database = make_database(study, out or RUNS / study.name)
-    _run(study, database, port, host, no_browser, is_trial=False, agents=agents)
+    with only_server(out or RUNS / study.name) as folder:
+        _run(study, make_database(study, folder), port, host, no_browser, is_trial=False, agents=agents)
 
 
 def new_study(
@@ -158,7 +158,7 @@ def simulate(
     from dataclasses import replace
 
     from ecsuite.people.games import game_to_play
-    from ecsuite.people.opening import RUNS, make_database
+    from ecsuite.people.opening import RUNS, make_database, only_server
     from ecsuite.people.session import Sessions
     from ecsuite.people.simulated import simulate as take_part
     from ecsuite.people.study import read_study
@@ -167,10 +167,11 @@ def simulate(
     if study.run or study.play:
         raise ConfigError(f"{file}: programs play no games with agents: expected codes, chains or pairs")
     study = replace(study, name=f"{study.name}_simulated", simulated=True)
-    database = make_database(study, out or RUNS / study.name)
-    number = take_part(Sessions(study, database, game_to_play(study, database, None)))
-    print(f"{number} simulated participants in {database.file}; {_report_of(database)}")
-    database.close()
+    with only_server(out or RUNS / study.name) as folder:
+        database = make_database(study, folder)
+        number = take_part(Sessions(study, database, game_to_play(study, database, None)))
+        print(f"{number} simulated participants in {database.file}; {_report_of(database)}")
+        database.close()
 
 
 def status(study: Place, as_json: Json = False, form: As = Form.TEXT) -> None:

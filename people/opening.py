@@ -1,9 +1,12 @@
 """Where the answers of a study are, and how they are opened."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ecsuite.eval.records.folders import ANSWERS, require_no_other
+from ecsuite.files.locks import Lock
 from ecsuite.parts.config import build
 from ecsuite.people.database import Database, Row
 from ecsuite.people.study import Study, read_study, require_same
@@ -16,6 +19,28 @@ RUNS = Path("runs")
 def folder_of(study: Path) -> Path:
     """The folder of the answers of a study: its own, or that of a study file, `runs/NAME`."""
     return RUNS / read_study(study).name if study.suffix in (".yaml", ".yml") else study
+
+
+@contextmanager
+def only_server(folder: Path) -> Iterator[Path]:
+    """Keep other servers from a study meanwhile: who waits for a partner, and how plays go on, one of them knows.
+
+    The lock is that of a run folder, beside the folder, and ends with the process.
+
+    Raises:
+        ConfigError: If another process has it, or the folder is of a run or a sweep.
+    """
+    require_no_other(folder, "a study with people")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = Lock(folder.parent / f".{folder.name}.lock")
+    if not lock.acquire():
+        raise ConfigError(
+            f"{folder}: {lock.holder}, serves it: end that first, or choose another folder with --out"
+        )
+    try:
+        yield folder
+    finally:
+        lock.release(removes=True)
 
 
 def make_database(study: Study, folder: Path) -> Database:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.people.opening import make_database
+from ecsuite.people.opening import make_database, only_server
 from ecsuite.people.session import Sessions
 from ecsuite.people.simulated import Memorizer, play
 from ecsuite.people.study import read_study
@@ -63,6 +63,13 @@ def test_a_port_in_use_is_refused(ecsuite, folder):
         assert f"--port {port}: in use" in refused(
             ecsuite, "serve", "mine.yaml", "--port", port, "--no-browser"
         )
+
+
+def test_a_second_server_of_a_study_is_refused(ecsuite, folder):
+    """Two who wait for a partner at two servers would wait for ever."""
+    with only_server(Path("runs/mine")):
+        assert "serves it: end that first, or choose another folder" in refused(ecsuite, "serve", "mine.yaml")
+    assert [file.name for file in Path("runs").iterdir()] == ["mine"]
 
 
 def test_other_files_are_refused(ecsuite, folder):
