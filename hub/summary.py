@@ -9,13 +9,13 @@ from ecsuite.eval.methods.methods import Methods, methods
 from ecsuite.eval.methods.prose import cited
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.records.source import METADATA, Source
+from ecsuite.eval.records.speakers import kind_of
 from ecsuite.eval.reports.citations import OWN, bibtex
 from ecsuite.formats.reading import read_corpus
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.run_log import ROUNDS_KEY
 from ecsuite.hub.contents import Contents
 from ecsuite.language_models.backend import PERSON
-from ecsuite.people.speakers import GRAMMAR, PARTICIPANTS
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 Origin = Literal["game", "rounds", "people", "grammar", "other"]
@@ -84,7 +84,7 @@ def summary_of(place: Path, contents: Contents) -> Summary:
         for each in contents.files
         if each.file.name == METADATA and isinstance(data := read_json(each.file), dict)
     ]
-    grammars = [str(data["grammar"]) for data in metadata if _is_of_grammar(data)]
+    grammars = [str(data["grammar"]) for data in metadata if kind_of(data) == "grammar"]
     sizes = [data.get("num_messages") for data in metadata]
     is_run = any(source.is_run for source in sources)
     return Summary(
@@ -97,16 +97,12 @@ def summary_of(place: Path, contents: Contents) -> Summary:
     )
 
 
-def _is_of_grammar(metadata: Mapping[str, Any]) -> bool:
-    """Whether a grammar wrote a corpus, and nobody who learned one."""
-    return "grammar" in metadata and metadata.get("speaker", GRAMMAR) == GRAMMAR
-
-
 def _origin_of_corpora(metadata: Sequence[Mapping[str, Any]]) -> Origin:
     """Who speaks in corpora that are no runs; people where they wrote one of them."""
-    if any(data.get("speaker") in PARTICIPANTS for data in metadata) or _origin_of_runs(metadata) == "people":
+    kinds = set(map(kind_of, metadata))
+    if "people" in kinds or _origin_of_runs(metadata) == "people":
         return "people"
-    return "grammar" if metadata and all(map(_is_of_grammar, metadata)) else "other"
+    return "grammar" if kinds == {"grammar"} else "other"
 
 
 def _origin_of_runs(metadata: Sequence[Mapping[str, Any]]) -> Origin:

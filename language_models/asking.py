@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from ecsuite.language_models.backend import Backend, Drawn, Reply, Request
 from ecsuite.language_models.kept import KeptAnswers, Used, digest, key_of
 from ecsuite.parts.config import Count, Positive, Weight
-from ecsuite.runtime.errors import ConfigError, LimitError, shown
+from ecsuite.runtime.errors import RUN_AGAIN, ConfigError, LimitError, shown
 
-GO_ON = "nothing is lost: go on with --resume"
+GO_ON = f"nothing is lost: {RUN_AGAIN}"
 """What to do where a run stopped that can go on."""
 
 
@@ -133,7 +133,7 @@ class Asker:
             if not self.backend.is_drawn:
                 break
         # These answers are kept, and would be read again.
-        advice = f"{GO_ON} and more {self.place}.tries"
+        advice = f"{GO_ON}, with more {self.place}.tries"
         if not self.backend.is_drawn:
             advice = (
                 "it says the same if it is asked again: expected another prompt, or a temperature above 0"
@@ -163,8 +163,8 @@ class Asker:
             with self._lock:
                 if (models := self.used.models) and reply.model != models[0]:
                     raise ConfigError(
-                        f"{self.place}: the server's model was {shown(models[0])} and is now {shown(reply.model)}: go "
-                        "on with --resume where it is the first again, or begin another run with --out"
+                        f"{self.place}: the server's model was {shown(models[0])} and is now {shown(reply.model)}: "
+                        f"where it is the first again, {RUN_AGAIN}, or begin another run with --out"
                     )
                 self.kept.add(key, self._settings, request, reply)
         finally:

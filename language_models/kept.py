@@ -16,7 +16,7 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.checksums import CHECKSUM, checksum_of, sealed
 from ecsuite.formats.directory import BESIDE
 from ecsuite.language_models.backend import Reply, Request
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import RUN_AGAIN, ConfigError
 
 KEY = "answers"
 """Where the metadata of a run have the checksum of the file."""
@@ -136,7 +136,7 @@ class KeptAnswers:
             except OSError as error:
                 opened.truncate(before)
                 raise ConfigError(
-                    f"{file}: can't be written: {error.strerror}; the answers before are kept: go on with --resume"
+                    f"{file}: can't be written: {error.strerror}; the answers before are kept: {RUN_AGAIN}"
                 ) from None
 
     def sort(self) -> None:

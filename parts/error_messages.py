@@ -4,13 +4,14 @@ import errno
 import os
 from pathlib import Path
 
+from ecsuite.runtime.errors import RUN_AGAIN
 from ecsuite.runtime.printable import printable
 
 MAX_LENGTH = 300
 """Most characters of a message."""
 _BEGINNING = 170
 """Characters of its beginning that are kept of a longer one: they have the place; the end says what to type."""
-AFTER_FULL = "; files of before are whole: make room, then run this again (train-game: with --resume)"
+AFTER_FULL = f"; files of before are whole: make room, then {RUN_AGAIN}"
 """What follows the message on a full disk."""
 NO_ACCESS = (errno.EROFS, errno.EACCES, errno.EPERM)
 """Errors of files and folders that this user may not change, or not read."""

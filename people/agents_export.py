@@ -9,7 +9,6 @@ from ecsuite.games.worlds.splits import split_names
 from ecsuite.people.agents_game import AgentsGame
 from ecsuite.people.game import HELD_OUT, Shown
 from ecsuite.people.records import Record
-from ecsuite.people.speakers import speaker_of
 from ecsuite.people.study import Study
 from ecsuite.runtime.ragged import Ragged
 
@@ -76,7 +75,7 @@ def sender_corpus(record: Record, game: AgentsGame, study: Study) -> Corpus | No
             "is_right": np.array([answer["is_right"] for answer, _ in rows]),
         },
         metadata={
-            "speaker": speaker_of(study),
+            "speaker": study.speakers[0],
             "participant": record.name,
             "learned_from": game.language.run,
             "game": game.signature,

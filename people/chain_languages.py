@@ -10,10 +10,10 @@ from rapidfuzz.distance import Levenshtein
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import load_metric
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.records.speakers import GRAMMAR
 from ecsuite.people.chains import Chain, first_codes, typed_codes
 from ecsuite.people.database import Database
 from ecsuite.people.objects import COLOURS, DATASETS, SHAPES
-from ecsuite.people.speakers import GRAMMAR, speaker_of
 from ecsuite.people.study import Study
 from ecsuite.runtime.ragged import Ragged
 
@@ -49,7 +49,7 @@ class Generation:
             symbol_names=LETTERS,
             **object_concepts(self.chain.dataset, range(objects.num_objects)),
             metadata={
-                "speaker": GRAMMAR if self.participant is None else speaker_of(study),
+                "speaker": GRAMMAR if self.participant is None else study.speakers[0],
                 "participant": None if self.participant is None else f"P{self.participant:03}",
                 "chain": self.chain.name,
                 "generation": self.number,

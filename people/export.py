@@ -26,7 +26,6 @@ from ecsuite.people.objects import COLOURS, DATASETS, SHAPES, letters_of
 from ecsuite.people.pair_report import pair_corpora
 from ecsuite.people.records import Record, as_numbers, read_records
 from ecsuite.people.responses_table import RESPONSE_WORDS, response_rows
-from ecsuite.people.speakers import speaker_of
 from ecsuite.people.study import CODES, WITH_CHAINS, WITH_PAIRS, WITH_PLAY, WITH_RUN, Study
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
@@ -289,7 +288,7 @@ def participant_corpus(record: Record, study: Study) -> Corpus | None:
             "is_right": np.array([answer["is_right"] for answer, _ in rows]),
         },
         metadata={
-            "speaker": speaker_of(study),
+            "speaker": study.speakers[0],
             "participant": record.name,
             "grammar": record.grammar,
             "dataset": objects.name,

@@ -20,7 +20,6 @@ from ecsuite.people.pair_game import LISTENING, SPEAKING
 from ecsuite.people.records import Record
 from ecsuite.people.report import SIMULATED, blocks_name, mean_cell
 from ecsuite.people.responses_table import unheard
-from ecsuite.people.speakers import speaker_of
 from ecsuite.people.study import Study
 from ecsuite.runtime.ragged import Ragged
 from ecsuite.tables.cells import INTERVAL
@@ -169,7 +168,7 @@ def _corpus(
             "round": np.array([answer["step"] + 1 for answer in answers]),
         },
         metadata={
-            "speaker": speaker_of(study, are_several=True),
+            "speaker": study.speakers[1],
             "pair": name,
             "dataset": dataset,
             "vocab_size": NUM_LETTERS,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from ecsuite.eval.records.speakers import PEOPLE, PROGRAMS
 from ecsuite.grammars.icy import canonical
 from ecsuite.parts.config import (
     Count,
@@ -191,6 +192,11 @@ class Study:
         if self.run or self.play:
             return WITH_RUN if self.run else WITH_PLAY
         return WITH_CHAINS if self.chains else WITH_PAIRS if self.pairs else CODES
+
+    @property
+    def speakers(self) -> tuple[str, str]:
+        """What corpora call one of the participants, and several."""
+        return PROGRAMS if self.simulated else PEOPLE
 
     @property
     def wanted(self) -> int:

@@ -14,6 +14,8 @@ LISTED = (
     "baseline"
 ).split()
 """Kinds of which `ecsuite list KIND` has all names."""
+RUN_AGAIN = "run this again (train-game: with --resume)"
+"""What to do where a command stopped that can go on."""
 
 
 class ConfigError(ValueError):

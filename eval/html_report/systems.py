@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ecsuite.eval.html_report.comparing import ScoreAbout, about_scores
 from ecsuite.eval.metrics import place_of
 from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.records.speakers import kind_of
 
 MOST_SCORES = 8
 """Most scores of a table, where none were asked for."""
@@ -102,7 +103,7 @@ def systems(sources: Sequence[Source], places: Mapping[str, int], names: Sequenc
 def _kind(source: Source) -> str:
     if source.is_run:
         return source.game or "run"
-    return "grammar" if "grammar" in source.metadata else "corpus"
+    return kind_of(source.metadata)
 
 
 def _num_messages(source: Source) -> int | None:

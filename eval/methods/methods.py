@@ -31,6 +31,7 @@ from ecsuite.eval.methods.training import (
 )
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.records.source import CONFIG, Source, read_config
+from ecsuite.eval.records.speakers import speaker_of
 from ecsuite.grammars.registry import GRAMMARS
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.tables.forms import Form
@@ -162,8 +163,11 @@ def _corpus_paragraph(source: Source) -> Paragraph:
         distinct = sizes.get("num_distinct_symbols")
         kinds = f", of {counted(int(distinct), 'kind')}" if symbols and distinct is not None else ""
         sentences.append([f"The corpus {source.name} has {number} messages{symbols}{kinds}."])
-    grammar = metadata.get("grammar")
+    grammar, speaker = metadata.get("grammar"), speaker_of(metadata)
+    if speaker:
+        sentences.append([f"Its messages are those of {speaker}."])
     if isinstance(grammar, str):
+        taught = f"What was taught{' first' if 'chain' in metadata else ''}" if speaker else "It"
         names = [step.partition(",")[0] for step in grammar.split("+")]
         known = [name for name in names if name in GRAMMARS.lines()]
         lines = [f"{name}: {line_of(GRAMMARS, name).rstrip('.')}" for name in known]
@@ -171,7 +175,7 @@ def _corpus_paragraph(source: Source) -> Paragraph:
         told = f" ({'; '.join(lines)})" if lines else ""
         sentences.append(
             [
-                f"It is of the artificial language {grammar}{told}",
+                f"{taught} is of the artificial language {grammar}{told}",
                 Cite.of(*names),
                 f": {own}." if own else ".",
             ]

@@ -11,6 +11,7 @@ from ecsuite.eval.efficiency.kept_bounds import kept_bound
 from ecsuite.eval.figures.curves import Curve, curves
 from ecsuite.eval.records.logs import read_log
 from ecsuite.eval.records.source import Record, Source
+from ecsuite.eval.records.speakers import kind_of
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
 if TYPE_CHECKING:
@@ -158,9 +159,7 @@ def _kind(source: Source) -> str:
     place = source.folder or source.corpus
     folder = place if place is None or place.is_dir() else place.parent
     metadata = replace(source, folder=folder).metadata
-    if "iso639_3" in metadata:
-        return "languages of people"
-    return "grammar" if "grammar" in metadata else "corpus"
+    return "languages of people" if "iso639_3" in metadata else kind_of(metadata)
 
 
 def _line(bound: "Bound", most: float) -> Curve:

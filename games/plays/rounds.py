@@ -32,7 +32,7 @@ from ecsuite.language_models.kept import FILE as ANSWERS
 from ecsuite.language_models.kept import KEY as ANSWERS_KEY
 from ecsuite.parts.config import require_defaults
 from ecsuite.parts.registry import Part
-from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.runtime.errors import RUN_AGAIN, ConfigError, shown
 from ecsuite.runtime.ragged import Ragged
 
 SUCCEEDED, HEARD = "succeeded", "heard"
@@ -207,7 +207,7 @@ class Rounds(Play):
         except BaseException as error:
             self._play_again(self.rounds[:before])
             if isinstance(error, KeyboardInterrupt | SystemExit):
-                self._note(f"stopped within step {step + 1}, and every answer is kept: --resume goes on")
+                self._note(f"stopped within step {step + 1}, and every answer is kept: {RUN_AGAIN}")
             raise
         self.rounds += [done[plan.number] for plan in planned]
         self.noted(before)

@@ -12,6 +12,7 @@ from stopped_runs import trained
 
 import ecsuite as ec
 from ecsuite.corpus import Corpus
+from ecsuite.eval.records.speakers import kind_of
 from ecsuite.formats import write_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.hub.contents import contents_of
@@ -115,13 +116,21 @@ def test_the_card_of_rounds_says_who_spoke(backend, ecsuite, hub, tmp_path):
     ],
 )
 def test_what_learners_of_a_grammar_said_is_not_of_the_grammar(speakers, origin, tmp_path):
-    """Corpora of people, of their programs, and of networks that were taught."""
+    """Corpora of people, of their programs, and of networks that were taught: in cards, methods and tables."""
     for number, speaker in enumerate(speakers):
         metadata = {"grammar": "concat"} | ({} if speaker is None else {"speaker": speaker})
         corpus = Corpus(Ragged.from_rows([[1, 2], [2, 1]]), metadata=metadata)
         write_corpus(corpus, tmp_path / "corpora" / str(number))
     found = summary_of(tmp_path / "corpora", contents_of(tmp_path / "corpora", Machine(tmp_path)))
-    assert found.origin == origin
+    assert found.origin == origin and len(found.what) > 0
+    speaker = speakers[-1]
+    assert kind_of({"grammar": "concat", "speaker": speaker}) == (origin if origin != "other" else "corpus")
+    said = (
+        f"Its messages are those of {speaker}. What was taught is of the artificial"
+        if speaker
+        else " It is of the"
+    )
+    assert said in found.made.replace("\n", " ")
 
 
 @pytest.mark.slow

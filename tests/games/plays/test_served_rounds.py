@@ -70,7 +70,9 @@ def test_after_answers_that_are_none_a_run_goes_on_with_more_tries(tmp_path):
     with ModelServer(answer=lambda body: "I won't") as server:
         settings = [*of_server(server, "play.participant.backend.concurrency=1"), "play.participant.tries=2"]
         for _ in range(2):
-            with pytest.raises(ConfigError, match=r"go on with --resume and more play\.participant\.tries$"):
+            with pytest.raises(
+                ConfigError, match=r"nothing is lost: run this again .*, with more play\.participant\.tries$"
+            ):
                 played(settings, tmp_path / "run", resume=True)
             assert server.asked == 2
         server.answer = first_choices
@@ -162,7 +164,7 @@ def test_an_answer_that_was_cut_is_told_with_the_setting(tmp_path):
 @pytest.mark.parametrize(
     "content", ['{"error": {"message": "too\\nlong"}}', '{"message": "too long"}', "too\nlong"]
 )
-@pytest.mark.parametrize(("status", "advice"), [(400, "structured=false"), (422, "go on with --resume")])
+@pytest.mark.parametrize(("status", "advice"), [(400, "structured=false"), (422, "run this again")])
 def test_what_a_server_says_of_an_error_is_told_without_the_key(content, status, advice, monkeypatch):
     monkeypatch.setenv("TEST_KEY", KEY)
 
@@ -248,7 +250,7 @@ def test_a_server_that_is_away_is_told_in_a_line_and_nothing_is_lost(tmp_path):
     with ModelServer() as server:
         settings = of_server(server, "play.participant.backend.retries=1")
         played([*settings, "play.participant.max_calls=45"], tmp_path / "run")
-    with pytest.raises(ConfigError, match=r"can't be asked .* 2 times; nothing is lost: go on with --resume"):
+    with pytest.raises(ConfigError, match=r"can't be asked .* 2 times; nothing is lost: run this again"):
         played(settings, tmp_path / "run", resume=True)
     assert len((tmp_path / "run" / "answers.jsonl").read_text().splitlines()) == 45
 
