@@ -256,6 +256,6 @@ def make_object_perception(
         choices = [
             kind for kind in PERCEPTIONS.parts if PERCEPTIONS.load(kind).takes_images in (has_images, None)
         ]
-        raise ConfigError(f"perception {part.kind}: not for {found}; choices: {', '.join(choices)}")
+        raise ConfigError(f"perception: {part.kind} is not for {found}: set one of {', '.join(choices)}")
     perception: Perception = made(part.options, object_shape=object_shape, state_size=state_size)
     return perception, int(perception.out_features)

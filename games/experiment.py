@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import ecsuite.parts.own_code as own_code
-from ecsuite.agents.registry import PERCEPTIONS
 from ecsuite.games.code_files import lies_in_run_folder, with_sources
 from ecsuite.games.registry import PLAYS, TASKS, WORLDS
 from ecsuite.games.sections import (
@@ -193,13 +192,6 @@ def _with_layers(experiment: Experiment, layers: list[Layer]) -> Experiment:
     return _read([("experiment", experiment.to_tree()), *layers])
 
 
-def _with_perceptions(of_sender: str, of_receiver: str) -> Tree:
-    """The bottom layer with the perceptions of a world."""
-    kinds = {"sender": of_sender, "receiver": of_receiver}
-    agents = {role: {**DEFAULTS[role], "perception": {KIND: kind}} for role, kind in kinds.items()}
-    return {**DEFAULTS, **agents}
-
-
 def _read_by_play(layers: Sequence[Layer]) -> list[Layer]:
     """Layers with what their play reads: sections of another play, in layers below it, are left out.
 
@@ -226,17 +218,7 @@ def _read_by_play(layers: Sequence[Layer]) -> list[Layer]:
 def _read(layers: Sequence[Layer]) -> Experiment:
     """Build the experiment of these layers, the lowest first."""
     layers = _read_by_play(layers)
-    world, chosen = DEFAULTS["world"][KIND], 0
-    before = perceptions = WORLDS.load(world).default_perceptions
-    for number, (source, tree) in enumerate(layers):
-        with named_source(source):
-            if (named := _kind_in(tree, "world")) not in (None, world):
-                world, chosen, before = named, number, perceptions
-            perceptions = WORLDS.load(world).default_perceptions
-    layers = [*_without_unread(layers[:chosen], layers[chosen:], before, perceptions), *layers[chosen:]]
-    experiment: Experiment = read_layers(
-        Experiment, [("", _with_perceptions(*perceptions)), *layers], "", unknown_key
-    )
+    experiment: Experiment = read_layers(Experiment, _with_perceptions(layers), "", unknown_key)
     # A file that a later layer names has its own checksum.
     later = {path for _, tree in layers[1:] for path in paths_of(tree)}
     data = {
@@ -254,27 +236,37 @@ def _read(layers: Sequence[Layer]) -> Experiment:
     return replace(experiment, data=data, weights=weights, code=code)
 
 
-def _without_unread(
-    below: Sequence[Layer], above: Sequence[Layer], before: Sequence[str], perceptions: Sequence[str]
-) -> list[Layer]:
-    """Layers below that which names another world, without options that the perceptions of this world do not read.
+def _with_perceptions(layers: Sequence[Layer]) -> list[Layer]:
+    """The defaults, then the layers, and below each that names another world a layer with that world's perceptions.
 
-    As `read_part` has it where a layer names another kind. Where a layer above names a perception, what is below it is
-    of those that came with the world `before`; where one below does, nothing changes.
+    So `read_part` drops options that these do not have, as wherever a layer names another kind. A perception that is
+    named below such a layer stays. One that the last of them or a layer above names takes the place of the former ones.
     """
-    changed = list(below)
-    for role, former, kind in zip(ROLES, before, perceptions, strict=True):
-        if any(KIND in _perception_in(tree, role) for _, tree in below):
-            continue
-        is_named = any(KIND in _perception_in(tree, role) for _, tree in above)
-        known = option_types(PERCEPTIONS.load(kind).Options)
-        for number, (source, tree) in enumerate(changed):
-            options = _perception_in(tree, role)
-            if options.keys() - known.keys():
-                kept = {key: value for key, value in options.items() if key in known}
-                told = {KIND: former, **options} if is_named else kept
-                changed[number] = (source, {**tree, role: {**tree[role], "perception": told}})
-    return changed
+    named: list[tuple[int, str]] = []
+    for number, (source, tree) in enumerate(layers):
+        with named_source(source):
+            if (world := _kind_in(tree, "world")) is not None and (not named or world != named[-1][1]):
+                WORLDS.load(world)
+                named.append((number, world))
+    first, *others = named or [(0, DEFAULTS["world"][KIND])]
+    kinds = _perceptions(first[1], ROLES)
+    found: list[Layer] = [("", {**DEFAULTS, **{role: {**DEFAULTS[role], **kinds[role]} for role in ROLES}})]
+    places = dict(others)
+    for number, layer in enumerate(layers):
+        if number in places:
+            namers = layers if number == max(places) else layers[:number]
+            roles = [
+                role for role in ROLES if all(KIND not in _perception_in(tree, role) for _, tree in namers)
+            ]
+            found.append((layer[0], _perceptions(places[number], roles)))
+        found.append(layer)
+    return found
+
+
+def _perceptions(world: str, roles: Iterable[Role]) -> Tree:
+    """The layer with the perceptions of a world, of some of its agents."""
+    kinds = dict(zip(ROLES, WORLDS.load(world).default_perceptions, strict=True))
+    return {role: {"perception": {KIND: kinds[role]}} for role in roles}
 
 
 def _perception_in(tree: Tree, role: Role) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from ecsuite.games.channels import Channel
 from ecsuite.games.preview import make_preview
 from ecsuite.games.registry import CHANNELS, LOSSES, MEETINGS, PLAYS, TASKS
 from ecsuite.games.sections import SIGNALLING, Experiment
-from ecsuite.games.training_notes import agent_text, candidates_text, objects_text, words_text
+from ecsuite.games.training_notes import agents_text, candidates_text, objects_text, words_text
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.registry import Part, Registry
@@ -79,17 +79,9 @@ def _who_sees(world: World) -> str:
 
 def _agents(experiment: Experiment) -> str:
     """Who plays."""
-    society = experiment.society
-    agents = f"sender {agent_text(experiment.sender)}, receiver {agent_text(experiment.receiver)}"
-    if society.agents is not None:
-        agents += f"; {society.agents} agents that do both"
-    elif society.number("sender") * society.number("receiver") > 1:
-        numbers = {"sender": society.senders, "receiver": society.receivers}
-        agents += "; " + " and ".join(
-            f"{number} {role}{'s' * (number > 1)}" for role, number in numbers.items()
-        )
+    agents = agents_text(experiment)
     if experiment.is_society:
-        agents += f", who meet: {_line(MEETINGS, society.meets)}"
+        agents += f", who meet: {_line(MEETINGS, experiment.society.meets)}"
     lines = {_line(SENDERS, experiment.sender), _line(RECEIVERS, experiment.receiver)}
     return agents if experiment.sender.kind == "recurrent" else f"{agents}. {' '.join(sorted(lines))}"
 

@@ -130,6 +130,8 @@ def require_same_run(
     if existing.schedule.kind == requested.schedule.kind and "schedule" in now:
         before["schedule"] = now["schedule"]
     if difference := _difference(before, now):
+        for source, digest in {**existing.code, **requested.code}.items():  # which name parts of users' own
+            difference = difference.replace(digest, source)
         other = f"{folder} holds another run ({difference})"
         if diverged_at is not None:
             raise ConfigError(
@@ -154,6 +156,8 @@ def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "
         if isinstance(old, dict) and isinstance(new, dict):
             if difference := _difference(old, new, f"{name}."):
                 return difference
+        elif old != new and path == "data.":  # of which checksums say nothing to people
+            return f"the content of {key if '.' in key else f'world.{key}'} is another"
         elif old != new:
             return f"{name} is {old} in the folder, {new} requested"
     return ""

@@ -34,7 +34,7 @@ def description(experiment: Experiment, players: Players, world: World) -> list[
     if players.task.scores_candidates:
         task += candidates_text(world)
     words = words_text(channel, experiment)
-    agents = f"sender {agent_text(experiment.sender)}, receiver {agent_text(experiment.receiver)}"
+    agents = agents_text(experiment)
     sizes = [
         sum(each.numel() for each in players.parameters() if each.requires_grad or is_all)
         for is_all in (1, 0)
@@ -110,6 +110,19 @@ def _noise(experiment: Experiment) -> str:
     if not experiment.training.noise:
         return f"; noise {said} in evaluation only"
     return f"; noise {said} in training, {'also' if experiment.evaluation.noise else 'none'} in evaluation"
+
+
+def agents_text(experiment: Experiment) -> str:
+    """The agents of a game, and how many they are where they are more than a pair."""
+    society = experiment.society
+    agents = f"sender {agent_text(experiment.sender)}, receiver {agent_text(experiment.receiver)}"
+    if society.agents is not None:
+        return f"{agents}; {society.agents} agents that do both"
+    if society.number("sender") * society.number("receiver") == 1:
+        return agents
+    numbers = {"sender": society.senders, "receiver": society.receivers}
+    told = " and ".join(f"{number} {role}{'s' * (number > 1)}" for role, number in numbers.items())
+    return f"{agents}; {told}"
 
 
 def agent_text(part: Part) -> str:

@@ -50,8 +50,8 @@ class Result:
             "patience": "no longer improving",
             "minutes": "time limit reached",
             "limit": "limit reached; --resume goes on with another one",
-            "interrupt": "interrupted; --resume continues it",
-            "preempted": "stopped by a signal; --resume continues it",
+            "interrupt": "interrupted",
+            "preempted": "stopped by a signal",
             "diverged": f"diverged; {REMEDY}",
         }[self.stopped]
         already = "already finished: " if self.was_done else ""

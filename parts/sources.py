@@ -30,7 +30,7 @@ def with_source(source: str, message: str) -> str:
         return message
     found = re.match(r"([\w.]+): |unknown key '([\w.]+)'", message)
     key = (found[1] or found[2]) if found else ""
-    if source.startswith("--") and source != "--set" and found and found[1]:
+    if source.startswith("--") and source != "--set" and found and found[1] and not _is_within(key, source):
         said = message.removeprefix(found[0])
         for sign, words in (
             (">= ", "at least "),
@@ -42,3 +42,9 @@ def with_source(source: str, message: str) -> str:
         return f"{source}: {said}"
     line = line_of_key(source, key.split(".")) if key else None
     return f"{source}: {message}" if line is None else f"{source}:{line}: {message}"
+
+
+def _is_within(key: str, flag: str) -> bool:
+    """Whether a key is an option of the part that a flag names: `--world` does not say `world.num_values`."""
+    section, _, option = key.partition(".")
+    return option not in ("", "kind") and section.startswith(flag.removeprefix("--"))

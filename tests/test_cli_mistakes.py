@@ -17,6 +17,9 @@ MISTAKES = {
     "train-game disc_tiny --sender gruu": (
         "--sender: unknown sender 'gruu'; did you mean 'gru'? choices: gru, "
     ),
+    "train-game disc_tiny --sender gru,hidden_size=x": "--sender: sender.hidden_size: expected int, got 'x'",
+    "train-game shape_gs --world thing": "sender.perception: conv_grid is not for vectors of 16 features: set one of",
+    "train-game disc_tiny --world unequal_attributes": "--world: world.num_values: expected list, got 4",
     "train-game disc_tiny --receiver x": "--receiver: unknown receiver 'x'; choices: ",
     "train-game disc_tiny --sender hashtable": (
         "--sender: sender hashtable learns from a given language only; see `ecsuite icy`"

@@ -88,7 +88,7 @@ class Side(nn.Module, ABC):
         try:
             return make_object_perception(part, self.world.object_shape, width)
         except ConfigError as error:
-            raise ConfigError(f"{self.role}: {error}") from None
+            raise ConfigError(f"{self.role}.{error}") from None
 
 
 class Speaker(Side):

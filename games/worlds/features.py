@@ -60,7 +60,9 @@ class FeatureWorld(RuleWorld):
         def __post_init__(self) -> None:
             """Check that there is a file."""
             if self.features is None:
-                raise ConfigError("features: expected an npz file of feature vectors, got null")
+                raise ConfigError(
+                    "features: expected an npz file of feature vectors, such as --features vectors.npz"
+                )
 
     variants = tuple(VARIANTS)
     corpus_split = "all"  # every class or image, as in Mu & Goodman and Yao et al.

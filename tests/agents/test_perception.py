@@ -158,11 +158,14 @@ MISTAKES = {
         r"unknown perception 'convv'; did you mean 'conv'\? choices: "
         r"identity, linear, tanh, mlp, recurrent, conv, conv_max, conv_grid, conv4, pretrained"
     ),
-    ("mlp", IMAGES): r"perception mlp: not for images; choices: conv, conv_max, conv_grid, conv4, pretrained",
+    (
+        "mlp",
+        IMAGES,
+    ): r"perception: mlp is not for images: set one of conv, conv_max, conv_grid, conv4, pretrained",
     (
         "conv",
         (50,),
-    ): r"perception conv: not for vectors of 50 features; choices: identity, linear, tanh, mlp, recurrent",
+    ): r"perception: conv is not for vectors of 50 features: set one of identity, linear, tanh, mlp, recurrent",
 }
 
 

@@ -52,7 +52,7 @@ def test_what_follows_with_and_is_not_run_after_a_training_that_was_stopped(
     longer = (*QUICK, "--set", "training.num_examples=512")
     got, out, err = ecsuite("train-game", *longer)
     assert got == code and err.splitlines()[-1] == f"{why}; --resume continues it in run"
-    assert "step 2 of 4" in out and "next: ecsuite score" not in out
+    assert "step 2 of 4" in out and "next: ecsuite score" not in out and "--resume" not in out  # told once
     assert (tmp_path / "run" / "corpus.jsonl").exists() == (code == 130)
     assert ecsuite("train-game", *longer, "--resume")[0] == 0
 

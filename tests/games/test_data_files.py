@@ -42,7 +42,9 @@ def test_another_content_is_another_run(files, run, resume):
     folder, load = files
     run(load(), folder / "run")
     (folder / "train.txt").write_text(TEXT["other"])
-    with pytest.raises(ConfigError, match=r"holds another run \(data.train_data is .* in the folder"):
+    with pytest.raises(
+        ConfigError, match=r"holds another run \(the content of world.train_data is another\)"
+    ):
         run(load(epochs=2), folder / "run", resume=resume)
 
 

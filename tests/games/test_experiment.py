@@ -107,6 +107,13 @@ def test_another_world_brings_its_perceptions_without_options_of_the_former_ones
         load_experiment("digits", ["world=events", "sender.perception.size=3"])
 
 
+def test_a_misspelt_option_of_a_perception_is_told_also_where_another_world_is_chosen(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("world: digits\nsender: {perception: {sise: 3}}\n")
+    with pytest.raises(ConfigError, match=r"mine.yaml:2: unknown key 'sender.perception.sise'; did you mean"):
+        load_experiment(str(file), ["world=events"])
+
+
 def test_a_file_needs_no_more_than_it_changes(tmp_path):
     (tmp_path / "mine.yaml").write_text("world: {num_values: 7}\n")
     (tmp_path / "empty.yaml").write_text("{}\n")

@@ -87,7 +87,10 @@ def test_a_changed_file_does_not_continue_a_run(small, run, own):
     assert run(small(*TINY, f"channel={own}:Flipping"), Path("run")).was_done, "the same content elsewhere"
     own.write_text(own.read_text() + "# changed\n")
     for resume in (False, True):
-        with pytest.raises(ConfigError, match=r"^run holds another run"):
+        told = (
+            r"^run holds another run \(channel.kind is run/code/\w{8}/own.py:Flipping in the folder, ./own.py"
+        )
+        with pytest.raises(ConfigError, match=told):
             run(small(*TINY, part), Path("run"), resume=resume)
 
 

@@ -9,7 +9,9 @@ from safetensors.torch import save_file
 from torch import nn
 
 from ecsuite.games.checkpoints import NUM_KEPT, checkpoints, load_checkpoint, save_checkpoint
+from ecsuite.games.experiment import load_experiment
 from ecsuite.games.run_log import open_log
+from ecsuite.games.training_notes import agents_text
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
 
@@ -209,3 +211,16 @@ def test_lines_that_a_log_has_lost_are_told_of(tmp_path, small, run, kill, damag
     run(small(), tmp_path, resume=True, notes=notes)
     assert len(notes) == 1
     assert [json.loads(line)["step"] for line in log.read_bytes().splitlines()] == steps
+
+
+@pytest.mark.parametrize(
+    ("society", "told"),
+    [
+        ((), ""),
+        (("society.senders=4",), "; 4 senders and 1 receiver"),
+        (("society.agents=3",), "; 3 agents that do both"),
+    ],
+)
+def test_what_is_said_of_agents_says_how_many_they_are(society, told):
+    agents = "sender gru of 64 units, receiver gru of 64 units"
+    assert agents_text(load_experiment("disc_tiny", society)) == agents + told

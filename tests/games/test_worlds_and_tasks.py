@@ -152,7 +152,7 @@ MISTAKES = {
     ("world.kind=think",): r"--set: unknown world 'think'; did you mean 'thing'\? choices: thing, letter_strings, ",
     ("task.kind=concepts",): r"--set: unknown task 'concepts'; did you mean 'concept'\? choices: discrimination, in_b",
     ("task.kind=concept",): r"task concept: world attributes has no rules; worlds with rules: text, thing, shape, s",
-    ("world.kind=features",): r"--set: world.features: expected an npz file of feature vectors, got null$",
+    ("world.kind=features",): r"--set: world.features: expected an npz file of feature vectors, such as --features ve",
     ("world.kind=thing", "task.kind=concept", "task.variant=reference"):
         r"task.variant: expected set_reference in world \w+, got reference$",
     ("world.kind=shape", "task.kind=concept", "task.variant=concept"):
@@ -183,13 +183,13 @@ def test_perceptions_that_do_not_fit(agent):
     sets = ["world.kind=thing", "task.kind=concept"]
     experiment = load(*sets, f"{agent}.perception=conv")
     choices = "identity, linear, tanh, mlp, recurrent"
-    message = rf"^{agent}: perception conv: not for vectors of 8 features; choices: {choices}$"
+    message = rf"^{agent}.perception: conv is not for vectors of 8 features: set one of {choices}$"
     with pytest.raises(ConfigError, match=message):
         make_pair(experiment, make_world(experiment))
     with pytest.raises(ConfigError, match=r"^--set: unknown perception 'mlpp'; did you mean 'mlp'\?"):
         load(*sets, f"{agent}.perception=mlpp")
     images = load("world.kind=shape", "task.kind=concept", f"{agent}.perception=mlp")
     with pytest.raises(
-        ConfigError, match=r"perception (mlp|linear): not for images; choices: conv, conv_max, conv_g"
+        ConfigError, match=r"perception: (mlp|linear) is not for images: set one of conv, conv_max, conv_g"
     ):
         make_pair(images, make_world(images))

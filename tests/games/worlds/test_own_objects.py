@@ -163,7 +163,7 @@ def test_a_changed_table_is_another_run(ecsuite, tmp_path):
     assert ecsuite(*line)[0] == 0
     write(tmp_path / "things.csv", ROWS[:-1])
     code, _, err = ecsuite(*line)
-    assert code == 2 and "holds another run (data.objects is" in err
+    assert code == 2 and "holds another run (the content of world.objects is another)" in err
 
 
 @pytest.mark.parametrize("setting", ["world.held_out=0.5", "world.held_out_value=color=red"])
