@@ -16,8 +16,18 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.cells import are_read_as, written
 from ecsuite.formats.corpora import CANONICAL, Reading, corpus_of
 from ecsuite.formats.json_tables import is_tokens
+from ecsuite.formats.one_hot import joined_columns, one_hot_values
 from ecsuite.formats.reading import detect_eos
-from ecsuite.formats.roles import MESSAGE_NAMES, NAMES, ROLES, plain_name, role_of_name, split_header
+from ecsuite.formats.roles import (
+    MESSAGE_NAMES,
+    NAMES,
+    ROLES,
+    has_digits,
+    is_whole_meaning,
+    plain_name,
+    role_of_name,
+    split_header,
+)
 from ecsuite.formats.table import Table
 from ecsuite.runtime.errors import ConfigError, look_up, missing_extra
 from ecsuite.runtime.given_values import named_attributes, word_vectors
@@ -81,7 +91,8 @@ def _columns(corpus: Corpus) -> dict[str, list[Any]]:
     for name, values in corpus.columns.items():
         role = canonical.get(name) or roles.get(name, "kept")
         role = role if role not in ("message", "meaning", "attribute", "feature", "concept") else "kept"
-        columns[_header(name, role, columns)] = values.tolist()
+        cells = values.tolist()
+        columns[_header(name, role, columns, says_role=role == "time" and not has_digits(cells))] = cells
     return columns
 
 
@@ -96,10 +107,15 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
         if names and flat.dtype.kind == "f":
             columns = {_header(name, "feature", {}): cells for name, cells in by_name.items()}
         elif names and _is_same(found := named_attributes(by_name), corpus):
-            derived = found
-            columns = {_header(name, "attribute", {}): cells for name, cells in by_name.items()}
+            derived, guessed = found, _read_otherwise(by_name)
+            columns = {
+                _header(name, "attribute", {}, says_role=name in guessed): cells
+                for name, cells in by_name.items()
+            }
         else:
-            columns = {_free("meaning", corpus): flat.tolist()}
+            name = _free("meaning", corpus)
+            is_one_hot = ":" not in name and one_hot_values(flat.tolist()) is not None
+            columns = {f"{name}:meaning" if is_one_hot else name: flat.tolist()}
             derived = word_vectors(flat.tolist()) if flat.dtype.kind == "U" and flat.shape[1] else {}
     if derived and _is_same(derived, corpus):
         return columns
@@ -108,6 +124,13 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
     elif derived:
         columns[_free("concept", corpus)] = [None] * len(corpus.messages)
     return columns
+
+
+def _read_otherwise(columns: dict[str, list[Any]]) -> set[str]:
+    """The attributes that a reader would take for something else if nobody said that they are attributes."""
+    if len(columns) == 1 and is_whole_meaning(*columns.values()):
+        return {*columns}
+    return columns.keys() - joined_columns(columns).keys()
 
 
 def _truth(name: str, cells: list[Any], corpus: Corpus) -> list[Any]:
@@ -144,13 +167,13 @@ def _free(role: str, corpus: Corpus) -> str:
     )
 
 
-def _header(name: str, role: str, others: dict[str, list[Any]]) -> str:
-    """The name of a column, with its role where the name does not say it."""
+def _header(name: str, role: str, others: dict[str, list[Any]], *, says_role: bool = False) -> str:
+    """The name of a column, with its role where the name does not say it, or it is asked for."""
     says = role_of_name(name)
     is_plain = (
         says == role and plain_name(name) not in MESSAGE_NAMES and not (role == "attribute" and ":" in name)
     )
-    return name if is_plain and name not in others else f"{name}:{role}"
+    return name if is_plain and name not in others and not says_role else f"{name}:{role}"
 
 
 def _message_header(corpus: Corpus) -> str:

@@ -117,7 +117,7 @@ def _meant(
 ) -> dict[str, Any]:
     """Meanings and concepts, as arguments of `Corpus`; empty if the table has none."""
     concepts = [name for name, role in roles.items() if role == "concept"]
-    attributes, features, bare = parts_of(table, roles, notes, numeric=reading.numeric)
+    attributes, features, bare = parts_of(table, roles, notes, said=reading.columns, numeric=reading.numeric)
     found: dict[str, Any] = {}
     if attributes:
         note_numbers(table, attributes, notes, are_values=reading.numeric == "values")

@@ -1,6 +1,6 @@
 """What was meant, in the columns of a table: values of attributes, features, and meanings without names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from ecsuite.formats.cells import are_all, are_numbers, is_missing, is_number
@@ -18,7 +18,12 @@ Numeric = Literal["values", "features"]
 
 
 def parts_of(
-    table: Table, roles: Mapping[str, str], notes: list[str], *, numeric: Numeric = "values"
+    table: Table,
+    roles: Mapping[str, str],
+    notes: list[str],
+    *,
+    said: Collection[str] = (),
+    numeric: Numeric = "values",
 ) -> tuple[dict[str, list[Any]], dict[str, list[Any]], list[Any] | None]:
     """Values by named attribute, numbers by feature, and meanings without names: lists of equal kind.
 
@@ -28,6 +33,8 @@ def parts_of(
         table: The table.
         roles: The role of each column.
         notes: Where what was guessed is added.
+        said: Columns whose roles the user says, which are attributes of their own; as those whose roles the file says,
+            whose numbers are taken as they stand, too.
         numeric: What numbers are.
 
     Raises:
@@ -44,7 +51,9 @@ def parts_of(
     if only is not None and not _has_mapping(values[only]):
         values[only] = meanings_of_texts(values[only])
         if not _has_mapping(values[only]):  # as `color=red, shape=cup` becomes one
-            bare = _decoded(table, [flat(cell) for cell in values.pop(only)], notes, numeric)
+            bare = [flat(cell) for cell in values.pop(only)]
+            if numeric == "values" and only not in table.roles:
+                bare = _decoded(table, bare, notes)
     attributes: dict[str, list[Any]] = {}
     features: dict[str, list[Any]] = {}
     for name, cells in values.items():
@@ -66,7 +75,7 @@ def parts_of(
                 features[key] = inner
             else:
                 attributes[key] = _as_written(table, name, inner) if key == name else inner
-    return _joined(table, attributes, notes), features, bare
+    return _joined(table, attributes, {*said, *table.roles}, notes), features, bare
 
 
 def _has_mapping(cells: Sequence[Any]) -> bool:
@@ -113,17 +122,19 @@ def leaves(value: Any, prefix: str) -> dict[str, Any]:
     return found
 
 
-def _joined(table: Table, attributes: dict[str, list[Any]], notes: list[str]) -> dict[str, list[Any]]:
-    """Attributes, those that have a column for each value as one."""
-    found = {name: list(cells) for name, cells in joined_columns(attributes).items()}
+def _joined(
+    table: Table, attributes: dict[str, list[Any]], said: Collection[str], notes: list[str]
+) -> dict[str, list[Any]]:
+    """Attributes, those that have a column for each value as one; apart from those whose roles somebody says."""
+    found = {name: list(cells) for name, cells in joined_columns(attributes, but=said).items()}
     if new := [name for name in found if name not in attributes]:
         notes.append(f"{table.source}: {', '.join(new)}: a column for each value, taken as one attribute")
     return found
 
 
-def _decoded(table: Table, rows: list[Any], notes: list[str], numeric: Numeric) -> list[Any]:
+def _decoded(table: Table, rows: list[Any], notes: list[str]) -> list[Any]:
     """Meanings without names; of one-hot ones the values of their attributes."""
-    found = one_hot_values(rows) if numeric == "values" else None
+    found = one_hot_values(rows)
     if found is None:
         return rows
     numbers = [len({*column}) for column in zip(*filter(None, found), strict=True)]

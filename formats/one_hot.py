@@ -1,6 +1,6 @@
 """Values of attributes that are written one-hot: for each attribute a block of numbers, of which one is 1."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -43,14 +43,20 @@ def one_hot_values(rows: Sequence[Sequence[Any] | None]) -> list[list[int] | Non
     return [None if row is None else next(values) for row in rows]
 
 
-def joined_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+def joined_columns(
+    columns: Mapping[str, Sequence[Any]], *, but: Collection[str] = ()
+) -> dict[str, Sequence[Any]]:
     """Columns where those of one attribute's values, as `color_red` and `color_blue`, are one: `color`.
 
     So pandas (`get_dummies`) and R write attributes: of the columns with the same name before the last `_`, of which
     there are at least two, one is 1 or true in each row, and the others are 0 or false.
+
+    Args:
+        columns: The cells of each column.
+        but: Names of columns that stay as they are.
     """
     groups: dict[str, list[str]] = {}
-    for name in columns:
+    for name in (name for name in columns if name not in but):
         attribute, sign, value = name.rpartition("_")
         if sign and attribute and value:
             groups.setdefault(attribute, []).append(name)

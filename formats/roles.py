@@ -114,7 +114,7 @@ def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = Tr
     roles: dict[str, str] = {}
     for name in table.columns:
         roles[name] = known.get(name) or _by_name(name, message, needs_message=needs_message)
-        if roles[name] == "time" and name not in known and not _has_digits(table.columns[name]):
+        if roles[name] == "time" and name not in known and not has_digits(table.columns[name]):
             roles[name] = "attribute"
     _keep_seconds(roles, known)
     if whole := _whole_meaning(table, roles, known):
@@ -165,11 +165,15 @@ def _whole_meaning(table: Table, roles: Mapping[str, str], known: Mapping[str, s
     meant = [name for name, role in roles.items() if role in (*OF_MEANING, "image")]
     if len(meant) != 1 or meant[0] in known or roles[meant[0]] != "attribute":
         return None
-    cells = table.columns[meant[0]]
+    return meant[0] if is_whole_meaning(table.columns[meant[0]]) else None
+
+
+def is_whole_meaning(cells: Any) -> bool:
+    """Whether all cells are texts of several values that combine, such as `red cup` and `red ball`."""
     if isinstance(cells, Ragged) or not all(isinstance(cell, str) or is_missing(cell) for cell in cells):
-        return None
+        return False
     texts = [text for text in dict.fromkeys(cells) if not is_missing(text) and not looks_literal(text)]
-    return meant[0] if combined(texts) or named_values(texts) else None
+    return bool(combined(texts) or named_values(texts))
 
 
 def _of_symbols(names: Sequence[str]) -> list[str]:
@@ -185,7 +189,7 @@ def _of_symbols(names: Sequence[str]) -> list[str]:
     return []
 
 
-def _has_digits(cells: Any) -> bool:
+def has_digits(cells: Any) -> bool:
     """Whether a cell has a digit, as times have."""
     return isinstance(cells, Ragged) or any(
         not isinstance(cell, bool) and any(map(str.isdecimal, str(cell))) for cell in cells

@@ -112,7 +112,7 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
             raise ConfigError(f"{source}: expected a list of objects with named values, got {found.about}")
         chosen = roles_of(found, given, needs_message=False)
         notes: list[str] = []
-        attributes, features, bare = parts_of(found, chosen, notes)
+        attributes, features, bare = parts_of(found, chosen, notes, said=given)
         if bare is not None:
             width = max((len(row) for row in bare if row is not None), default=0)
             cells = [[None] * width if row is None else row for row in bare]

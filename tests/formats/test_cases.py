@@ -227,6 +227,15 @@ def test_whole_numbers_with_decimals_are_features_which_is_said():
         assert any(told in note for note in corpus.metadata.get("notes", [])) == is_said
 
 
+def test_what_somebody_says_is_taken_as_it_stands():
+    bits = {"message": IDS[:3], "color_red": [1, 0, 1], "color_blue": [0, 1, 0]}
+    assert ec.read_corpus(bits).attribute_names == ("color",)
+    assert len(ec.read_corpus(bits, columns={"color_red": "attribute"}).attribute_names) == 2
+    texts = {"message": IDS[:4], "picture": ["red cup", "red box", "blue cup", "blue box"]}
+    assert ec.read_corpus(texts).meanings.shape == (4, 2)
+    assert ec.read_corpus(texts, columns={"picture": "attribute"}).meanings.shape == (4, 1)
+
+
 @pytest.mark.parametrize(
     ("rows", "values"),
     [

@@ -34,14 +34,39 @@ WORDS = st.sampled_from(
         "a:kept",
         " s",
         "4.7",
+        "a_b",
+        "a_c",
+        "d_b",
+        "d_c",
+        "a=b;c=d",
+        "a=b;c=e",
+        "3;1",
+        "NA",
     ]
 )
 NAMES = st.sampled_from(
-    ["color", "size", "shape", "L", "a b", "round", "id", "Unnamed: 0", "meaning", "x:time"]
+    [
+        "color",
+        "size",
+        "shape",
+        "L",
+        "a b",
+        "round",
+        "id",
+        "Unnamed: 0",
+        "meaning",
+        "x:time",
+        "color_red",
+        "color_blue",
+        "m1",
+        "distractor",
+        "RT_ms",
+    ]
 )
 VALUES = {
     "texts": WORDS,
     "integers": st.integers(-5, 9),
+    "bits": st.integers(0, 1),
     "decimals": st.sampled_from([0.5, -1.25, 3.0, 1e-7]),
     "truths": st.booleans(),
     "mixed": st.one_of(st.none(), WORDS, st.integers(-3, 3), st.lists(st.integers(0, 2), max_size=2)),
@@ -60,7 +85,7 @@ def corpora(draw):
     eos = draw(st.none() | st.sampled_from(sorted({symbol for row in rows for symbol in row})))
     given = {"symbol_names": None if names is None else tuple(names), "eos": eos}
     width = draw(st.integers(0, 3))
-    kind = draw(st.sampled_from(["none", "texts", "integers", "decimals"]))
+    kind = draw(st.sampled_from(["none", "texts", "integers", "bits", "decimals"]))
     if width and kind != "none":
         table = draw(
             st.lists(st.lists(VALUES[kind], min_size=width, max_size=width), min_size=number, max_size=number)
