@@ -1,6 +1,5 @@
 """What stands between the symbols of a message, or the values of a meaning, that are written as one text."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,6 @@ SIGNS = ",;|/+_-:.\uff0c\u3001\uff1b"
 """Signs that are looked for, in this order; the last three are those of Chinese and Japanese texts."""
 BETWEEN_NUMBERS = ",;|/+_-"
 """Signs that are no part of a number: whole numbers with one of them are symbols, also where some texts have none."""
-_PAIR = re.compile(r"\s*([^\W\d][\w -]*?)\s*[=:]\s*([^=:]*[^=:\s])\s*")
 _BETWEEN_PAIRS = (";", "|", "&", ",", None)
 
 
@@ -59,14 +57,21 @@ def named_values(texts: Sequence[str]) -> list[dict[str, str]] | None:
     for sign in _BETWEEN_PAIRS:
         rows: list[dict[str, str]] = []
         for text in texts:
-            pairs = [_PAIR.fullmatch(part) for part in parts_of(text, sign)]
-            row = {found[1]: found[2] for found in pairs if found}
+            pairs = [_pair(part) for part in parts_of(text, sign)]
+            row = dict(pair for pair in pairs if pair is not None)
             if len(row) < max(2, len(pairs)) or (rows and row.keys() != rows[0].keys()):
                 break
             rows.append(row)
         else:
             return rows or None
     return None
+
+
+def _pair(text: str) -> tuple[str, str] | None:
+    """The name and the value of `color=red` or `color: red`; None if it is no such text."""
+    name, sign, value = (part.strip() for part in text.partition("=" if "=" in text else ":"))
+    is_name = name.replace(" ", "_").replace("-", "_").isidentifier()
+    return (name, value) if is_name and sign and value and not {*value} & {"=", ":"} else None
 
 
 def meanings_of_texts(cells: Sequence[Any]) -> list[Any]:
