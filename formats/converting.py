@@ -23,9 +23,9 @@ from ecsuite.formats.roles import (
     NAMES,
     ROLES,
     has_digits,
-    is_whole_meaning,
     plain_name,
     role_of_name,
+    roles_of,
     split_header,
 )
 from ecsuite.formats.table import Table
@@ -128,9 +128,10 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
 
 def _read_otherwise(columns: dict[str, list[Any]]) -> set[str]:
     """The attributes that a reader would take for something else if nobody said that they are attributes."""
-    if len(columns) == 1 and is_whole_meaning(*columns.values()):
-        return {*columns}
-    return columns.keys() - joined_columns(columns).keys()
+    table = Table(source="", about="", columns=columns, rows=range(len(next(iter(columns.values())))))
+    roles = roles_of(table, {}, needs_message=False)
+    guessed = {name for name, role in roles.items() if role != "attribute"}
+    return guessed | (columns.keys() - joined_columns(columns).keys())
 
 
 def _truth(name: str, cells: list[Any], corpus: Corpus) -> list[Any]:

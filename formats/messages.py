@@ -102,11 +102,17 @@ def _symbol(cell: Any) -> Any:
 
 
 def _as_lists(table: Table, column: str) -> Sequence[Any]:
-    """The cells of messages: lists that are written as texts are lists, and other texts stay as they are."""
-    from_texts = replace(table, are_texts=False)
-    return [
-        ("" if table.are_texts else []) if is_missing(cell) else cell for cell in from_texts.values(column)
+    """The cells of messages: lists that are written as texts are lists, and other texts stay as they are.
+
+    Of an answer by the name of its question, as jsPsych writes it, `{"Q0": "wa me"}`, the answer.
+    """
+    cells = [
+        next(iter(cell.values()))
+        if isinstance(cell, dict) and len(cell) == 1 and all(map(is_text, cell.values()))
+        else cell
+        for cell in replace(table, are_texts=False).values(column)
     ]
+    return [("" if table.are_texts else []) if is_missing(cell) else cell for cell in cells]
 
 
 def _parsed(errors: ErrorList, table: Table, place: int, cell: Any, how: str) -> list[Any]:

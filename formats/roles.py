@@ -67,6 +67,8 @@ OF_MEANING = ("meaning", "attribute", "feature", "concept")
 """Roles of columns that are scored as what was meant."""
 MIN_ROWS = 10
 """A column with a value of its own in each of at least as many rows numbers them, if other columns repeat theirs."""
+FEWEST_OBJECTS = 4
+"""Fewest different objects of which a column is taken as their names."""
 _UNNAMED = re.compile(r"unnamed_*\d*")
 _NUMBERED = re.compile(rf"({'|'.join(SYMBOL_NAMES)})_?(\d+)")
 _UNIT = re.compile(r"_(?:ms|msec|s|sec|secs|seconds)$")
@@ -131,7 +133,7 @@ def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = Tr
         if (
             name not in known
             and roles[name] == "attribute"
-            and (has_meaning or _numbers_rows(table, name, roles))
+            and (has_meaning or _numbers_rows(table, name, roles) or _names_objects(table, name, roles))
         ):
             roles[name] = "kept"
     return roles
@@ -165,15 +167,11 @@ def _whole_meaning(table: Table, roles: Mapping[str, str], known: Mapping[str, s
     meant = [name for name, role in roles.items() if role in (*OF_MEANING, "image")]
     if len(meant) != 1 or meant[0] in known or roles[meant[0]] != "attribute":
         return None
-    return meant[0] if is_whole_meaning(table.columns[meant[0]]) else None
-
-
-def is_whole_meaning(cells: Any) -> bool:
-    """Whether all cells are texts of several values that combine, such as `red cup` and `red ball`."""
+    cells = table.columns[meant[0]]
     if isinstance(cells, Ragged) or not all(isinstance(cell, str) or is_missing(cell) for cell in cells):
-        return False
+        return None
     texts = [text for text in dict.fromkeys(cells) if not is_missing(text) and not looks_literal(text)]
-    return bool(combined(texts) or named_values(texts))
+    return meant[0] if combined(texts) or named_values(texts) else None
 
 
 def _of_symbols(names: Sequence[str]) -> list[str]:
@@ -257,6 +255,32 @@ def _numbers_rows(table: Table, name: str, roles: Mapping[str, str]) -> bool:
         return False
     others = [table.columns[each] for each, role in roles.items() if role == "attribute" and each != name]
     return any(not isinstance(each, Ragged) and len(set(map(repr, each))) < len(each) for each in others)
+
+
+def _names_objects(table: Table, name: str, roles: Mapping[str, str]) -> bool:
+    """Whether a column of texts names what the attributes say, as files of images do: one name for all values together.
+
+    Attributes with as many values do not count, as they may be such names, too; there are at least two others.
+    """
+    cells = table.columns[name]
+    if isinstance(cells, Ragged) or not all(isinstance(cell, str) or is_missing(cell) for cell in cells):
+        return False
+    names = [each for each, role in roles.items() if role == "attribute" and each != name]
+    others = [each for each in map(table.columns.__getitem__, names) if not isinstance(each, Ragged)]
+    if len(others) < 2:
+        return False
+    rows = [
+        (cell, *map(repr, values))
+        for cell, *values in zip(cells, *others, strict=True)
+        if not is_missing(cell) and not any(map(is_missing, values))
+    ]
+    objects = [row[0] for row in rows]
+    number = len({*objects})
+    if number < FEWEST_OBJECTS or all(map(is_decimal, objects)):
+        return False
+    fewer = [part for part in zip(*(row[1:] for row in rows), strict=True) if len({*part}) < number]
+    is_named = number == len({*zip(*fewer, strict=True)}) == len({*zip(objects, *fewer, strict=True)})
+    return len(fewer) > 1 and is_named
 
 
 def _is_distinct(cells: Sequence[Any]) -> bool:

@@ -227,6 +227,19 @@ def test_whole_numbers_with_decimals_are_features_which_is_said():
         assert any(told in note for note in corpus.metadata.get("notes", [])) == is_said
 
 
+def test_trials_as_jspsych_writes_them(tmp_path):
+    trials = [{"trial_type": "instructions", "stimulus": "<p>Welcome</p>", "rt": 1}]
+    for place, ((color, shape), words) in enumerate(zip(GRID, WORDS, strict=True)):
+        answer = {"response": {"Q0": " ".join(words)}, "target_color": color, "target_shape": shape}
+        about = {"trial_type": "survey-text", "trial_index": place, "stimulus": f"img/{color}_{shape}.png"}
+        trials.append({**about, **answer})
+    (tmp_path / "a.json").write_text(json.dumps(trials))
+    corpus = ec.read_corpus(tmp_path / "a.json", missing="leave")
+    assert said(corpus) == WORDS and corpus.attribute_names == ("target_color", "target_shape")
+    assert corpus.column("stimulus")[0] == "img/red_star.png"  # the name of an object is no attribute of it
+    assert scores(corpus) == pytest.approx(PERFECT)
+
+
 def test_what_somebody_says_is_taken_as_it_stands():
     bits = {"message": IDS[:3], "color_red": [1, 0, 1], "color_blue": [0, 1, 0]}
     assert ec.read_corpus(bits).attribute_names == ("color",)

@@ -196,6 +196,17 @@ def test_what_is_written_is_read_back_of_many(form):
     check_drawn(form, 300 if form == "hf" else 1500)
 
 
+def test_attributes_that_look_like_names_of_objects_are_read_back(tmp_path):
+    colors, shapes = ["red", "blue", "green"] * 6, ["cup", "box"] * 9
+    for name, cells in (("object", [f"o{place}" for place in range(18)]),
+                        ("picture", [f"{place % 3}-{place % 2}.png" for place in range(18)])):  # fmt: skip
+        columns = {"message": [[1, 2]] * 18, "color": colors, "shape": shapes, name: cells}
+        assert read_corpus(columns).attribute_names == ("color", "shape")
+        corpus = read_corpus(columns, columns={name: "attribute"})
+        convert(corpus, "csv", tmp_path / f"{name}.csv")
+        assert read_corpus(tmp_path / f"{name}.csv").attribute_names == ("color", "shape", name)
+
+
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(corpus=corpora())
 def test_a_folder_of_ours_is_read_back(corpus):
