@@ -59,7 +59,7 @@ class Server(Backend):
     """A model behind an address.
 
     Raises:
-        ConfigError: If there is no address, no model or no key.
+        ConfigError: If there is no address or no model, or the key is none.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,8 +110,6 @@ class Server(Backend):
         if not options.model:
             raise ConfigError("model: expected the name of a model of the server")
         self._key = os.environ.get(options.key_variable, "").strip() if options.key_variable else ""
-        if options.key_variable and not self._key:
-            raise ConfigError(f"key_variable: {options.key_variable} is not set in the environment")
         if not (self._key.isascii() and self._key.isprintable()):  # no header; errors of HTTP would show it
             raise ConfigError(f"key_variable: {options.key_variable}: expected a key of plain characters")
         self._opener = OpenerDirector()
@@ -125,6 +123,13 @@ class Server(Backend):
         ):
             self._opener.add_handler(handler)
         self._lock, self._next = Lock(), 0.0
+
+    def check(self) -> None:
+        """Refuse to go on without the key, which only who asks the server needs."""
+        if self.options.key_variable and not self._key:
+            raise ConfigError(
+                f"backend.key_variable: {self.options.key_variable} is not set in the environment"
+            )
 
     @property
     def settings(self) -> dict[str, Any]:

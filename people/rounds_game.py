@@ -13,10 +13,12 @@ import torch
 
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.participants.exemplars import Exemplars
+from ecsuite.games.participants.language_model import LanguageModel
 from ecsuite.games.participants.participant import Round, label
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.registry import PLAYS
 from ecsuite.games.sections import Experiment
+from ecsuite.language_models.backend import Page
 from ecsuite.parts.registry import Part
 from ecsuite.people.game import Shown
 from ecsuite.people.study import Study
@@ -131,7 +133,12 @@ def rounds_game(study: Study, row: Mapping[str, Any]) -> RoundsGame:
 def try_play(study: Study) -> None:
     """Refuse a play that can't begin, such as one whose server has no key, by `ConfigError`."""
     experiment, _ = with_person(study.play, study.seed)
-    PLAYS.make(experiment.play, experiment=experiment, device=torch.device("cpu"))
+    play: Rounds = PLAYS.make(experiment.play, experiment=experiment, device=torch.device("cpu"))
+    for each in play.participants:
+        if isinstance(each, LanguageModel) and not isinstance(
+            each.backend, Page
+        ):  # who comes to the page later
+            each.check()
     rounds_game(study, {"seed": study.seed})
 
 
