@@ -47,6 +47,8 @@ LONGEST_WAIT = 120.0
 """Most seconds between two tries, whatever the server asks for."""
 FENCE = re.compile(r"```(?:json)?\s(.*?)```", re.DOTALL | re.IGNORECASE)
 """A block of code in Markdown, into which some models put their JSON."""
+THOUGHTS = re.compile(r"\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
+"""What a reasoning model says before its answer, where the server does not take it out."""
 BEGUN = re.compile(r'(?:```(?:json)?)?\s*\{\s*"answer"', re.IGNORECASE)
 """The beginning of the JSON that is asked for."""
 MOST_TOLD = 200
@@ -210,6 +212,8 @@ class Server(Backend):
         said = choice["message"]["content"]
         if not isinstance(said, str):
             raise ValueError("an answer without text")
+        thoughts = THOUGHTS.match(said)
+        said = said[thoughts.end() :] if thoughts else said
         found = _json_of(said) if self.options.structured else None
         text = said if found is None else _answer_in(found)
         if found is None and not allowed.choices and choice.get("finish_reason") == "length":

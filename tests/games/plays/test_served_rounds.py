@@ -117,9 +117,13 @@ def test_an_answer_of_another_type_is_no_word(answer, tmp_path):
         ('``` {"answer": 2} ```', "2"),
         ('{"answer": "``` {} ```"}', "``` {} ```"),
         ("```python\na\n```", "```python\na\n```"),
+        ("<think>\nb? <think>\n</think>\n\na", "a"),
+        ('<think></think>{"answer": "a"}', "a"),
+        ("<think>b", ""),
+        ("a <think>b</think>", "a <think>b</think>"),
     ],
 )
-def test_an_answer_in_a_code_fence_is_read(said, answer):
+def test_an_answer_in_a_code_fence_or_after_thoughts_is_read(said, answer):
     content = json.dumps({"choices": [{"message": {"content": said}}]})
     with ModelServer(body=content.encode()) as model:
         server = Server(Server.Options(url=model.url, model="m"))
