@@ -158,6 +158,14 @@ def test_a_message_that_was_cut_is_none(said, structured, text):
             assert replied(server, said, Allowed(max_len=4), structured=structured) == said
 
 
+def test_tokens_that_a_server_does_not_tell_are_about_one_for_four_letters():
+    """So that limits of tokens and costs hold for it, too."""
+    with ModelServer(body=b'{"choices": [{"message": {"content": "a small dog"}}]}') as server:
+        backend = Server(Server.Options(url=server.url, model="m"))
+        reply = backend.reply(Request(system="a" * 9, user="b" * 8, allowed=Allowed(max_len=4), draw=0))
+    assert (reply.prompt_tokens, reply.answer_tokens) == (3 + 2, 3)
+
+
 def test_an_answer_that_was_cut_is_told_with_the_setting(tmp_path):
     content = {"choices": [{"message": {"content": ""}}], "usage": {"completion_tokens": 32}}
     with ModelServer(body=json.dumps(content).encode()) as server:
