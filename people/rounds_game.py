@@ -169,6 +169,11 @@ def _kind(speaks: bool, listener: int) -> str:
     return NAMES if listener < 0 else SPEAKS if speaks else LISTENS
 
 
+def is_of_rounds(experiment: Experiment) -> bool:
+    """Whether a game is a play of rounds."""
+    return issubclass(PLAYS.load(experiment.play.kind), Rounds)
+
+
 def with_person(name: str, seed: int) -> tuple[Experiment, int]:
     """A game in which a person takes the place of an agent: that which is asked at a page, or else the last one.
 
@@ -180,7 +185,7 @@ def with_person(name: str, seed: int) -> tuple[Experiment, int]:
     """
     settings = [f"training.seed={seed}"]
     experiment = load_experiment(name, settings)
-    if not issubclass(PLAYS.load(experiment.play.kind), Rounds):
+    if not is_of_rounds(experiment):
         raise ConfigError(
             f"{name}: expected the run folder of a signalling game, or a game of rounds (naming, talk), got play "
             f"{experiment.play.kind}"

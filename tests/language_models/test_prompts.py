@@ -65,21 +65,6 @@ def test_a_template_that_fails_names_its_line(text, message, tmp_path):
         (Allowed(max_len=3), "\x1b[31mred", None),
         (Allowed(choices=("a",)), "", None),
     ],
-    ids=[
-        "quoted",
-        "none",
-        "longest",
-        "too long",
-        "case",
-        "words in own case",
-        "syllables in own case",
-        "between",
-        "free",
-        "free quoted",
-        "dots",
-        "escape",
-        "empty",
-    ],
 )
 def test_answers_are_read_as_meant(allowed, said, answer):
     assert allowed.read(said) == answer

@@ -11,7 +11,7 @@ from ecsuite.eval.verification.files import file_rows
 from ecsuite.formats import read_corpus
 from ecsuite.people.errors import RefusedError
 from ecsuite.people.export import export
-from ecsuite.people.games import game_to_play
+from ecsuite.people.games import game_to_play, load_agents
 from ecsuite.people.opening import make_database
 from ecsuite.people.plays import STOPPED
 from ecsuite.people.records import read_records
@@ -39,6 +39,7 @@ def sessions_of(tmp_path, text, name="game"):
     file = tmp_path / f"{name}.yaml"
     file.write_text(text)
     study = with_texts(Study(name="with_rounds", play=str(file)))
+    assert load_agents(study) is None
     database = make_database(study, tmp_path / "study")
     return Sessions(study, database, game_to_play(study, database, None))
 
@@ -104,6 +105,8 @@ def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
     report = make_report(sessions.study, sessions.database, read_records(sessions.database))
     assert report.data["participants"][0]["rounds"] == len(rows)
     assert report.tables[0].notes == ["0 of 1 participants did not finish"]
+    with pytest.raises(ConfigError, match=r"are met in their game: expected .*P001/config\.yaml"):
+        load_agents(Study(name="again", run=str(folder)))
     export(sessions.study, sessions.database, tmp_path / "data", has_workers=False)
     assert len(read_corpus(tmp_path / "data" / "corpora" / "P001").messages) == 3
     assert {row.verdict for row in file_rows(tmp_path / "data" / "corpora" / "P001")} == {"identical"}
@@ -183,6 +186,7 @@ def test_games_that_nobody_can_play_are_refused(change, message, tmp_path):
     with pytest.raises(ConfigError) as raised:
         sessions_of(tmp_path, NAMES.replace(*change))
     assert message in str(raised.value) and "\n" not in str(raised.value)
+    assert not (tmp_path / "study").exists()
 
 
 def test_a_page_needs_a_person(tmp_path):
