@@ -16,6 +16,7 @@ from ecsuite.people.opening import make_database
 from ecsuite.people.plays import STOPPED
 from ecsuite.people.records import read_records
 from ecsuite.people.reports import make_report
+from ecsuite.people.responses_table import response_rows
 from ecsuite.people.rounds_game import with_person
 from ecsuite.people.session import FINISHED, Sessions
 from ecsuite.people.study import Study, with_texts
@@ -119,6 +120,8 @@ def test_a_server_that_is_started_again_goes_on_where_the_person_was(tmp_path):
     first = sessions_of(tmp_path, TALK)
     token = begin(first)
     shown = play(first, token, lambda game: "1" if game["view"]["choices"] else "Ab", steps=3)
+    rows = response_rows(first.study, read_records(first.database), first.game_of, set(), {})
+    assert [row["correct"] is None for row in rows] == [False, False, True]  # the last is not over
     first.close()
     again = sessions_of(tmp_path, TALK)
     shown += play(again, token, lambda game: "1" if game["view"]["choices"] else "ab")
