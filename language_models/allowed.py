@@ -90,9 +90,17 @@ class Allowed:
         bare = text.strip(QUOTES).rstrip(".").strip(QUOTES)
         if not self.choices and not self.symbols:
             return bare if self.allows(bare) else None
-        folded = {choice.casefold(): choice for choice in self.choices}
-        readings = (text, text.strip(QUOTES), bare, folded.get(bare.casefold(), bare.casefold()))
+        readings = (text, text.strip(QUOTES), bare, self._in_own_case(bare.casefold()))
         return next((each for each in readings if self.allows(each)), None)
+
+    def _in_own_case(self, folded: str) -> str:
+        """A text in folded case with the choice, or the symbols, that it stands for."""
+        names = {each.casefold(): each for each in self.choices or self.symbols}
+        if self.choices:
+            return names.get(folded, folded)
+        parts = Allowed(symbols=tuple(names), separator=self.separator).split(folded)
+        is_whole = self.separator.join(parts) == folded
+        return self.separator.join(names.get(part, part) for part in parts) if is_whole else folded
 
     def drawn(self, rng: np.random.Generator, length: int | None = None) -> str:
         """An answer at random: of symbols, one of so many or, without a number, of at most `max_len`."""

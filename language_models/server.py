@@ -28,7 +28,6 @@ from urllib.request import (
     Request as HttpRequest,
 )
 
-from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.asking import GO_ON
 from ecsuite.language_models.backend import Backend, Reply, Request
 from ecsuite.parts.config import Accuracy, Count, Natural, Positive, Weight
@@ -47,6 +46,8 @@ LONGEST_WAIT = 120.0
 """Most seconds between two tries, whatever the server asks for."""
 FENCE = re.compile(r"```(?:json)?\s(.*?)```", re.DOTALL | re.IGNORECASE)
 """A block of code in Markdown, into which some models put their JSON."""
+THOUGHTS = re.compile(r"\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
+"""What a reasoning model says before its answer, where the server does not take it out."""
 BEGUN = re.compile(r'(?:```(?:json)?)?\s*\{\s*"answer"', re.IGNORECASE)
 """The beginning of the JSON that is asked for."""
 MOST_TOLD = 200
@@ -59,7 +60,7 @@ class Server(Backend):
     """A model behind an address.
 
     Raises:
-        ConfigError: If there is no address, no model or no key.
+        ConfigError: If there is no address or no model, or the key is none.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,8 +111,6 @@ class Server(Backend):
         if not options.model:
             raise ConfigError("model: expected the name of a model of the server")
         self._key = os.environ.get(options.key_variable, "").strip() if options.key_variable else ""
-        if options.key_variable and not self._key:
-            raise ConfigError(f"key_variable: {options.key_variable} is not set in the environment")
         if not (self._key.isascii() and self._key.isprintable()):  # no header; errors of HTTP would show it
             raise ConfigError(f"key_variable: {options.key_variable}: expected a key of plain characters")
         self._opener = OpenerDirector()
@@ -125,6 +124,13 @@ class Server(Backend):
         ):
             self._opener.add_handler(handler)
         self._lock, self._next = Lock(), 0.0
+
+    def check(self) -> None:
+        """Refuse to go on without the key, which only who asks the server needs."""
+        if self.options.key_variable and not self._key:
+            raise ConfigError(
+                f"backend.key_variable: {self.options.key_variable} is not set in the environment"
+            )
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -154,7 +160,7 @@ class Server(Backend):
         for number in range(self.options.retries + 1):
             self._wait_for_turn()
             try:
-                return self._read(self._sent(body), request.allowed)
+                return self._read(self._sent(body), request)
             except HTTPError as error:
                 said = self._told_with(error)
                 if error.code not in AGAIN:
@@ -199,24 +205,29 @@ class Server(Backend):
                     raise TimeoutError("timed out")
         return json.loads(content[:MOST_BYTES])
 
-    def _read(self, answer: Any, allowed: Allowed) -> Reply:
+    def _read(self, answer: Any, request: Request) -> Reply:
         """The reply in what the server sent; ValueError and so on if there is none."""
         choice = answer["choices"][0]
         said = choice["message"]["content"]
         if not isinstance(said, str):
             raise ValueError("an answer without text")
+        thoughts = THOUGHTS.match(said)
+        said = said[thoughts.end() :] if thoughts else said
         found = _json_of(said) if self.options.structured else None
         text = said if found is None else _answer_in(found)
-        if found is None and not allowed.choices and choice.get("finish_reason") == "length":
+        if found is None and not request.allowed.choices and choice.get("finish_reason") == "length":
             text = said.lstrip().rpartition("\n")[0]  # of a message that was cut nobody knows the end
         usage = answer.get("usage")
         counts = usage if isinstance(usage, dict) else {}
+        asked = self.num_tokens(request.system) + self.num_tokens(request.user)
         parts = (answer.get("model") or self.options.model, answer.get("system_fingerprint"))
         return Reply(
             text=text[:MOST_BYTES],
             model=printable(" ".join(str(part)[:200] for part in parts if part)),
-            prompt_tokens=_count(counts.get("prompt_tokens")),
-            answer_tokens=_count(counts.get("completion_tokens")),
+            prompt_tokens=_count(counts.get("prompt_tokens"), asked),
+            answer_tokens=_count(
+                counts.get("completion_tokens"), self.num_tokens(choice["message"]["content"])
+            ),
         )
 
     def _told_with(self, error: HTTPError) -> str:
@@ -290,9 +301,9 @@ def _answered(status: int, told: str) -> str:
     return f"answered {status}" + (f" ({told})" if told else "")
 
 
-def _count(value: Any) -> int:
-    """A number of tokens that a server tells; 0 where it is none."""
-    return value if type(value) is int and 0 <= value < 2**31 else 0
+def _count(value: Any, about: int) -> int:
+    """A number of tokens that a server tells; where it tells none, what is known about it."""
+    return value if type(value) is int and 0 <= value < 2**31 else about
 
 
 def _seconds(text: str | None) -> float:

@@ -50,16 +50,24 @@ class Agents:
 
 
 def load_agents(study: Study) -> Agents | None:
-    """The agents of a study, if it has some.
+    """The agents of a study, if it has some; who plays rounds is asked as they go on.
 
     Raises:
-        ConfigError: If there is no such run, or people can't play its game.
+        ConfigError: If there is no such run, or people can't play its game, or the play of rounds.
     """
+    if study.play:
+        from ecsuite.people.rounds_game import try_play
+
+        try_play(study)
     if not study.run:
         return None
     from ecsuite.games.runs import load_run
+    from ecsuite.people.rounds_game import is_of_rounds
 
     run = load_run(Path(study.run))
+    if is_of_rounds(run.experiment):
+        game = Path(study.run) / "config.yaml"
+        raise ConfigError(f"{study.run}: agents who play rounds are met in their game: expected {game}")
     language, objects = read_language(run, study.seed)
     return Agents(run=run, language=language, objects=objects)
 
@@ -68,12 +76,8 @@ def game_to_play(study: Study, database: Database, agents: Agents | None) -> Mak
     """The game of a study that goes on; the agents' language is stored when they are first met.
 
     Raises:
-        ConfigError: If answers were given about other weights, or a play of rounds can't be played.
+        ConfigError: If answers were given about other weights.
     """
-    if study.play:
-        from ecsuite.people.rounds_game import try_play
-
-        try_play(study)
     if agents is None:
         return game_to_read(study, database)
     language, stored = agents.language, database.setting(LANGUAGE, "")

@@ -9,7 +9,7 @@ from ecsuite.people.game import Game, Shown
 from ecsuite.people.games import MakeGame
 from ecsuite.people.pair_game import LISTENING, SPEAKING, PairGame
 from ecsuite.people.records import Record
-from ecsuite.people.rounds_game import LISTENS, NAMES, RoundsGame
+from ecsuite.people.rounds_game import LISTENS, NAMES, SPEAKS, RoundsGame
 from ecsuite.people.study import Study
 
 RESPONSE_WORDS = {
@@ -28,7 +28,7 @@ RESPONSE_WORDS = {
     "response": "What was answered; of listeners and receivers, the object.",
     "target": "What was right; in the test of a chain, what the one before typed; of who hears a name, that name.",
     "correct": "1 if the response is the target, or was understood; else 0; empty in round_test, where nobody listens, "
-    "and of a message that nobody has heard.",
+    "of a message that nobody has heard, and of a round that was not over when somebody left.",
     "rt": "Milliseconds from the picture to the answer, as the page measured them; empty if it did not.",
 }
 """The columns of `responses.csv` and the keys of `responses.json`."""
@@ -50,7 +50,7 @@ def response_rows(
         counted: Numbers of the participants who count.
         played: By participant and step, what was said in plays of rounds.
     """
-    said, alone = {**messages_of(records), **played}, unheard(records)
+    said, alone = {**messages_of(records), **played}, unheard(records) | unjudged(records) - played.keys()
     return [row for record in records for row in _rows(study, record, make_game, counted, said, alone)]
 
 
@@ -84,6 +84,19 @@ def unheard(records: Sequence[Record]) -> set[tuple[str | None, int]]:
     return last - heard
 
 
+def unjudged(records: Sequence[Record]) -> set[tuple[str | None, int]]:
+    """By participant and step, the last round of each play of rounds, unless it is known that it succeeded.
+
+    What comes of a round is stored when the next one begins, or the play is over.
+    """
+    return {
+        (record.name, answer["step"])
+        for record in records
+        for answer in record.answers[-1:]
+        if answer["kind"] in (SPEAKS, LISTENS) and not answer["is_right"]
+    }
+
+
 def _is_open(answer: Row) -> bool:
     return answer["kind"] == SPEAKING and not answer["is_right"]
 
@@ -108,7 +121,7 @@ def _rows(
     rows = []
     for answer in record.answers:
         shown = Shown(kind=answer["kind"], thing=answer["thing"])
-        is_unjudged = shown.kind == NAMES or (record.pair, answer["step"]) in alone
+        is_unjudged = shown.kind == NAMES or (record.pair or record.name, answer["step"]) in alone
         rows.append(
             {
                 **shared,

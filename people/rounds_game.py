@@ -13,10 +13,12 @@ import torch
 
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.participants.exemplars import Exemplars
+from ecsuite.games.participants.language_model import LanguageModel
 from ecsuite.games.participants.participant import Round, label
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.registry import PLAYS
 from ecsuite.games.sections import Experiment
+from ecsuite.language_models.backend import Page
 from ecsuite.parts.registry import Part
 from ecsuite.people.game import Shown
 from ecsuite.people.study import Study
@@ -131,7 +133,12 @@ def rounds_game(study: Study, row: Mapping[str, Any]) -> RoundsGame:
 def try_play(study: Study) -> None:
     """Refuse a play that can't begin, such as one whose server has no key, by `ConfigError`."""
     experiment, _ = with_person(study.play, study.seed)
-    PLAYS.make(experiment.play, experiment=experiment, device=torch.device("cpu"))
+    play: Rounds = PLAYS.make(experiment.play, experiment=experiment, device=torch.device("cpu"))
+    for each in play.participants:
+        if isinstance(each, LanguageModel) and not isinstance(
+            each.backend, Page
+        ):  # who comes to the page later
+            each.check()
     rounds_game(study, {"seed": study.seed})
 
 
@@ -162,6 +169,11 @@ def _kind(speaks: bool, listener: int) -> str:
     return NAMES if listener < 0 else SPEAKS if speaks else LISTENS
 
 
+def is_of_rounds(experiment: Experiment) -> bool:
+    """Whether a game is a play of rounds."""
+    return issubclass(PLAYS.load(experiment.play.kind), Rounds)
+
+
 def with_person(name: str, seed: int) -> tuple[Experiment, int]:
     """A game in which a person takes the place of an agent: that which is asked at a page, or else the last one.
 
@@ -173,7 +185,7 @@ def with_person(name: str, seed: int) -> tuple[Experiment, int]:
     """
     settings = [f"training.seed={seed}"]
     experiment = load_experiment(name, settings)
-    if not issubclass(PLAYS.load(experiment.play.kind), Rounds):
+    if not is_of_rounds(experiment):
         raise ConfigError(
             f"{name}: expected the run folder of a signalling game, or a game of rounds (naming, talk), got play "
             f"{experiment.play.kind}"

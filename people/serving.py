@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from ecsuite.jobs.signals import exit_at_sigterm
 from ecsuite.runtime.errors import ConfigError, missing_extra
 
 
@@ -57,7 +58,8 @@ def serve(app: Any, listening: socket.socket, *, opens_browser: bool, close: Cal
     if opens_browser:
         webbrowser.open(address(listening))
     try:
-        with suppress(KeyboardInterrupt):  # uvicorn sends it to itself again after it has stopped
+        # uvicorn sends either signal to itself again after it has stopped.
+        with exit_at_sigterm(), suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
     finally:
         listening.close()

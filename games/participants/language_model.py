@@ -119,12 +119,16 @@ class LanguageModel(Participant):
         shared = next((each.asker.kept for each in others if isinstance(each, LanguageModel)), None)
         self.asker.kept = shared or KeptAnswers(folder, note)
         if self._replayed is None:
-            try:
-                self.backend.check()
-            except ConfigError as error:
-                raise ConfigError(f"{self.setting.place}.{error}") from None
+            self.check()
         else:
             self.asker.earlier = KeptAnswers(self._replayed, note, is_read_only=True)
+
+    def check(self) -> None:
+        """Refuse what nobody can answer, by `ConfigError`."""
+        try:
+            self.backend.check()
+        except ConfigError as error:
+            raise ConfigError(f"{self.setting.place}.{error}") from None
 
     def planned(self) -> Cost:
         """See the base class; what is kept is not looked at, since other answers lead to other questions."""

@@ -56,13 +56,15 @@ def test_a_template_that_fails_names_its_line(text, message, tmp_path):
         (Allowed(symbols=("ka", "k", "a"), max_len=2), "kaka", "kaka"),
         (Allowed(symbols=("ka", "ki"), max_len=2), "kakaki", None),
         (Allowed(symbols=("red", "box"), separator=" "), "Red box", "red box"),
+        (Allowed(symbols=("Red", "BOX"), separator=" "), "red Box", "Red BOX"),
+        (Allowed(symbols=("Ka", "İ")), "kaKAi̇", "KaKaİ"),
+        (Allowed(symbols=("Ka",)), "ka-ka", None),
         (Allowed(max_len=3), "a small dog", "a small dog"),
         (Allowed(max_len=3), '"A small dog."', "A small dog"),
         (Allowed(max_len=3), "...", None),
         (Allowed(max_len=3), "\x1b[31mred", None),
         (Allowed(choices=("a",)), "", None),
     ],
-    ids=["quoted", "none", "longest", "too long", "case", "free", "free quoted", "dots", "escape", "empty"],
 )
 def test_answers_are_read_as_meant(allowed, said, answer):
     assert allowed.read(said) == answer

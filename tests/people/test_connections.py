@@ -1,9 +1,12 @@
 """Clients that are slow on purpose: they are sent away, and all others are served meanwhile."""
 
 import http.client
+import signal
 import socket
 import threading
 import time
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +17,7 @@ from starlette.routing import Route
 
 from ecsuite.people import connections
 from ecsuite.people.responses import HEADERS, WithHeaders
-from ecsuite.people.serving import bound
+from ecsuite.people.serving import bound, serve
 
 HALF_HEADER = b"GET / HTTP/1.1\r\nHost: a\r\nX-a: "
 HALF_BODY = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf"
@@ -23,6 +26,17 @@ MOST = 8
 
 async def answer(request):
     return PlainTextResponse(await request.body() or "x" * 4_000_000 * ("large" in request.query_params))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, None), (signal.SIGTERM, 75)])
+def test_a_server_that_is_ended_closes_what_it_serves(number, code, monkeypatch):
+    """So that answers of models that were asked are kept, and nobody is asked twice."""
+    ended = SimpleNamespace(run=lambda sockets: signal.raise_signal(number))
+    monkeypatch.setattr(connections, "make_server", lambda app, most: ended)
+    closed = []
+    with pytest.raises(SystemExit) if code else nullcontext() as raised:
+        serve(None, bound("127.0.0.1", 0), opens_browser=False, close=lambda: closed.append(True))
+    assert closed == [True] and (code is None or raised.value.code == code)
 
 
 @pytest.fixture

@@ -11,11 +11,12 @@ from ecsuite.eval.verification.files import file_rows
 from ecsuite.formats import read_corpus
 from ecsuite.people.errors import RefusedError
 from ecsuite.people.export import export
-from ecsuite.people.games import game_to_play
+from ecsuite.people.games import game_to_play, load_agents
 from ecsuite.people.opening import make_database
 from ecsuite.people.plays import STOPPED
 from ecsuite.people.records import read_records
 from ecsuite.people.reports import make_report
+from ecsuite.people.responses_table import response_rows
 from ecsuite.people.rounds_game import with_person
 from ecsuite.people.session import FINISHED, Sessions
 from ecsuite.people.study import Study, with_texts
@@ -39,6 +40,7 @@ def sessions_of(tmp_path, text, name="game"):
     file = tmp_path / f"{name}.yaml"
     file.write_text(text)
     study = with_texts(Study(name="with_rounds", play=str(file)))
+    assert load_agents(study) is None
     database = make_database(study, tmp_path / "study")
     return Sessions(study, database, game_to_play(study, database, None))
 
@@ -104,6 +106,8 @@ def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
     report = make_report(sessions.study, sessions.database, read_records(sessions.database))
     assert report.data["participants"][0]["rounds"] == len(rows)
     assert report.tables[0].notes == ["0 of 1 participants did not finish"]
+    with pytest.raises(ConfigError, match=r"are met in their game: expected .*P001/config\.yaml"):
+        load_agents(Study(name="again", run=str(folder)))
     export(sessions.study, sessions.database, tmp_path / "data", has_workers=False)
     assert len(read_corpus(tmp_path / "data" / "corpora" / "P001").messages) == 3
     assert {row.verdict for row in file_rows(tmp_path / "data" / "corpora" / "P001")} == {"identical"}
@@ -116,6 +120,8 @@ def test_a_server_that_is_started_again_goes_on_where_the_person_was(tmp_path):
     first = sessions_of(tmp_path, TALK)
     token = begin(first)
     shown = play(first, token, lambda game: "1" if game["view"]["choices"] else "Ab", steps=3)
+    rows = response_rows(first.study, read_records(first.database), first.game_of, set(), {})
+    assert [row["correct"] is None for row in rows] == [False, False, True]  # the last is not over
     first.close()
     again = sessions_of(tmp_path, TALK)
     shown += play(again, token, lambda game: "1" if game["view"]["choices"] else "ab")
@@ -172,13 +178,18 @@ def test_a_person_is_told_when_a_model_can_not_be_asked_and_the_terminal_why(tmp
         (("pool: 3", "pool: 3, num_others: 1, other: {kind: committed, name: a}"), "play.other: expected {kind"),
         (("memory: 2", "backend: page"), "one agent may be a person at a page, got 3"),
         (("memory: 2", "backend: {kind: server, model: m}"), "play.participant.backend.url: expected an address"),
+        (
+            ("memory: 2", "backend: {kind: server, model: m, url: 'http://127.0.0.1:9/v1', key_variable: NO_KEY}"),
+            "play.participant.backend.key_variable: NO_KEY is not set",
+        ),
     ],
-    ids=["kind", "others", "three", "server"],
+    ids=["kind", "others", "three", "server", "key"],
 )  # fmt: skip
 def test_games_that_nobody_can_play_are_refused(change, message, tmp_path):
     with pytest.raises(ConfigError) as raised:
         sessions_of(tmp_path, NAMES.replace(*change))
     assert message in str(raised.value) and "\n" not in str(raised.value)
+    assert not (tmp_path / "study").exists()
 
 
 def test_a_page_needs_a_person(tmp_path):

@@ -15,8 +15,10 @@ import pytest
 from model_server import KEY, ModelServer, first_choices
 from played_rounds import FILES, of_server, played, rounds_of
 
+from ecsuite.eval.verification.verify import Asked, verify_all
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.training import cost
 from ecsuite.language_models.allowed import Allowed
 from ecsuite.language_models.backend import Reply, Request
 from ecsuite.language_models.kept import KeptAnswers
@@ -115,9 +117,13 @@ def test_an_answer_of_another_type_is_no_word(answer, tmp_path):
         ('``` {"answer": 2} ```', "2"),
         ('{"answer": "``` {} ```"}', "``` {} ```"),
         ("```python\na\n```", "```python\na\n```"),
+        ("<think>\nb? <think>\n</think>\n\na", "a"),
+        ('<think></think>{"answer": "a"}', "a"),
+        ("<think>b", ""),
+        ("a <think>b</think>", "a <think>b</think>"),
     ],
 )
-def test_an_answer_in_a_code_fence_is_read(said, answer):
+def test_an_answer_in_a_code_fence_or_after_thoughts_is_read(said, answer):
     content = json.dumps({"choices": [{"message": {"content": said}}]})
     with ModelServer(body=content.encode()) as model:
         server = Server(Server.Options(url=model.url, model="m"))
@@ -150,6 +156,14 @@ def test_a_message_that_was_cut_is_none(said, structured, text):
         assert replied(server, "a", Allowed(choices=("a", "b")), cut, structured=structured) == "a"
         if not said.startswith("{"):
             assert replied(server, said, Allowed(max_len=4), structured=structured) == said
+
+
+def test_tokens_that_a_server_does_not_tell_are_about_one_for_four_letters():
+    """So that limits of tokens and costs hold for it, too."""
+    with ModelServer(body=b'{"choices": [{"message": {"content": "a small dog"}}]}') as server:
+        backend = Server(Server.Options(url=server.url, model="m"))
+        reply = backend.reply(Request(system="a" * 9, user="b" * 8, allowed=Allowed(max_len=4), draw=0))
+    assert (reply.prompt_tokens, reply.answer_tokens) == (3 + 2, 3)
 
 
 def test_an_answer_that_was_cut_is_told_with_the_setting(tmp_path):
@@ -242,8 +256,14 @@ def test_the_key_comes_from_the_environment_and_is_nowhere_in_the_files(tmp_path
             )
         assert "sk-" not in str(raised.value)
         monkeypatch.delenv("TEST_KEY")
+        settings = of_server(server, "play.participant.backend.key_variable=TEST_KEY")
         with pytest.raises(ConfigError, match=r"backend\.key_variable: TEST_KEY is not set"):
-            played(of_server(server, "play.participant.backend.key_variable=TEST_KEY"), tmp_path / "other")
+            played(settings, tmp_path / "third")
+        assert not (tmp_path / "third").exists()
+        # Who has no key can plan, repeat and verify all the same.
+        assert cost(load_experiment("naming", settings))["participants"]["play.participant"]["calls"] == 80
+        played(settings, tmp_path / "again", replay=tmp_path / "run")
+        assert verify_all([tmp_path / "again"], Asked()).agrees
 
 
 def test_a_server_that_is_away_is_told_in_a_line_and_nothing_is_lost(tmp_path):
@@ -287,8 +307,6 @@ def test_a_limit_that_is_reached_in_the_first_step_is_told_in_a_line_and_a_highe
 
 
 def test_the_plan_tells_the_calls_and_a_replay_asks_nobody(tmp_path):
-    from ecsuite.games.training import cost
-
     with ModelServer() as server:
         settings = of_server(server)
         planned = cost(load_experiment("naming", settings))["participants"]["play.participant"]
@@ -312,7 +330,6 @@ def test_the_plan_tells_the_calls_and_a_replay_asks_nobody(tmp_path):
 @pytest.mark.parametrize("symbols", ["pool", "syllables"])
 def test_the_plan_counts_equal_questions_once_as_a_model_that_draws_nothing_is_asked(symbols, tmp_path):
     """Its answers follow from the prompt, so those of a plan do; equal ones to all would make few different prompts."""
-    from ecsuite.games.training import cost
 
     def syllables(body):
         number = int(hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest(), 16)
