@@ -205,3 +205,9 @@ def test_a_run_without_scores_has_the_name_that_it_has_with_scores(ecsuite, tmp_
     (tmp_path / "b" / "scores.json").unlink()
     names = [json.loads(ecsuite("compare", "a", "b", "--json")[1])["sources"] for _ in range(2)]
     assert names[0] == names[1] == ["kind=gumbel", "kind=soft"]
+
+
+@pytest.mark.parametrize(("names", "told"), [(("cbm",), "p: from "), (("cbm", "topsim"), "p: with Holm's ")])
+def test_a_correction_is_told_where_there_is_one(names, told):
+    found = report(compared([FIRST, SECOND], metrics=names))
+    assert any(note.startswith(told) for note in found.notes)
