@@ -315,11 +315,8 @@ def icy(
             raise ConfigError(f"seeds: expected 1 to {MAX_SEEDS:,}, got {seeds}")
         seeds = range(FIRST_SEED, FIRST_SEED + seeds)
     if seeds is not None:
-        settings["seeds"] = (
-            list(seeds)
-            if isinstance(seeds, Iterable) and not isinstance(seeds, str | bytes | Mapping)
-            else []
-        )
+        is_text = isinstance(seeds, str | bytes | Mapping)
+        settings["seeds"] = list(seeds) if isinstance(seeds, Iterable) and not is_text else []
         if not settings["seeds"]:
             raise ConfigError(f"seeds: expected a number of seeds, or a list of them, got {shown(seeds)}")
     config = load_study(None if study is None else str(study), settings)

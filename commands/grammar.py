@@ -10,6 +10,7 @@ from ecsuite.commands.completion import names_of
 from ecsuite.commands.options import Json, OutFolder, Seed
 from ecsuite.eval.reports.console import print_json
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import counted
 
 
 def grammar(
@@ -69,6 +70,5 @@ def grammar(
     if as_json:
         print_json({"folder": str(folder), "num_messages": len(corpus.messages), **corpus.metadata})
     else:
-        number = len(corpus.messages)
-        print(f"{number:,} message{'s' if number > 1 else ''} in {folder} ({corpus.metadata['signature']})")
+        print(f"{counted(len(corpus.messages), 'message')} in {folder} ({corpus.metadata['signature']})")
         print(f"Next: ecsuite score {shlex.quote(str(folder))}")

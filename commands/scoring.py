@@ -13,8 +13,8 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.side_by_side import num_threads
 from ecsuite.eval.records.documents import FILES, sources_of
 from ecsuite.eval.records.kept_scores import read_scores, save_scores
-from ecsuite.eval.records.reading import CORPUS, SWEEP
-from ecsuite.eval.records.source import Source
+from ecsuite.eval.records.reading import CORPUS, SWEEP, run_source
+from ecsuite.eval.records.source import CONFIG, Source
 from ecsuite.eval.reports.scorecard import Scorecard, score_corpus
 from ecsuite.formats.strict_json import read_json
 from ecsuite.parts.error_messages import NO_ACCESS
@@ -132,8 +132,11 @@ def keep_scores(path: Path, card: Scorecard, note: Callable[[str], None]) -> Non
 
 
 def scored_sources(path: Path, card: Scorecard) -> list[Source]:
-    """A corpus with its scores, as if they were read from a file."""
-    return sources_of(scores_file(path) or path, card.to_json())
+    """A corpus or a run with its scores, as if they were read from a file."""
+    file = scores_file(path)
+    if file is not None and (file.parent / CONFIG).is_file():
+        return [run_source(file.parent, card.to_json())]
+    return sources_of(file or path, card.to_json())
 
 
 def _has_other_scores(folder: Path) -> bool:

@@ -12,6 +12,7 @@ from ecsuite.games.registry import NOISES
 from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.registry import KIND, Part, to_tree
+from ecsuite.runtime.printable import counted
 
 ESTIMATE_AFTER = 5.0
 """Seconds of training after which the remaining time is estimated once."""
@@ -41,7 +42,7 @@ def description(experiment: Experiment, players: Players, world: World) -> list[
     ]
     trained = "" if sizes[0] == sizes[1] else f", {sizes[1]:,} of them trained"
     number = torch.get_num_threads()
-    threads = f", {number} thread{'s' * (number > 1)}" if players.device.type == "cpu" else ""
+    threads = f", {counted(number, 'thread')}" if players.device.type == "cpu" else ""
     return [
         f"{experiment.name}: {task}; {objects_text(world)}; channel {experiment.channel.kind} ({words})",
         f"{agents}: {sizes[0]:,} parameters{trained}; {training.precision} on {players.device.type}{threads}",
@@ -84,7 +85,7 @@ def objects_text(world: World) -> str:
     if world.num_values is not None and world.shows_values:
         number, values = len(world.num_values), sorted(set(world.num_values))
         each = f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}"
-        return f"objects of {number} attribute{'s' * (number > 1)} of {each} values"
+        return f"objects of {counted(number, 'attribute')} of {each} values"
     if len(world.object_shape) == 1:
         return f"objects of {world.object_shape[0]:,} features"
     return f"images of {world.object_shape[0]} x {world.object_shape[1]} pixels"
@@ -121,7 +122,7 @@ def agents_text(experiment: Experiment) -> str:
     if society.number("sender") * society.number("receiver") == 1:
         return agents
     numbers = {"sender": society.senders, "receiver": society.receivers}
-    told = " and ".join(f"{number} {role}{'s' * (number > 1)}" for role, number in numbers.items())
+    told = " and ".join(counted(number, role) for role, number in numbers.items())
     return f"{agents}; {told}"
 
 

@@ -1,4 +1,4 @@
-"""Texts of users, such as symbols and names of files, made safe to print: they can't steer a terminal or a browser."""
+"""Texts for people. Those of users, such as symbols and names of files, are made safe: they steer no terminal."""
 
 import unicodedata
 from html import escape
@@ -30,3 +30,8 @@ def _is_safe(character: str) -> bool:
 def preformatted(text: str) -> str:
     """A text in a notebook, with its columns under each other whatever the style of the notebook."""
     return f'<pre style="font-family: monospace; line-height: 1.3">{escape(text)}</pre>'
+
+
+def counted(number: int, word: str) -> str:
+    """A number with its word: `1 seed`, `3,000 seeds`."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

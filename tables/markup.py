@@ -21,8 +21,8 @@ STYLES: Mapping[Role, str] = {
 """The style of a cell in HTML, by its role."""
 NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
 """Classes that keep notebooks from reading a dollar as the begin of a formula."""
-SPECIAL = re.compile(r"[\\`*\[\]<>|&~$]|(?<![^\W_])_|_(?![^\W_])")
-"""What Markdown reads as more than text; a low line within a word is text."""
+SPECIAL = re.compile(r"[\\`*\[\]<>|~$]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
+"""What Markdown reads as more than text. A low line within a word is text, as is `&` that begins no entity (`&lt;`)."""
 BEGINNING = re.compile(r"^(\d*)([#+\-=.)])")
 """How a paragraph begins that Markdown takes for a heading or a list."""
 

@@ -15,6 +15,7 @@ from ecsuite.eval.icy.resolved import BASIS, MOST_STEPS, Study
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Stopped
 from ecsuite.jobs.plan import duration_text
+from ecsuite.runtime.printable import counted
 
 MOST_TIMED = 3
 """Models whose updates are timed; further ones are taken to be as fast as the mean of these."""
@@ -38,9 +39,7 @@ def announce(study: Study, runner: Runner) -> list[str]:
         (grammars, "grammar"),
         (len(study.seeds), "seed"),
     ]
-    shown = [
-        f"{count} {noun}{'s' * (count > 1)}" for count, noun in factors if count > 1 or noun != "channel"
-    ]
+    shown = [counted(count, noun) for count, noun in factors if count > 1 or noun != "channel"]
     lines = [f"{' x '.join(shown)}: {runs} runs, {_what_is_left(study, missing, runner)}"]
     failing = sorted(
         {grammar.upper() for grammar, job in _grammars(missing) if is_expected_to_fail(**job.inputs)}

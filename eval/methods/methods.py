@@ -11,7 +11,6 @@ from ecsuite.eval.methods.prose import (
     Sentence,
     bibliography,
     cited,
-    counted,
     latex,
     listed,
     markdown,
@@ -34,6 +33,7 @@ from ecsuite.eval.records.source import CONFIG, Source, read_config
 from ecsuite.eval.records.speakers import speaker_of
 from ecsuite.grammars.registry import GRAMMARS
 from ecsuite.runtime.errors import ConfigError, look_up
+from ecsuite.runtime.printable import counted
 from ecsuite.tables.forms import Form
 
 FORMS = {Form.TEXT.value: text, Form.MARKDOWN.value: markdown, Form.LATEX.value: latex}

@@ -101,8 +101,3 @@ def listed(values: Iterable[Any], word: str = "and") -> str:
     """Values in a sentence: `1, 2 and 3`."""
     texts = [str(value) for value in values]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {word} {texts[-1]}" if texts else ""
-
-
-def counted(number: int, word: str) -> str:
-    """A number with its word: `1 seed`, `3 seeds`."""
-    return f"{number} {word}{'' if number == 1 else 's'}"

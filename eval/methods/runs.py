@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ecsuite.eval.methods.prose import Paragraph, Sentence, counted, listed
+from ecsuite.eval.methods.prose import Paragraph, Sentence, listed
 from ecsuite.eval.methods.settings import value_text
 from ecsuite.eval.methods.training import seeds_text
 from ecsuite.eval.records.source import UNENDED, Source
+from ecsuite.runtime.printable import counted
 
 ENDS = {
     "epochs": "after all epochs",

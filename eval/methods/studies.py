@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.eval.icy.study import READS
-from ecsuite.eval.methods.prose import Cite, Paragraph, Sentence, counted, listed
+from ecsuite.eval.methods.prose import Cite, Paragraph, Sentence, listed
 from ecsuite.eval.methods.settings import line_of, options_text
 from ecsuite.eval.methods.training import (
     agents_paragraph,
@@ -19,6 +19,7 @@ from ecsuite.formats.strict_json import read_json
 from ecsuite.grammars.registry import GRAMMARS
 from ecsuite.parts.config import unread
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import counted
 
 TOLD = (
     "name",

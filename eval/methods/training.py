@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
-from ecsuite.eval.methods.prose import Cite, Paragraph, Sentence, counted, listed
+from ecsuite.eval.methods.prose import Cite, Paragraph, Sentence, listed
 from ecsuite.eval.methods.settings import (
     line_of,
     options_text,
@@ -14,6 +14,7 @@ from ecsuite.eval.methods.settings import (
 )
 from ecsuite.games.registry import CHANNELS, LOSSES, MEETINGS, OPTIMIZERS, PLAYS, SCHEDULES, TASKS, WORLDS
 from ecsuite.parts.registry import KIND
+from ecsuite.runtime.printable import counted
 
 SIZES = {"num_examples", "batch_size", "num_epochs"}
 """Settings of the training that say how many rounds there were."""

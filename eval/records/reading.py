@@ -240,15 +240,19 @@ def _read(file: Path) -> Any:
     return read_scores(file) if file.name == FILES[0] else read_json(file)
 
 
-def run_source(folder: Path) -> Source:
+def run_source(folder: Path, scores: Any = None) -> Source:
     """A run folder as a source; all its settings are its settings.
+
+    Args:
+        folder: The run folder.
+        scores: Its scores, as in a file of these; None: those that it keeps.
 
     Raises:
         ConfigError: If a file of it can't be read.
         DamagedError: If one was changed.
     """
     file = folder / FILES[0]
-    [scored] = sources_of(file, _read(file))
+    [scored] = sources_of(file, _read(file) if scores is None else scores)
     source = replace(scored, name=folder.resolve().name, file=folder / CONFIG, is_run=True, folder=folder)
     training = source.metadata.get("training")
     training = training if isinstance(training, Mapping) else {}

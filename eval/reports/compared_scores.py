@@ -43,9 +43,9 @@ def notes(compared: ComparedScores) -> list[str]:
         lines.append("One source only: no comparison.")
     bases = dict.fromkeys(each.basis for each in differences if each.p_value is not None)
     if bases:
-        lines.append(
-            f"p: with Holm's correction for {compared.num_comparisons} comparisons, from {'; '.join(bases)}."
-        )
+        number = compared.num_comparisons
+        corrected = f"with Holm's correction for {number} comparisons, " if number > 1 else ""
+        lines.append(f"p: {corrected}from {'; '.join(bases)}.")
     if any(basis.startswith("intervals of the scores") for basis in bases):
         lines.append(noise_between(result for score in compared.scores for result in score.results.values()))
     of_reason: dict[str, list[str]] = {}

@@ -11,6 +11,7 @@ from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.reports.inventory_table import inventory_tables
 from ecsuite.eval.reports.short_table import ARROWS, trained_text
 from ecsuite.eval.statistics.chance import Basis
+from ecsuite.runtime.printable import counted
 from ecsuite.tables.cells import INTERVAL, Cell, Value, decimals, lines, nothing, number, text
 from ecsuite.tables.table import Column, Row, Table, name_column, number_column, row_of
 
@@ -79,7 +80,7 @@ def _title(corpus: Mapping[str, Any]) -> str:
     eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
     eos += {"detected": " (detected)", "given": " (as asked)"}.get(str(corpus.get("eos_source")), "")
     sizes = (
-        f"{corpus['num_messages']:,} messages, {corpus['num_symbols']:,} symbols, "
+        f"{counted(corpus['num_messages'], 'message')}, {counted(corpus['num_symbols'], 'symbol')}, "
         f"{corpus['num_distinct_symbols']:,} distinct, {eos}"
     )
     if training := corpus.get("training"):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ecsuite.corpus import Corpus
 from ecsuite.eval.reports.samples import who_speaks, with_file
 from ecsuite.eval.statistics.counting import Ints, narrow_content, num_distinct_rows
-from ecsuite.runtime.printable import printable
+from ecsuite.runtime.printable import counted, printable
 
 MAX_GRID = 12
 """Most values of an attribute in a grid."""
@@ -250,8 +250,8 @@ def heading(language: Language, path: Path) -> tuple[str, list[str]]:
     mean = float(content.lengths.mean()) if len(content) else 0.0
     num_symbols = len(np.unique(content.values))
     sizes = (
-        f"{len(content):,} messages, {num_distinct_rows(content):,} distinct; "
-        f"{num_symbols:,} symbol{'s' * (num_symbols != 1)}; mean length {mean:.1f}"
+        f"{counted(len(content), 'message')}, {num_distinct_rows(content):,} distinct; "
+        f"{counted(num_symbols, 'symbol')}; mean length {mean:.1f}"
     )
     some = f"; below: of {len(language):,} of them" if len(language) < len(content) else ""
     return printable(title), list(map(printable, [*lines, sizes + some]))

@@ -19,6 +19,7 @@ from ecsuite.eval.metrics.preset_limits import are_read_alike, limits_of, passes
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.metrics.traits import FEW_MESSAGES, QUESTIONS, Question
 from ecsuite.eval.reports.samples import Sample
+from ecsuite.runtime.printable import counted
 from ecsuite.tables.cells import short
 
 MOST_LINES = 12
@@ -83,18 +84,20 @@ class ShortTable:
         if "num_messages" not in corpus:
             return [Text(_from_the_end(origin, WIDTH), "bold")]
         shortest, longest = corpus["min_length"], corpus["max_length"]
-        lengths = f"{longest:,}" if shortest == longest else f"{shortest:,} to {longest:,}"
+        lengths = counted(longest, "symbol")
+        if shortest != longest:
+            lengths = f"{shortest:,} to {lengths}"
         eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
         how = {"detected": ", detected" if corpus["eos"] is not None else "", "given": ", as asked"}
         eos += how.get(str(corpus.get("eos_source")), "")
+        number = counted(corpus["num_messages"], "message")
         messages = (
-            f"{corpus['num_messages']:,} messages ({corpus['num_distinct_messages']:,} distinct) of {lengths} "
-            f"symbols; {corpus['num_distinct_symbols']:,} distinct symbols; {eos}"
+            f"{number} ({corpus['num_distinct_messages']:,} distinct) of {lengths}; "
+            f"{counted(corpus['num_distinct_symbols'], 'distinct symbol')}; {eos}"
         )
-        number = corpus.get("num_speakers")
-        speakers = (
-            [] if number is None else [Text(f"scores are means over {number:,} speakers, each scored alone")]
-        )
+        speakers = []
+        if (num_speakers := corpus.get("num_speakers")) is not None:
+            speakers = [Text(f"scores are means over {num_speakers:,} speakers, each scored alone")]
         return [
             Text(_from_the_end(origin, WIDTH), "bold"),
             Text(messages),
@@ -106,8 +109,8 @@ class ShortTable:
         corpus = self.corpus
         attributes, concepts = corpus["num_attributes"], corpus["num_concepts"]
         kinds = [
-            f"{number:,} {name}"
-            for number, name in ((attributes, "attributes"), (concepts, "concepts"))
+            counted(number, name)
+            for number, name in ((attributes, "attribute"), (concepts, "concept"))
             if number is not None
         ]
         if not kinds:
@@ -199,7 +202,10 @@ class ShortTable:
             return []
         if empty == number:
             return ["Every message is empty: there is nothing to measure."]
-        few = f"{number:,} messages are few: intervals are wide, and real differences can be missed."
+        few = (
+            f"{counted(number, 'message')} {'is' if number == 1 else 'are'} few: intervals are wide, and real "
+            "differences can be missed."
+        )
         named = [
             f"Attribute {place} (from 0) names each object: no part of a message can stand for it."
             for place in self.corpus.get("naming_attributes", [])[:1]

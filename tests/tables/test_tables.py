@@ -15,6 +15,7 @@ from rich.console import Console
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import COUNTED, count, estimate, interval, nothing, number, p_value, percent, text
 from ecsuite.tables.forms import Form, publish, rendered
+from ecsuite.tables.markup import escaped as in_markdown
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 from ecsuite.tables.text import as_text, print_on_terminal
 
@@ -259,3 +260,8 @@ def test_in_a_notebook_a_table_is_shown_once(monkeypatch, capsys):
     table = table_of("a")
     assert table._repr_html_().count("0.25") == 1 == str(table).count("0.25")
     assert capsys.readouterr().out == ""
+
+
+def test_an_ampersand_is_escaped_in_markdown_only_where_an_entity_would_begin():
+    assert in_markdown("Kingma & Ba 2015, R&D") == "Kingma & Ba 2015, R&D"
+    assert in_markdown("&lt; &#60;") == "\\&lt; \\&#60;"

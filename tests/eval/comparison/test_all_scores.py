@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ecsuite.corpus import Corpus
 from ecsuite.eval.comparison.all_scores import common_scores, compare_scores
 from ecsuite.eval.comparison.differences import compare
 from ecsuite.eval.comparison.gathering import results_of
@@ -12,6 +13,7 @@ from ecsuite.eval.records.documents import sources_of
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.reports.compared_scores import report
 from ecsuite.eval.reports.difference_tables import report as report_one
+from ecsuite.formats import write_corpus
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -190,3 +192,22 @@ def test_commands(ecsuite, tmp_path):
     assert (code, err) == (0, "two has no scores yet: scoring it\n")
     assert (tmp_path / "two" / "scores.json").is_file()
     assert json.loads(out)["sources"] == ["one", "two"]
+
+
+def test_a_run_without_scores_has_the_name_that_it_has_with_scores(ecsuite, tmp_path):
+    """The first time, two runs of one game were called `name=game` and `game`."""
+    for folder in (run(tmp_path / "a", 1, 0.2), run(tmp_path / "b", 1, 0.9, "soft")):
+        config = (folder / "config.yaml").read_text()
+        metadata = {"config": json.loads(config)}
+        write_corpus(Corpus([[1, 2], [2, 1]] * 3, meanings=[[0, 1], [1, 0]] * 3, metadata=metadata), folder)
+    kept = (tmp_path / "a" / "scores.json").read_text()
+    (tmp_path / "a" / "scores.json").write_text(kept.replace("cbm", "topsim"))
+    (tmp_path / "b" / "scores.json").unlink()
+    names = [json.loads(ecsuite("compare", "a", "b", "--json")[1])["sources"] for _ in range(2)]
+    assert names[0] == names[1] == ["kind=gumbel", "kind=soft"]
+
+
+@pytest.mark.parametrize(("names", "told"), [(("cbm",), "p: from "), (("cbm", "topsim"), "p: with Holm's ")])
+def test_a_correction_is_told_where_there_is_one(names, told):
+    found = report(compared([FIRST, SECOND], metrics=names))
+    assert any(note.startswith(told) for note in found.notes)

@@ -21,7 +21,7 @@ GAME = (
     "3, length variable, temperature 1.0, temperature decay 1.0, temperature min 0.1."
 )
 TRAINING = (
-    r"Training minimises the loss of the task. The optimiser is adam (Kingma \& Ba 2015): lr 0.001. The schedule of "
+    r"Training minimises the loss of the task. The optimiser is adam (Kingma & Ba 2015): lr 0.001. The schedule of "
     "the learning rate is constant (the same learning rate at every step). Training lasts at most 2 epochs of 512 "
     "rounds, in batches of 64, that is 16 steps, in fp32. Agents are evaluated every 8 steps, and nothing stops "
     "training before its end."
@@ -31,7 +31,7 @@ RUNS = (
     "step 16."
 )
 SCORES = (
-    r"Languages were scored by the following metrics. topsim (topographic similarity) (Brighton \& Kirby 2006; "
+    "Languages were scored by the following metrics. topsim (topographic similarity) (Brighton & Kirby 2006; "
     "Lazaridou et al. 2018): similar meanings have similar messages; 1 if both distances rank all pairs of messages "
     "alike (dist lev/mean, mdist hamming, eos strip, pairs all, version 3)."
 )

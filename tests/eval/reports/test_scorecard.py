@@ -334,3 +334,11 @@ def test_metrics_of_ones_own_leave_others_alone(ecsuite, names, message):
     assert code == 2 and message in err and err.count("\n") == 1
     code, _, err = ecsuite("score", "a.txt", "--metrics", "./mine.py:wraps,has")
     assert code == 0, err
+
+
+def test_one_of_a_kind_is_told_in_the_singular():
+    lines = str(score_corpus(Corpus([[1], [1]], meanings=[[0], [0]]), ["elcc"])).splitlines()
+    assert lines[1:3] == [
+        "2 messages (1 distinct) of 1 symbol; 1 distinct symbol; no EOS",
+        "meanings of 1 attribute; 1 distinct",
+    ]
