@@ -1,6 +1,7 @@
 """Reads frames as tables: of pandas, polars, Arrow and Hugging Face, Parquet and Arrow files, and columns in Python."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +77,28 @@ def of_arrow(table: Any, name: str, about: str) -> Table:
     if not len(table):
         raise CorpusError(f"{name}: empty table, expected one message per row")
     columns: dict[str, Cells] = {}
+    classes = _classes(table)
     for each in table.column_names:
         chunked = table.column(each)
         plain = plain_lists(chunked) if plain_name(split_header(each)[0]) in MESSAGE_NAMES else None
-        columns[each] = _python(chunked, name) if plain is None else plain
+        columns[each] = _with_names(_python(chunked, name), classes.get(each)) if plain is None else plain
     return _named(columns, source=name, about=about, rows=range(1, len(table) + 1))
+
+
+def _classes(table: Any) -> dict[str, Sequence[str]]:
+    """The names of the classes of columns that Hugging Face's `datasets` wrote as numbers (`ClassLabel`)."""
+    try:
+        told = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
+        return {name: kind["names"] for name, kind in told["info"]["features"].items() if "names" in kind}
+    except (ValueError, KeyError, TypeError, AttributeError):  # whatever another program wrote there
+        return {}
+
+
+def _with_names(cells: list[Any], names: Sequence[str] | None) -> list[Any]:
+    """Classes by their names; -1 is none."""
+    if names is None:
+        return cells
+    return [names[cell] if isinstance(cell, int) and 0 <= cell < len(names) else None for cell in cells]
 
 
 def _python(column: Any, name: str) -> list[Any]:
@@ -150,7 +168,8 @@ def read_frame(frame: Any) -> Table:
     else:  # Arrow's and Hugging Face's
         columns = frame.to_pydict() if hasattr(frame, "to_pydict") else frame.to_dict()
         names = list(frame.column_names)
-        cells = [columns[name] for name in names]
+        features = getattr(frame, "features", None) or {}
+        cells = [_with_names(columns[name], getattr(features.get(name), "names", None)) for name in names]
     texts = list(map(str, names))
     twice = next((name for name in texts if texts.count(name) > 1), None)
     if twice is not None:

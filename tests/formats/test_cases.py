@@ -240,6 +240,18 @@ def test_trials_as_jspsych_writes_them(tmp_path):
     assert scores(corpus) == pytest.approx(PERFECT)
 
 
+def test_classes_of_data_sets_have_their_names(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    datasets.disable_progress_bars()
+    kinds = {"message": datasets.Value("string"), "shape": datasets.ClassLabel(names=["cup", "box"])}
+    rows = {"message": ["1 2", "2 1", "2 2"], "shape": [0, 1, -1]}
+    data = datasets.Dataset.from_dict(rows, features=datasets.Features(kinds))
+    data.save_to_disk(tmp_path / "saved")
+    data.to_parquet(tmp_path / "a.parquet")
+    for source in (data, tmp_path / "saved", tmp_path / "a.parquet"):
+        assert ec.read_corpus(source).concept_names == ("shape=cup", "shape=box")
+
+
 def test_what_somebody_says_is_taken_as_it_stands():
     bits = {"message": IDS[:3], "color_red": [1, 0, 1], "color_blue": [0, 1, 0]}
     assert ec.read_corpus(bits).attribute_names == ("color",)
