@@ -96,7 +96,7 @@ def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
     One of them is that of messages, where there are some. R leaves out the name of the first column, where rows have
     names.
     """
-    header, *rows = [_cells(line, " ") for line in lines] or [[]]
+    header, *rows = _cells([line.strip() for line in lines], " ") or [[]]
     names = [plain_name(split_header(cell)[0]) for cell in header]
     counts = {len(row) for row in rows}
     return (
@@ -109,15 +109,17 @@ def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
     )
 
 
-def _cells(line: str, separator: str) -> list[str]:
-    """The cells of a line; of spaces several are one."""
-    return next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=separator == " "), [])
+def _cells(lines: Sequence[str], separator: str) -> list[list[str]]:
+    """The cells of rows, of which several lines may be one; of spaces several are one; none where they are no table."""
+    try:
+        return list(csv.reader(lines, delimiter=separator, skipinitialspace=separator == " "))
+    except csv.Error:
+        return []
 
 
 def _header(lines: Sequence[str], separator: str) -> list[str]:
     """The names in a first line of several cells; of one that says that it is the message, `message`."""
-    cells = next(csv.reader(lines, delimiter=separator), []) if lines else []
-    named = [split_header(cell) for cell in cells]
+    named = [split_header(cell) for cell in next(iter(_cells(lines, separator)), [])]
     names = ["message" if role == "message" else plain_name(name) for name, role in named]
     return names if len(names) > 1 else []
 
@@ -127,10 +129,7 @@ def _num_cells(lines: Sequence[str], separator: str) -> int:
     if not lines or separator not in lines[0]:
         return 0
     if separator in SEPARATORS:
-        try:
-            counts = {len(row) for row in csv.reader(lines, delimiter=separator)}
-        except csv.Error:
-            return 0
+        counts = {len(row) for row in _cells(lines, separator)}
     else:
         counts = {line.count(separator) + 1 for line in lines}
     return counts.pop() if len(counts) == 1 and counts != {1} else 0

@@ -44,7 +44,7 @@ def contents(run):
 
 
 @pytest.fixture
-def whole(ecsuite):
+def whole(ecsuite, all_draws):
     """The folder `run` of a run that was trained and scored; and its contents."""
     assert ecsuite(*TRAIN, "--out", "run")[0] == 0
     assert ecsuite("score", "run", *SCORE)[0] == 0
