@@ -104,8 +104,16 @@ def _is_between(sign: str, texts: Sequence[str], *, spaced: bool) -> bool:
         return sign in BETWEEN_NUMBERS or any(text.count(sign) > 1 for text in having)
     if sign in BETWEEN_NUMBERS[:1]:
         return len(having) > len(texts) / 2
-    are_apart = all("" not in text.split(sign) for text in having)
-    return len(having) == len(texts) and are_apart and not all(map(is_decimal, texts))
+    if len(having) < len(texts) or all(map(is_decimal, texts)):
+        return False
+    rows = [text.split(sign) for text in {*texts}]
+    return not any("" in row for row in rows) and not _are_numbered(rows)
+
+
+def _are_numbered(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a part of all texts is the same, as in `w_1` and `w_2`, which are names of symbols."""
+    are_as_long = len(rows) > 1 and len({*map(len, rows)}) == 1
+    return are_as_long and any(len({*column}) == 1 for column in zip(*rows, strict=True))
 
 
 def _spaces_are_of(sign: str, text: str) -> bool:

@@ -157,8 +157,10 @@ def test_columns_of_experiments_are_kept(tmp_path, ecsuite):
 @pytest.mark.parametrize(
     ("texts", "split", "first"),
     [
-        (["well-known_thing", "un-known_thing"], "auto", ["well-known", "thing"]),
-        (["wa.me", "ki.me"], "auto", ["wa", "me"]),
+        (["well-known_thing", "un-known_one"], "auto", ["well-known", "thing"]),
+        (["wa.me", "ki.tu"], "auto", ["wa", "me"]),
+        (["w_1", "w_2"], "auto", ["w_1"]),
+        (["w_1", "w_2"], "_", ["w", "1"]),
         (["0.25", "0.5"], "auto", ["0.25"]),
         (["big_dog", "cat"], "auto", ["big_dog"]),
         (["big_dog", "cat"], "_", ["big", "dog"]),
