@@ -160,6 +160,7 @@ def test_columns_of_experiments_are_kept(tmp_path, ecsuite):
         (["well-known_thing", "un-known_one"], "auto", ["well-known", "thing"]),
         (["wa.me", "ki.tu"], "auto", ["wa", "me"]),
         (["w_1", "w_2"], "auto", ["w_1"]),
+        (["wa_me", "wa_me"], "auto", ["wa", "me"]),
         (["w_1", "w_2"], "_", ["w", "1"]),
         (["0.25", "0.5"], "auto", ["0.25"]),
         (["big_dog", "cat"], "auto", ["big_dog"]),
@@ -252,6 +253,37 @@ def test_classes_of_data_sets_have_their_names(tmp_path):
     data.to_parquet(tmp_path / "a.parquet")
     for source in (data, tmp_path / "saved", tmp_path / "a.parquet"):
         assert ec.read_corpus(source).concept_names == ("shape=cup", "shape=box")
+
+
+def test_arrays_of_messages_are_found_or_chosen(tmp_path):
+    one, other = np.array([[1, 2], [2, 1]]), np.array([[3, 3], [4, 4]])
+    np.savez(tmp_path / "a.npz", a=one, b=np.array([1.5, 2.5]), c=np.array([1, 2]))
+    assert said(ec.read_corpus(tmp_path / "a.npz")) == one.tolist()  # the one array of rows of whole numbers
+    np.savez(tmp_path / "b.npz", a=one, b=other)
+    with pytest.raises(CorpusError, match=r"with arrays a \(2, 2\), b \(2, 2\): say which"):
+        ec.read_corpus(tmp_path / "b.npz")
+    chosen = ec.read_corpus(tmp_path / "b.npz", columns={"a": "kept", "b": "message"})
+    assert said(chosen) == other.tolist()
+
+
+def test_meanings_of_a_second_text_are_words_as_they_stand(tmp_path):
+    (tmp_path / "a.txt").write_text("1 2\n2 1\n")
+    (tmp_path / "b.txt").write_text("[1] red\n2 blue\n")
+    read = ec.read_corpus(tmp_path / "a.txt", meanings=tmp_path / "b.txt")
+    assert read.meanings.tolist() == [["[1]", "red"], ["2", "blue"]]
+
+
+def test_numbers_of_notes(tmp_path):
+    rows = {"message": ["1 2", "2 1", "2 2"], "color": ["red", "blue", "red"], "speaker": ["a", None, "b"]}
+    notes = ec.read_corpus(rows).metadata["notes"]
+    assert "the frame: row 1 lacks a speaker: scores of several speakers are without them" in notes
+    rows |= {"speaker": ["a", None, None], "x": [1.5, 2.5, 1.5]}
+    notes = "\n".join(ec.read_corpus(rows).metadata["notes"])
+    assert (
+        "row 1 lacks a speaker, and 1 more rows" in notes
+        and "a comma" not in notes
+        and "several ways" not in notes
+    )
 
 
 def test_what_somebody_says_is_taken_as_it_stands():

@@ -196,6 +196,22 @@ def test_what_is_written_is_read_back_of_many(form):
     check_drawn(form, 300 if form == "hf" else 1500)
 
 
+def test_what_a_table_and_egg_say_of_eos_and_of_names(tmp_path):
+    spaced = Corpus([[1, 2], [2, 1]], symbol_names=("x", "da bu", "z"), eos=1)
+    convert(spaced, "csv", tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text().startswith('"message:eos=""da bu"""\n')
+    plain = Corpus([[1, 2], [2, 1]], symbol_names=("x", "y", "z"), eos=2)
+    convert(plain, "csv", tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text().startswith("message:eos=z\n")
+    for names in ((), ("k",)):
+        lost = convert(
+            Corpus([[1], [2]], meanings=[[1], [0]], attribute_names=names),
+            "egg",
+            tmp_path / f"{len(names)}.st",
+        )
+        assert ("names of attributes" in lost) == bool(names)
+
+
 def test_attributes_that_look_like_names_of_objects_are_read_back(tmp_path):
     colors, shapes = ["red", "blue", "green"] * 6, ["cup", "box"] * 9
     for name, cells in (("object", [f"o{place}" for place in range(18)]),
