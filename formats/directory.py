@@ -7,6 +7,7 @@ the others; written last).
 
 import hashlib
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -23,6 +24,7 @@ from ecsuite.formats.line_errors import show
 from ecsuite.formats.meanings import meaning_lines, with_meanings
 from ecsuite.formats.rows import ID_LIMIT
 from ecsuite.formats.strict_json import encode, is_text
+from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
 from ecsuite.runtime.given_values import names_of
 from ecsuite.runtime.plain_values import plain
@@ -44,6 +46,17 @@ _OWN_KEYS = (
 )  # of metadata, not copied
 BESIDE = {"interactions": "interactions.parquet", "rounds": "rounds.jsonl", "answers": "answers.jsonl"}
 """By key of metadata, a file that a run has beside its corpus, and whose checksum stands there."""
+ANSWERS = "people.db"
+"""The answers of people in the folder of a study with them, which is no corpus."""
+
+
+def require_no_answers(folder: Path) -> None:
+    """Raise `CorpusError` if a folder has answers of people, with the command that makes corpora of them."""
+    if (folder / ANSWERS).is_file():
+        place = shlex.quote(path_text(folder))
+        raise CorpusError(
+            f"{folder}: answers of people: `ecsuite people export {place}` makes corpora of them"
+        )
 
 
 def write_corpus(corpus: Corpus, directory: Path | str) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from ecsuite.corpus import Corpus
 from ecsuite.formats.array_files import read_arrays
 from ecsuite.formats.corpora import Missing, Reading, corpus_of
-from ecsuite.formats.directory import with_siblings
+from ecsuite.formats.directory import require_no_answers, with_siblings
 from ecsuite.formats.frames import (
     FOLDER_CONTENTS,
     is_frame,
@@ -185,6 +185,7 @@ def read_table(path: Path, given: Mapping[str, str], *, has_messages: bool = Tru
     name = path.name or str(path)
     if path.is_dir():
         if not is_table_folder(path):
+            require_no_answers(path)
             files = sorted(each.name for each in path.glob("[!.]*.*") if each.is_file())
             listed = ", ".join(map(printable, files[:3])) + (", ..." if len(files) > 3 else "")
             choose = f"; name one of its files: {listed}" if files else ""

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ecsuite.eval.records.folders import ANSWERS, require_no_other
+from ecsuite.eval.records.folders import require_no_other
 from ecsuite.files.locks import Lock
+from ecsuite.formats.directory import ANSWERS
 from ecsuite.parts.config import build
 from ecsuite.people.database import Database, Row
 from ecsuite.people.study import Study, read_study, require_same

@@ -4,10 +4,9 @@ from pathlib import Path
 
 from ecsuite.eval.records.reading import CORPUS, STORE, SWEEP
 from ecsuite.eval.records.source import CONFIG
+from ecsuite.formats.directory import ANSWERS
 from ecsuite.runtime.errors import ConfigError
 
-ANSWERS = "people.db"
-"""The answers of people in the folder of a study with them."""
 FILES = {
     "a sweep": (SWEEP, STORE),
     "a run or a corpus": (CONFIG, CORPUS),

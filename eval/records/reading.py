@@ -21,6 +21,7 @@ from ecsuite.eval.records.documents import (
 from ecsuite.eval.records.kept_scores import read_scores
 from ecsuite.eval.records.source import CAPPED, CONFIG, METADATA, UNENDED, Record, Source, Status
 from ecsuite.files.format_numbers import without_format
+from ecsuite.formats.directory import require_no_answers
 from ecsuite.formats.strict_json import read_json
 from ecsuite.runtime.errors import ConfigError
 
@@ -228,6 +229,7 @@ def _in_folder(folder: Path) -> list[Source]:
         if source.records  # other JSON, such as the croissant.json of what was pulled, has none
     ]
     if not corpora and not scores:
+        require_no_answers(folder)
         raise ConfigError(
             f"{folder}: no run, corpus or scores in it: expected a folder of `ecsuite sweep`, `train-game` or "
             "`grammar`, a corpus, or a file of `ecsuite score --out`"

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from ecsuite.eval.records.folders import ANSWERS
+from ecsuite.formats.directory import ANSWERS
 from ecsuite.people import database as answers
 from ecsuite.people.database import Database
 from ecsuite.people.opening import make_database
@@ -68,3 +68,14 @@ def test_a_full_disk_loses_nothing_and_the_answer_can_be_sent_again(sessions):
     database._run(f"PRAGMA max_page_count = {pages + 100}")
     study.begin("later")
     assert len(database.participants()) == counted + 1
+
+
+@pytest.mark.parametrize("command", ["score", "show", "report", "verify", "methods"])
+def test_answers_are_no_corpus(ecsuite, tmp_path, command):
+    (tmp_path / "a study").mkdir()
+    (tmp_path / "a study" / ANSWERS).touch()
+    code, _, err = ecsuite(command, "a study")
+    assert (code, err) == (
+        2,
+        "a study: answers of people: `ecsuite people export 'a study'` makes corpora of them\n",
+    )
