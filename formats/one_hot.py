@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 LEAST_WIDTH = 3
 """Fewest numbers of a row; two that exclude each other may be two attributes."""
 
+BEFORE_VALUES = "_=."
+"""What stands between an attribute and its value in the name of a column."""
+
 
 def is_one_hot(array: NDArray[Any]) -> bool:
     """Whether of the last dimension one number is 1, and the others are 0."""
@@ -48,8 +51,9 @@ def joined_columns(
 ) -> dict[str, Sequence[Any]]:
     """Columns where those of one attribute's values, as `color_red` and `color_blue`, are one: `color`.
 
-    So pandas (`get_dummies`) and R write attributes: of the columns with the same name before the last `_`, of which
-    there are at least two, one is 1 or true in each row, and the others are 0 or false.
+    So pandas (`get_dummies`), R and scikit-learn (`color=red`) write attributes: of the columns with the same name
+    before a sign, of which there are at least two, one is 1 or true in each row, and the others are 0 or false. The
+    shortest such name counts, so that `size_big` and `size_very_big` are `size`.
 
     Args:
         columns: The cells of each column.
@@ -57,22 +61,25 @@ def joined_columns(
     """
     groups: dict[str, list[str]] = {}
     for name in (name for name in columns if name not in but):
-        attribute, sign, value = name.rpartition("_")
-        if sign and attribute and value:
-            groups.setdefault(attribute, []).append(name)
+        for place, sign in enumerate(name):
+            if sign in BEFORE_VALUES and 0 < place < len(name) - 1:
+                groups.setdefault(name[: place + 1], []).append(name)
+    joined: dict[str, str] = {}
+    for start in sorted(groups, key=len):
+        names = groups[start]
+        is_new = start[:-1] not in columns and start[:-1] not in {each[:-1] for each in joined.values()}
+        if len(names) > 1 and is_new and not any(name in joined for name in names):
+            if _exclude([columns[name] for name in names]):
+                joined |= dict.fromkeys(names, start)
     found: dict[str, Sequence[Any]] = {}
     for name, cells in columns.items():
-        attribute = name.rpartition("_")[0]
-        names = groups.get(attribute, [])
-        if attribute in found and name in names:
-            continue
-        if len(names) > 1 and attribute not in columns and _exclude([columns[each] for each in names]):
-            values = [each.rpartition("_")[2] for each in names]
-            found[attribute] = [
-                values[row.index(1)] for row in zip(*(columns[each] for each in names), strict=True)
-            ]
-        else:
+        if (start := joined.get(name)) is None:
             found[name] = cells
+        elif start[:-1] not in found:
+            names = groups[start]
+            values = [each.removeprefix(start) for each in names]
+            rows = zip(*(columns[each] for each in names), strict=True)
+            found[start[:-1]] = [values[row.index(1)] for row in rows]
     return found
 
 

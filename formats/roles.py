@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ecsuite.formats.cells import is_decimal, is_missing, looks_literal
-from ecsuite.formats.signs import combined, named_values
+from ecsuite.formats.signs import combined, have_spaces, named_values
 from ecsuite.formats.table import NO_EOS, Table
 from ecsuite.runtime.errors import CorpusError, unknown_name
 from ecsuite.runtime.ragged import Ragged
@@ -43,7 +43,8 @@ NAMES: Mapping[str, Sequence[str]] = {
     "listener": ("listener", "listener_id", "receiver", "receiver_id", "hearer"),
     "group": (
         "participant", "participant_id", "subject", "subject_id", "worker", "worker_id", "prolific_pid", "chain",
-        "chain_id", "dyad", "pair", "group",
+        "chain_id", "dyad", "pair", "group", "dialogue_id", "dialog_id", "conversation_id", "game_id", "gameid",
+        "participant_private_id", "participant_public_id", "participant_code",
     ),
     "time": ("round", "turn", "step", "generation", "epoch", "iteration", "episode", "time", "timestamp", "date"),
     "split": ("split",),
@@ -53,7 +54,10 @@ NAMES: Mapping[str, Sequence[str]] = {
         "reaction_time", "response_time", "time_elapsed", "study_id", "exp_name", "frame_rate",
         "condition", "experiment", "session", "session_id", "phase", "age", "gender", "sex", "education", "country",
         "native_language", "browser", "accuracy", "acc", "score", "reward", "loss", "confidence", "feedback", "comment",
-        "comments", "message_length", "receiver_input", "receiver_output", "aux", "aux_input", "labels",
+        "comments", "event_index", "event_id", "utc_timestamp", "utc_date", "local_timestamp", "local_timezone",
+        "local_date", "experiment_id", "experiment_version", "tree_node_key", "task_name", "task_version",
+        "screen_name", "screen_number", "screen_id", "zone_name", "zone_type", "spreadsheet_row", "psychopy_version",
+        "message_length", "receiver_input", "receiver_output", "aux", "aux_input", "labels",
     ),
 }  # fmt: skip
 """Names of columns that have a role unless the user gives them another one, in lower case."""
@@ -67,8 +71,8 @@ OF_MEANING = ("meaning", "attribute", "feature", "concept")
 """Roles of columns that are scored as what was meant."""
 MIN_ROWS = 10
 """A column with a value of its own in each of at least as many rows numbers them, if other columns repeat theirs."""
-FEWEST_OBJECTS = 4
-"""Fewest different objects of which a column is taken as their names."""
+FEWEST_OBJECTS = 6
+"""Fewest different objects of which a column is taken as their names, where no name has the values in it."""
 _UNNAMED = re.compile(r"unnamed_*\d*")
 _NUMBERED = re.compile(rf"({'|'.join(SYMBOL_NAMES)})_?(\d+)")
 _UNIT = re.compile(r"_(?:ms|msec|s|sec|secs|seconds)$")
@@ -112,7 +116,9 @@ def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = Tr
     plain = {plain_name(name) for name in table.columns if name not in known}
     message = None if "message" in known.values() else next(filter(plain.__contains__, MESSAGE_NAMES), None)
     if needs_message and message is None and "message" not in known.values():
-        known |= dict.fromkeys(_of_symbols([name for name in table.columns if name not in known]), "message")
+        known |= dict.fromkeys(
+            _of_symbols(table, [each for each in table.columns if each not in known]), "message"
+        )
     roles: dict[str, str] = {}
     for name in table.columns:
         roles[name] = known.get(name) or _by_name(name, message, needs_message=needs_message)
@@ -174,17 +180,26 @@ def _whole_meaning(table: Table, roles: Mapping[str, str], known: Mapping[str, s
     return meant[0] if combined(texts) or named_values(texts) else None
 
 
-def _of_symbols(names: Sequence[str]) -> list[str]:
-    """The columns of one symbol each, whose numbers follow each other from 0 or 1; none if there are fewer than two."""
+def _of_symbols(table: Table, names: Sequence[str]) -> list[str]:
+    """The columns of one symbol each, whose numbers follow each other from 0 or 1; none if there are fewer than two.
+
+    Columns with texts of several words, as `sentence1` and `sentence2`, are messages of their own.
+    """
     found: dict[str, list[tuple[int, str]]] = {}
     for name in names:
         if numbered := _NUMBERED.fullmatch(plain_name(name)):
             found.setdefault(numbered[1], []).append((int(numbered[2]), name))
     for stem in filter(found.__contains__, SYMBOL_NAMES):
         numbers = [number for number, _ in found[stem]]
+        if any(_has_words(table.columns[name]) for _, name in found[stem]):
+            continue
         if len(numbers) > 1 and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[-1] + 1)):
             return [name for _, name in found[stem]]
     return []
+
+
+def _has_words(cells: Any) -> bool:
+    return not isinstance(cells, Ragged) and have_spaces([cell for cell in cells if isinstance(cell, str)])
 
 
 def has_digits(cells: Any) -> bool:
@@ -276,11 +291,12 @@ def _names_objects(table: Table, name: str, roles: Mapping[str, str]) -> bool:
     ]
     objects = [row[0] for row in rows]
     number = len({*objects})
-    if number < FEWEST_OBJECTS or all(map(is_decimal, objects)):
+    if all(map(is_decimal, objects)):
         return False
     fewer = [part for part in zip(*(row[1:] for row in rows), strict=True) if len({*part}) < number]
     is_named = number == len({*zip(*fewer, strict=True)}) == len({*zip(objects, *fewer, strict=True)})
-    return len(fewer) > 1 and is_named
+    says = all(any(value.strip("'") in cell for value in values) for cell, *values in rows)
+    return len(fewer) > 1 and is_named and (number >= FEWEST_OBJECTS or (says and number > 3))
 
 
 def _is_distinct(cells: Sequence[Any]) -> bool:

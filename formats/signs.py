@@ -1,6 +1,8 @@
 """What stands between the symbols of a message, or the values of a meaning, that are written as one text."""
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from ecsuite.formats.cells import is_decimal, is_id, typed
@@ -39,14 +41,20 @@ def parts_of(text: str, sign: str | None) -> list[str]:
 def combined(texts: Sequence[str]) -> list[list[str]] | None:
     """The values of texts such as `red_cup` and `red_ball`; None if they are not values that combine.
 
-    They are, where all have as many, those at each place come again, and there are more texts than values at any place.
+    They are, where all have as many, at least half of the values at each place come again, and there are more texts
+    than values at any place. Names such as `ice cream`, of which few have a word in common, stay whole.
+
+    Args:
+        texts: Each once.
     """
     sign = sign_between(texts)
     rows = [parts_of(text, sign) for text in texts]
     if not rows or len({*map(len, rows)}) != 1 or len(rows[0]) < 2:
         return None
-    numbers = [len({*column}) for column in zip(*rows, strict=True)]
-    return rows if len({*map(tuple, rows)}) > max(numbers) else None
+    counts = [Counter(column) for column in zip(*{*map(tuple, rows)}, strict=True)]
+    if any(2 * sum(number > 1 for number in values.values()) < len(values) for values in counts):
+        return None
+    return rows if counts[0].total() > max(map(len, counts)) else None
 
 
 def named_values(texts: Sequence[str]) -> list[dict[str, str]] | None:
@@ -87,7 +95,8 @@ def meanings_of_texts(cells: Sequence[Any]) -> list[Any]:
         ]
     else:
         rows = combined(texts) or [text.split() for text in texts]
-        read = [[int(item) for item in row] if row and all(map(is_id, row)) else row for row in rows]
+        are_ids = all(map(is_id, chain.from_iterable(rows)))  # `01` is none, and `10` beside it a text, too
+        read = [[int(item) for item in row] if row and are_ids else row for row in rows]
     by_text = dict(zip(texts, read, strict=True))
     return [by_text[cell] if isinstance(cell, str) else cell for cell in cells]
 
@@ -100,6 +109,8 @@ def _is_between(sign: str, texts: Sequence[str], *, spaced: bool) -> bool:
     if spaced and not all(_spaces_are_of(sign, text) for text in texts):
         return False
     parts = [part for text in having for part in parts_of(text, sign)]
+    if {*"".join(parts)} <= {*SIGNS}:  # as in Morse code, `.-.`
+        return False
     if all(map(str.isdecimal, parts)) and all(map(str.isdecimal, {*texts} - {*having})):
         return sign in BETWEEN_NUMBERS or any(text.count(sign) > 1 for text in having)
     if sign in BETWEEN_NUMBERS[:1]:

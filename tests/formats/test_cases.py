@@ -969,3 +969,62 @@ def test_many_columns_are_read_in_time_that_grows_as_they_do(monkeypatch):
     table = {"message": ["a", "b", "b"], **{f"a{place}": ["x", "y", "x"] for place in range(300)}}
     assert len(ec.read_corpus(table).attribute_names) == 300
     assert len(calls) < 3000, "each name was looked at for each column"
+
+
+def test_names_of_which_few_share_a_word_stay_whole():
+    items = ["ice cream", "ice bear", "hot dog", "fire truck", "sea horse", "mountain lion", "tea pot"]
+    corpus = ec.read_corpus({"message": list("abcdefg"), "item": items})
+    assert corpus.attribute_names == ("item",) and corpus.meanings[0].tolist() == ["ice cream"]
+
+
+def test_meanings_with_zeros_in_front_are_texts():
+    corpus = ec.read_corpus({"signal": ["a x", "a y", "b x", "b y"], "meaning": ["00", "01", "10", "11"]})
+    assert corpus.meanings.tolist() == [["00"], ["01"], ["10"], ["11"]]
+
+
+def test_signs_alone_are_not_split():
+    corpus = ec.read_corpus({"message": [".-.", ".-.-.", "..-."], "color": list(COLORS)})
+    assert said(corpus) == [[".-."], [".-.-."], ["..-."]]
+
+
+@pytest.mark.parametrize("sign", "_=.")
+def test_columns_of_values_with_signs_in_them(sign):
+    columns = {"size_small": [1, 0, 1], "size_very_big": [0, 1, 0]}
+    corpus = ec.read_corpus(
+        {"message": ["a", "b", "a"], **{name.replace("_", sign, 1): cells for name, cells in columns.items()}}
+    )
+    assert corpus.attribute_names == ("size",)
+    assert corpus.meanings.tolist() == [["small"], ["very_big"], ["small"]]
+
+
+def test_an_attribute_of_few_objects_is_no_name_of_them():
+    objects = [
+        ("red", "cup", "big"),
+        ("blue", "ball", "big"),
+        ("green", "cup", "small"),
+        ("pink", "ball", "small"),
+    ]
+    columns = dict(zip(("color", "shape", "size"), zip(*objects, strict=True), strict=True))
+    corpus = ec.read_corpus({"message": list("abcd"), **columns})
+    assert corpus.attribute_names == ("color", "shape", "size")
+    names = [f"{shape}_{size}" for _, shape, size in objects]
+    corpus = ec.read_corpus({"message": list("abcd"), **columns, "color": names})
+    assert corpus.attribute_names == ("shape", "size")
+
+
+def test_sentences_with_numbers_are_not_symbols_of_one_message():
+    with pytest.raises(CorpusError, match="no column of messages among sentence1, sentence2"):
+        ec.read_corpus(
+            {"sentence1": ["a cup", "a ball"], "sentence2": ["the cup", "balls"], "shape": ["x", "y"]}
+        )
+
+
+def test_columns_of_gorilla_are_kept():
+    own = {
+        "Event Index": [1, 2],
+        "UTC Timestamp": [5, 9],
+        "Participant Private ID": [7, 8],
+        "Zone Type": ["a", "b"],
+    }
+    corpus = ec.read_corpus({**own, "game_id": [1, 2], "Response": ["a", "b"], "color": ["red", "blue"]})
+    assert corpus.attribute_names == ("color",)
