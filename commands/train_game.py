@@ -13,7 +13,7 @@ from ecsuite.commands.given_together import given_together
 from ecsuite.commands.options import Device, Json, OutFolder, Quiet, Set, TrustCode, advanced
 from ecsuite.commands.setting_options import flags_of, settings_of
 from ecsuite.eval.reports.console import Reporter, print_json
-from ecsuite.runtime.errors import DivergedError
+from ecsuite.runtime.errors import ConfigError, DamagedError, DivergedError
 
 EARLY: Mapping[str, tuple[int, str]] = {
     "interrupt": (130, "stopped by Ctrl-C with a checkpoint and a corpus of what was learnt so far"),
@@ -97,6 +97,12 @@ def train_game(
                 announce=ignore if as_json else reporter.note,
                 should_stop=should_stop,
             )
+    except (ConfigError, DamagedError) as error:
+        if init_from is None or not any(str(error).startswith(f"{key}: {init_from}") for key in changes):
+            raise
+        from ecsuite.parts.sources import with_source
+
+        raise type(error)(with_source("--init-from", str(error))) from None
     except DivergedError as error:
         if as_json:
             print_json({"folder": str(folder), **(error.outcome or {})})

@@ -144,13 +144,18 @@ def from_tree(tree: Mapping[str, Any], source: str) -> Experiment:
     return _read([(source, dict(tree))])
 
 
-def override(experiment: Experiment, assignments: Iterable[str]) -> Experiment:
+def override(experiment: Experiment, assignments: Iterable[str], given_by: str = "--set") -> Experiment:
     """Apply `section.key=value` assignments; later ones take precedence.
+
+    Args:
+        experiment: The experiment.
+        assignments: The assignments.
+        given_by: What messages call what gave them.
 
     Raises:
         ConfigError: If an assignment has no `=`, an unknown key, or a value of another type.
     """
-    return _with_layers(experiment, [("--set", assignments_tree(assignments))])
+    return _with_layers(experiment, [(given_by, assignments_tree(assignments, given_by))])
 
 
 def with_changes(

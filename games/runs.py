@@ -261,7 +261,8 @@ class Run:
     ) -> tuple[Experiment, World, Players]:
         """The experiment after changes, its world, and the agents in it; for arguments and errors see `evaluate`."""
         experiment = with_changes(self.experiment, changes or {}, self.flags_by_key)
-        experiment = override(experiment, _listed(assignments))
+        given_by = "--set" if self.flags_by_key else "assignments"
+        experiment = override(experiment, _listed(assignments), given_by)
         world = make_world(experiment, trained=self.pair.world)
         players = make_players(experiment, world)
         try:

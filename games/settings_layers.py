@@ -12,20 +12,28 @@ from ecsuite.parts.registry import KIND
 from ecsuite.runtime.errors import ConfigError, shown
 
 
-def assignments_tree(assignments: Iterable[str]) -> Tree:
-    """The layer of `section.key=value` assignments; `ConfigError` if one has no `=`, or its value is not YAML."""
+def assignments_tree(assignments: Iterable[str], given_by: str = "--set") -> Tree:
+    """The layer of `section.key=value` assignments.
+
+    Args:
+        assignments: The assignments; later ones take precedence.
+        given_by: What messages call what gave them.
+
+    Raises:
+        ConfigError: If one has no `=`, or its value is not YAML.
+    """
     settings: list[tuple[str, Any]] = []
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals:
-            raise ConfigError(f"--set {assignment}: expected key=value, such as channel.temperature=2")
+            raise ConfigError(f"{given_by} {assignment}: expected key=value, such as channel.temperature=2")
         if key in LISTS and text[:1] != "[":
             settings.append((key, listed(text)))
             continue
         is_part = key in PARTS or key.rpartition(".")[2] in (KIND, "perception", "taught")
         # A name may be followed by options, whose commas are not YAML's.
         settings.append(
-            (key, text if is_part and text[:1] not in "{[" else parse_value(text, f"--set {key}"))
+            (key, text if is_part and text[:1] not in "{[" else parse_value(text, f"{given_by} {key}"))
         )
     return settings_tree(settings)
 

@@ -110,6 +110,9 @@ class Runner:
         with ExitStack() as stack:
             folder = self.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             store = Store(folder, self.note)
+            stack.callback(
+                store.remove_if_empty, [each for each in (folder, *folder.parents) if not each.exists()]
+            )
             plan = make_plan(jobs, store, needs_arrays=needs_arrays, retries=self.retries)
             running = _Running(self, store, plan, more)
             store.remove_leftovers(plan.kept, running.executor.folder.at_work())
@@ -122,10 +125,7 @@ class Runner:
                 what = f"to compute with {workers}{time_left(plan, processes)}"
                 if self.launcher is not None:
                     what = "to submit"
-                where = (
-                    folder if plan.kept else folder.resolve()
-                )  # of another folder than results are kept in
-                self.note(f"{all_jobs}: {len(plan.kept)} kept in {where}, {len(plan.missing)} {what}")
+                self.note(f"{all_jobs}: {len(plan.kept)} found in {folder}, {len(plan.missing)} {what}")
             elif plan.kept and plan.missing:
                 self.note(f"{len(plan.kept)} of {total} results found in {folder}")
             running.run()

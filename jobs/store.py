@@ -122,6 +122,20 @@ class Store:
                 if job.digest in left:
                     shutil.rmtree(self.scratch(job), ignore_errors=True)
 
+    def remove_if_empty(self, made: Iterable[Path]) -> None:
+        """Remove folders that were made for work that was refused before anything was kept.
+
+        Args:
+            made: The folder of the store, and those above it that were made with it, the innermost first.
+        """
+        groups = self.folder / "groups"
+        with suppress(OSError):  # they are in use, or something is in them
+            if os.listdir(self.folder) == [groups.name] and os.listdir(groups) in ([], ["lock"]):
+                (groups / "lock").unlink(missing_ok=True)
+                groups.rmdir()
+            for folder in made:
+                folder.rmdir()
+
     def file(self, job: Job | SentJob) -> Path:
         """The file of a result."""
         return self.folder / "results" / f"{job.name}.json"

@@ -57,7 +57,7 @@ def choose_device(name: str) -> torch.device:
     is_missing = {"cuda": not torch.cuda.is_available(), "mps": not torch.backends.mps.is_available()}
     if is_missing.get(name, False) and not (name == "cuda" and _is_elsewhere.get()):
         raise ConfigError(
-            f"--device {name}: this machine has no {name.upper()} device that torch can use; try --device auto"
+            f"device {name}: this machine has no {name.upper()} device that torch can use; try auto"
         )
     return torch.device(name)
 
@@ -268,8 +268,8 @@ def _missing_operation(error: NotImplementedError) -> Exception:
     if found is None:
         return error
     return ConfigError(
-        f"--device mps: torch has no {found[1]} for MPS; set PYTORCH_ENABLE_MPS_FALLBACK=1, so that it is computed "
-        "on the CPU, or use --device cpu"
+        f"device mps: torch has no {found[1]} for MPS; set PYTORCH_ENABLE_MPS_FALLBACK=1, so that it is computed "
+        "on the CPU, or use the device cpu"
     )
 
 

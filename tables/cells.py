@@ -51,12 +51,17 @@ def text(value: object, *, role: Role = "", shown: object = None) -> Cell:
     """A text, such as a name.
 
     Args:
-        value: The text; what is no text, number or None is written as one.
+        value: The text; what is no text, number or None is written as one, see `value_text`.
         role: What it stands for.
         shown: What people read, if it is another.
     """
-    kept: Value = value if isinstance(value, str | int | float | None) else str(value)
-    return Cell(value=kept, lines=(printable(value if shown is None else shown),), role=role)
+    kept: Value = value if isinstance(value, str | int | float | None) else value_text(value)
+    return Cell(value=kept, lines=(printable(kept if shown is None else shown),), role=role)
+
+
+def value_text(value: object) -> str:
+    """A value of a setting as text: a list as its items with commas between them."""
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) and value else str(value)
 
 
 def lines(*texts: object, role: Role = "") -> Cell:

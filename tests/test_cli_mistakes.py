@@ -57,7 +57,7 @@ MISTAKES = {
     "train-game disc_tiny --log mode=offline": "--log: expected a logger before mode=offline: csv, ",
     "train-game disc_tiny --log ./none.py:Mine": "./none.py: can't be read: No such file",
     "train-game disc_tiny --init-from nowhere": (
-        "training.init_sender: nowhere: expected a run folder with a checkpoint"
+        "--init-from: nowhere: expected a run folder with a checkpoint"
     ),
     "train-game disc_tiny --set training.freeze_sender=true --set training.freeze_receiver=true": (
         "--set: training.freeze_receiver: both agents are frozen"
@@ -182,7 +182,10 @@ TYPICAL = {
         "train-game disc_tiny --vocab-size 3",
         "did you mean --set channel.vocab_size=VALUE?",
     ),
-    "cuda without a GPU": ("train-game disc_tiny --device cuda", "try --device auto"),
+    "cuda without a GPU": (
+        "train-game disc_tiny --device cuda",
+        "device cuda: this machine has no CUDA device that torch can use; try auto",
+    ),
     "a missing extra": ("show other other --plot curves.svg", "pip install 'ecsuite[plots]'"),
     "an empty corpus": ("score empty.jsonl", "expected a message a line, such as [3, 1, 4]"),
     "a wrong kind of file": (

@@ -19,6 +19,7 @@ from ecsuite.eval.statistics.differences import (
     with_effect,
 )
 from ecsuite.eval.statistics.distributions import average_ranks
+from ecsuite.tables.cells import value_text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +48,7 @@ def arm_name(arm: Arm | float) -> str:
     """An arm in a line."""
     if not isinstance(arm, Mapping):
         return f"{arm:g}"
-    return ", ".join(f"{key}={value}" for key, value in arm.items()) or "all runs"
+    return ", ".join(f"{key}={value_text(value)}" for key, value in arm.items()) or "all runs"
 
 
 def value_of(run: Run, statistic: Statistic) -> float | None:

@@ -14,6 +14,7 @@ from ecsuite.eval.records.messages import Messages
 from ecsuite.eval.records.reading import read_sources
 from ecsuite.eval.records.source import MOST_SETTINGS, Record, Source
 from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.tables.cells import value_text
 
 
 def gather(paths: Iterable[Path | str], metric: str = XFERBENCH) -> list[Result]:
@@ -135,7 +136,9 @@ def _name_of_run(source: Source) -> str:
 
 def _settings_of(source: Source) -> str:
     """The settings of a run in a name."""
-    return ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in source.settings.items())
+    return ", ".join(
+        f"{key.rpartition('.')[2]}={value_text(value)}" for key, value in source.settings.items()
+    )
 
 
 def _seed(part: str) -> int | None:

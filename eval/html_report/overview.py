@@ -8,6 +8,7 @@ from typing import Any
 from ecsuite.eval.records.reading import SEED
 from ecsuite.eval.records.source import Source
 from ecsuite.runtime.printable import printable
+from ecsuite.tables.cells import value_text
 
 FACTS = ("ecsuite", "commit", "python", "torch", "numpy", "device", "hardware", "num_threads")
 """What a run's metadata may say of the program and the machine, by their keys in `versions`."""
@@ -79,7 +80,7 @@ def shown(value: Any) -> str:
     """A value of a setting as text, as YAML has it."""
     if value is None:
         return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else value_text(value)
 
 
 def _varied(key: str, values: Sequence[Any]) -> Fact:

@@ -11,6 +11,7 @@ from ecsuite.files.checksums import require_unchanged_text
 from ecsuite.formats.strict_json import read_json
 from ecsuite.parts.config import decoded, dotted_values, parse_yaml
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.tables.cells import value_text
 from ecsuite.tables.table import as_frame
 
 Status = Literal["done", "failed", "capped", "diverged"]
@@ -151,7 +152,7 @@ class Source:
     @property
     def title(self) -> str:
         """What it is called: its varying settings and its seed if they are few, else its name."""
-        settings = [f"{key}={value}" for key, value in self.settings.items()]
+        settings = [f"{key}={value_text(value)}" for key, value in self.settings.items()]
         if self.is_run and 0 < len(settings) <= MOST_SETTINGS:
             return ", ".join([*settings, f"seed {self.seed}"])
         return self.name

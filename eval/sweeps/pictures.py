@@ -15,6 +15,7 @@ from ecsuite.eval.reports.learning_curves import STEP, chance_levels, limits_of
 from ecsuite.eval.sweeps.curves import curve_of, layout_of
 from ecsuite.eval.sweeps.means import Combination, Means, means_of
 from ecsuite.runtime.errors import ConfigError, unknown_name
+from ecsuite.tables.cells import value_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -265,4 +266,4 @@ def _shares(values: Sequence[Any]) -> list[float]:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return f"{value:.3g}" if isinstance(value, float) else value_text(value)

@@ -8,6 +8,7 @@ from typing import Self
 from ecsuite.eval.sweeps.jobs import PlannedRun
 from ecsuite.eval.sweeps.pruning import PRUNED
 from ecsuite.jobs.job import Job, Result
+from ecsuite.tables.cells import value_text
 
 MOST_RUNNING = 6
 """Most lines about runs that are trained or scored now."""
@@ -32,7 +33,10 @@ class FollowedRun:
     def of(cls, run: PlannedRun, training: Job | None = None) -> Self:
         """A run that is planned; trained by another job if one is given."""
         varied = run.variant.settings.items()
-        settings = ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in varied) or run.variant.name
+        settings = (
+            ", ".join(f"{key.rpartition('.')[2]}={value_text(value)}" for key, value in varied)
+            or run.variant.name
+        )
         settings = settings if len(settings) <= WIDEST else f"{settings[: WIDEST - 1]}…"
         return cls(
             name=f"{settings}, seed {run.seed}",

@@ -30,6 +30,7 @@ from ecsuite.parts.own_code import trust
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.devices import choose_device
 from ecsuite.runtime.errors import ConfigError, shown
+from ecsuite.tables.cells import value_text
 
 FIRST_SEED = 1
 """First seed if only the number of seeds is given."""
@@ -79,7 +80,10 @@ class Variant:
     @property
     def name(self) -> str:
         """The settings in a line; the name of the game if none vary."""
-        return ", ".join(f"{key}={value}" for key, value in self.settings.items()) or self.experiment.name
+        return (
+            ", ".join(f"{key}={value_text(value)}" for key, value in self.settings.items())
+            or self.experiment.name
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

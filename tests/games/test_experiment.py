@@ -9,6 +9,7 @@ import yaml
 
 import ecsuite
 from ecsuite.games.experiment import load_experiment, named_configs, override
+from ecsuite.games.runs import Run
 from ecsuite.games.sections import PARTS, unread_sections, with_training
 from ecsuite.parts.registry import to_tree
 from ecsuite.runtime.errors import ConfigError
@@ -139,6 +140,15 @@ def test_overrides_later_ones_win_and_every_key_can_be_set(name):
     assert all(
         override(experiment, [assignment]) == experiment for assignment in assignments(experiment.to_tree())
     )
+
+
+def test_messages_about_assignments_name_what_gave_them():
+    experiment = load_experiment("disc_tiny")
+    for flags, given_by in (({}, "assignments"), ({"world.objects": "--objects"}, "--set")):
+        run = Run(Path("run"), experiment, flags_by_key=flags)
+        for wrong in ("channel.max_len", "channel.max_len=[", "channel.max_len=no"):
+            with pytest.raises(ConfigError, match=f"^{given_by}[ :]"):
+                run.evaluate(assignments=wrong)
 
 
 def assignments(tree, path=""):

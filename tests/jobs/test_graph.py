@@ -72,11 +72,11 @@ def only_file(folder, pattern):
 def test_a_note_says_before_the_first_job_how_many_there_are(tmp_path, notes):
     runner = Runner(folder=tmp_path / "kept", note=notes.append, announces=True)
     runner.run([Job(square, number=3)])
-    assert notes == [f"1 job: 0 kept in {tmp_path / 'kept'}, 1 to compute with 1 process"]
+    assert notes == [f"1 job: 0 found in {tmp_path / 'kept'}, 1 to compute with 1 process"]
     runner.run([Job(square, number=3)])
     assert len(notes) == 1  # nothing to compute
     runner.run([Job(square, number=3), Job(square, number=4)])
-    assert notes[1] == f"2 jobs: 1 kept in {tmp_path / 'kept'}, 1 to compute with 1 process, about 5 s"
+    assert notes[1] == f"2 jobs: 1 found in {tmp_path / 'kept'}, 1 to compute with 1 process, about 5 s"
 
 
 def test_results_are_those_of_the_jobs_and_are_kept(runner, calls):
@@ -308,6 +308,18 @@ def test_wrong_input_ends_the_work_at_once(runner, calls):
     with pytest.raises(ConfigError, match=r"data.txt: expected text, found none"):
         runner.run([Job(misbehave, how="refuse"), Job(square, number=9)])
     assert calls() == ["misbehave refuse"]
+    assert not runner.folder.exists()  # nothing is left
+
+
+def test_folders_that_were_made_for_nothing_are_removed_unless_somebody_uses_them(tmp_path):
+    store = Store(tmp_path / "kept")
+    groups = store.folder / "groups"
+    for file in ("lock", "lock", "other.command"):
+        groups.mkdir(parents=True, exist_ok=True)
+        (groups / file).touch()
+        store.remove_if_empty([store.folder])
+        assert store.folder.exists() == (file != "lock")
+    assert (groups / "other.command").exists()
 
 
 class TestProcesses:

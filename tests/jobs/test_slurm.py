@@ -99,7 +99,7 @@ def test_results_are_those_of_the_jobs(cluster, tmp_path):
     told = []
     runner = Runner(folder=tmp_path, launcher=launcher(cluster.run), announces=True, note=told.append)
     results = runner.run(jobs)
-    assert told == [f"4 jobs: 0 kept in {tmp_path}, 4 to submit"]
+    assert told == [f"4 jobs: 0 found in {tmp_path}, 4 to submit"]
     assert [results[job].value["square"] for job in jobs] == [0, 1, 4, 9] and cluster.num_submitted == 4
     assert not left(tmp_path)
     assert Runner(folder=tmp_path, launcher=None).run(jobs) == results and cluster.num_submitted == 4

@@ -7,11 +7,13 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
+from ecsuite.eval.records.source import Source
 from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import COUNTED, count, estimate, interval, nothing, number, p_value, percent, text
 from ecsuite.tables.forms import Form, publish, rendered
@@ -265,3 +267,11 @@ def test_in_a_notebook_a_table_is_shown_once(monkeypatch, capsys):
 def test_an_ampersand_is_escaped_in_markdown_only_where_an_entity_would_begin():
     assert in_markdown("Kingma & Ba 2015, R&D") == "Kingma & Ba 2015, R&D"
     assert in_markdown("&lt; &#60;") == "\\&lt; \\&#60;"
+
+
+def test_lists_are_their_items_with_commas_between_them():
+    assert text(["topsim", "posdis"]).text == text(["topsim", "posdis"]).value == "topsim, posdis"
+    assert text([]).text == "[]" and text("[a]").text == "[a]"
+    settings = {"evaluation.metrics": ["topsim", "posdis"]}
+    source = Source(name="a", file=Path("a"), is_run=True, seed=1, settings=settings)
+    assert source.title == "evaluation.metrics=topsim, posdis, seed 1"
