@@ -52,8 +52,8 @@ def joined_columns(
     """Columns where those of one attribute's values, as `color_red` and `color_blue`, are one: `color`.
 
     So pandas (`get_dummies`), R and scikit-learn (`color=red`) write attributes: of the columns with the same name
-    before a sign, of which there are at least two, one is 1 or true in each row, and the others are 0 or false. The
-    shortest such name counts, so that `size_big` and `size_very_big` are `size`.
+    before a sign, of which there are at least two, one is 1 or true in each row, and the others are 0 or false. Values
+    may have signs in them: `size_big` and `size_very_big` are `size`.
 
     Args:
         columns: The cells of each column.
@@ -65,21 +65,24 @@ def joined_columns(
             if sign in BEFORE_VALUES and 0 < place < len(name) - 1:
                 groups.setdefault(name[: place + 1], []).append(name)
     joined: dict[str, str] = {}
-    for start in sorted(groups, key=len):
-        names = groups[start]
-        is_new = start[:-1] not in columns and start[:-1] not in {each[:-1] for each in joined.values()}
-        if len(names) > 1 and is_new and not any(name in joined for name in names):
-            if _exclude([columns[name] for name in names]):
+    for shortest in sorted(groups, key=len):
+        names = groups[shortest]
+        if len(names) < 2 or any(name in joined for name in names):
+            continue
+        if _exclude([columns[name] for name in names]):
+            start = max((each for each in groups if groups[each] == names), key=len)
+            if start[:-1] not in columns and start[:-1] not in {each[:-1] for each in joined.values()}:
                 joined |= dict.fromkeys(names, start)
     found: dict[str, Sequence[Any]] = {}
     for name, cells in columns.items():
-        if (start := joined.get(name)) is None:
+        own = joined.get(name)
+        if own is None:
             found[name] = cells
-        elif start[:-1] not in found:
-            names = groups[start]
-            values = [each.removeprefix(start) for each in names]
+        elif own[:-1] not in found:
+            names = groups[own]
+            values = [each.removeprefix(own) for each in names]
             rows = zip(*(columns[each] for each in names), strict=True)
-            found[start[:-1]] = [values[row.index(1)] for row in rows]
+            found[own[:-1]] = [values[row.index(1)] for row in rows]
     return found
 
 

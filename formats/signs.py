@@ -1,6 +1,6 @@
 """What stands between the symbols of a message, or the values of a meaning, that are written as one text."""
 
-from collections import Counter
+import re
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -11,6 +11,8 @@ SIGNS = ",;|/+_-:.\uff0c\u3001\uff1b"
 """Signs that are looked for, in this order; the last three are those of Chinese and Japanese texts."""
 BETWEEN_NUMBERS = ",;|/+_-"
 """Signs that are no part of a number: whole numbers with one of them are symbols, also where some texts have none."""
+_FOLDER = re.compile(r"^.*[/\\]", re.DOTALL)
+_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}$")
 _BETWEEN_PAIRS = (";", "|", "&", ",", None)
 
 
@@ -41,20 +43,28 @@ def parts_of(text: str, sign: str | None) -> list[str]:
 def combined(texts: Sequence[str]) -> list[list[str]] | None:
     """The values of texts such as `red_cup` and `red_ball`; None if they are not values that combine.
 
-    They are, where all have as many, at least half of the values at each place come again, and there are more texts
-    than values at any place. Names such as `ice cream`, of which few have a word in common, stay whole.
+    They are, where all have as many, and there are more than four texts for three values at any place. Names such as
+    `ice cream`, of which few have a word in common, stay whole. The folder and the ending of all files are left out.
 
     Args:
         texts: Each once.
     """
+    texts = _without_place(texts)
     sign = sign_between(texts)
     rows = [parts_of(text, sign) for text in texts]
     if not rows or len({*map(len, rows)}) != 1 or len(rows[0]) < 2:
         return None
-    counts = [Counter(column) for column in zip(*{*map(tuple, rows)}, strict=True)]
-    if any(2 * sum(number > 1 for number in values.values()) < len(values) for values in counts):
-        return None
-    return rows if counts[0].total() > max(map(len, counts)) else None
+    most = max(len({*column}) for column in zip(*rows, strict=True))
+    return rows if 3 * len({*map(tuple, rows)}) > 4 * most else None
+
+
+def _without_place(texts: Sequence[str]) -> list[str]:
+    """Names of files without the folder and the ending that all of them have; other texts as they are."""
+    ends: list[str] = []
+    for pattern in (_FOLDER, _ENDING):
+        found = {match[0] if (match := pattern.search(text)) else "" for text in texts}
+        ends.append(found.pop() if len(found) == 1 else "")
+    return [text.removeprefix(ends[0]).removesuffix(ends[1]) for text in texts]
 
 
 def named_values(texts: Sequence[str]) -> list[dict[str, str]] | None:

@@ -1028,3 +1028,24 @@ def test_columns_of_gorilla_are_kept():
     }
     corpus = ec.read_corpus({**own, "game_id": [1, 2], "Response": ["a", "b"], "color": ["red", "blue"]})
     assert corpus.attribute_names == ("color",)
+
+
+def test_columns_of_values_have_the_longest_name_that_all_share():
+    columns = {f"left_color_{color}": [int(each == color) for each in COLORS] for color in COLORS}
+    corpus = ec.read_corpus({"message": ["a", "b", "c"], **columns})
+    assert corpus.attribute_names == ("left_color",) and corpus.meanings[:, 0].tolist() == list(COLORS)
+
+
+@pytest.mark.parametrize("form", ["img/{}_{}.png", r"C:\stim\{}-{}.jpg", "https://a.org/{}_{}.png"])
+def test_names_of_files_are_meanings_without_their_place(form):
+    corpus = ec.read_corpus(
+        {"message": [" ".join(row) for row in WORDS], "stimulus": [form.format(*g) for g in GRID]}
+    )
+    assert corpus.meanings.tolist() == list(map(list, GRID))
+
+
+def test_subjects_of_sentences_are_no_participants():
+    rows = {"message": ["a x", "b y"], "subject": ["dog", "cat"], "verb": ["see", "hit"]}
+    assert ec.read_corpus(rows).attribute_names == ("subject", "verb")
+    del rows["verb"]
+    assert ec.read_corpus({**rows, "color": ["red", "blue"]}).attribute_names == ("color",)
