@@ -102,6 +102,8 @@ def _record(values: list[Any]) -> Row:
     raise LineError(show_line(values))
 
 
+OF_DOCUMENTS = frozenset("name version title description author license date seed config model".split())
+"""Keys of settings and of what is said about a document, which is no language."""
 FORMS = {
     "ints": Form(parse=ints, expected="a list of non-negative integers", about="jsonl of integer arrays"),
     "strings": Form(parse=_strings, expected="a string of symbols", about="jsonl of strings"),
@@ -226,7 +228,7 @@ def _are_records(rows: Any) -> bool:
 def _of_language(value: Row, name: str) -> Table | None:
     """A mapping from what is meant to a message, `{"red cup": "wa me"}`, of a document."""
     kinds = {type(each) for each in value.values()}
-    is_named = any(plain_name(key) in MESSAGE_NAMES for key in value)
+    is_named = any(plain_name(key) in {*MESSAGE_NAMES, *OF_DOCUMENTS} for key in value)
     if not _is_document(name) or len(value) < FEWEST or is_named or kinds not in ({str}, {list}):
         return None
     return Table(

@@ -1049,3 +1049,11 @@ def test_subjects_of_sentences_are_no_participants():
     assert ec.read_corpus(rows).attribute_names == ("subject", "verb")
     del rows["verb"]
     assert ec.read_corpus({**rows, "color": ["red", "blue"]}).attribute_names == ("color",)
+
+
+def test_settings_are_no_language(tmp_path):
+    (tmp_path / "a.json").write_text('{"seed": "1", "name": "my experiment", "lr": "0.1"}')
+    with pytest.raises(CorpusError, match="no column of messages among seed, name, lr"):
+        ec.read_corpus(tmp_path / "a.json")
+    (tmp_path / "a.json").write_text('{"red": "wa", "blue": "ki", "green": "lo"}')
+    assert said(ec.read_corpus(tmp_path / "a.json")) == [["wa"], ["ki"], ["lo"]]
