@@ -63,8 +63,8 @@ NAMES: Mapping[str, Sequence[str]] = {
 """Names of columns that have a role unless the user gives them another one, in lower case."""
 NOT_MEANT = ("distractor", "foil", "lure", "candidate")
 """How names of columns begin that say what was shown beside what was meant; they are kept."""
-BESIDE_SUBJECTS = frozenset({"object", "verb", "predicate", "action"})
-"""Names of columns beside which `subject` is that of a sentence, and no participant."""
+BESIDE_SUBJECTS = frozenset({"object", "verb", "predicate"})
+"""Names of columns beside which `subject`, without digits in it, is that of a sentence, and no participant."""
 SYMBOL_NAMES = (*MESSAGE_NAMES, "symbol", "sym", "char", "character", "letter", "m")
 """What columns of one symbol each are called, before their number: `symbol_0`, `symbol_1`."""
 SINGLE = ("meaning", "speaker", "listener", "split", "weight", "success")
@@ -124,8 +124,13 @@ def roles_of(table: Table, given: Mapping[str, str], *, needs_message: bool = Tr
     roles: dict[str, str] = {}
     for name in table.columns:
         roles[name] = known.get(name) or _by_name(name, message, needs_message=needs_message)
-        if name not in known and plain_name(name) == "subject" and plain & BESIDE_SUBJECTS:
-            roles[name] = "attribute"
+        if (
+            roles[name] == "group"
+            and name not in known
+            and plain_name(name) == "subject"
+            and plain & BESIDE_SUBJECTS
+        ):
+            roles[name] = "group" if has_digits(table.columns[name]) else "attribute"
         if roles[name] == "time" and name not in known and not has_digits(table.columns[name]):
             roles[name] = "attribute"
     _keep_seconds(roles, known)

@@ -1047,6 +1047,7 @@ def test_names_of_files_are_meanings_without_their_place(form):
 def test_subjects_of_sentences_are_no_participants():
     rows = {"message": ["a x", "b y"], "subject": ["dog", "cat"], "verb": ["see", "hit"]}
     assert ec.read_corpus(rows).attribute_names == ("subject", "verb")
+    assert ec.read_corpus({**rows, "subject": ["p1", "p2"]}).attribute_names == ("verb",)
     del rows["verb"]
     assert ec.read_corpus({**rows, "color": ["red", "blue"]}).attribute_names == ("color",)
 
