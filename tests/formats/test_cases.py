@@ -972,7 +972,7 @@ def test_many_columns_are_read_in_time_that_grows_as_they_do(monkeypatch):
 
 
 def test_names_of_which_few_share_a_word_stay_whole():
-    items = ["ice cream", "ice bear", "hot dog", "fire truck", "sea horse", "mountain lion", "tea pot"]
+    items = ["ice cream", "ice bear", "polar bear", "fire truck", "sea horse", "hot dog", "tea pot"]
     corpus = ec.read_corpus({"message": list("abcdefg"), "item": items})
     assert corpus.attribute_names == ("item",) and corpus.meanings[0].tolist() == ["ice cream"]
 
