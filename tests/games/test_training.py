@@ -252,7 +252,7 @@ def test_held_out_objects_are_evaluated_apart_from_those_of_training(tmp_path, s
 
 def test_devices_that_are_not_there(tmp_path, small):
     if not torch.cuda.is_available():
-        with pytest.raises(ValueError, match="^device cuda: this machine has no CUDA device"):
+        with pytest.raises(ValueError, match=r"^device cuda: this machine has no CUDA device"):
             train(small(), tmp_path / "a", device="cuda", progress=lambda *_: None, note=lambda _: None)
         assert not (tmp_path / "a").exists()
 
