@@ -11,7 +11,7 @@ from ecsuite.formats.cells import is_missing, is_number
 from ecsuite.formats.line_errors import show
 from ecsuite.formats.meant import Numeric, flat, leaves, parts_of
 from ecsuite.formats.messages import messages_of, note_capitals, note_spellings
-from ecsuite.formats.roles import described, role_of_name, roles_of
+from ecsuite.formats.roles import described, finds_meaning, roles_of
 from ecsuite.formats.rows import Rows
 from ecsuite.formats.strict_json import is_text
 from ecsuite.formats.table import Table
@@ -103,8 +103,7 @@ def corpus_of(table: Table, reading: Reading) -> Corpus:
 def _is_guessed(table: Table, roles: Mapping[str, str]) -> bool:
     """Whether there is more to say than which column is the message and which the meaning, by their names."""
     plain = {"message", "meaning", "concept"}
-    is_read = any(role == "meaning" != role_of_name(name) for name, role in roles.items())
-    return (table.is_header and (is_read or not set(roles.values()) <= plain)) or (
+    return (table.is_header and (finds_meaning(roles) or not set(roles.values()) <= plain)) or (
         not table.is_header and len(roles) > 1 and not table.about.startswith("json")
     )
 

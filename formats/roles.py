@@ -189,6 +189,11 @@ def _whole_meaning(table: Table, roles: Mapping[str, str], known: Mapping[str, s
     return meant[0] if combined(texts) or named_values(texts) else None
 
 
+def finds_meaning(roles: Mapping[str, str]) -> bool:
+    """Whether a column is the meaning by its texts, and not by its name, which is to be said."""
+    return any(role == "meaning" != role_of_name(name) for name, role in roles.items())
+
+
 def _of_symbols(table: Table, names: Sequence[str]) -> list[str]:
     """The columns of one symbol each, whose numbers follow each other from 0 or 1; none if there are fewer than two.
 

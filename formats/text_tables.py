@@ -94,16 +94,18 @@ def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
     """Whether spaces stand between cells, as R writes tables: a header whose names do not come again below.
 
     One of them is that of messages, where there are some. R leaves out the name of the first column, where rows have
-    names.
+    names. Where all names are in quotes, it is a table though rows are wrong, which is then told.
     """
     header, *rows = _cells([line.strip() for line in lines], " ") or [[]]
     names = [plain_name(split_header(cell)[0]) for cell in header]
+    is_named = len(names) > 1 and (not has_messages or bool({*names} & {*MESSAGE_NAMES}))
+    if is_named and lines[0].strip() == " ".join(f'"{cell}"' for cell in header):
+        return True
     counts = {len(row) for row in rows}
     return (
-        len(names) > 1
+        is_named
         and len(rows) >= FEWEST
         and "\t" not in lines[0]
-        and (not has_messages or bool({*names} & {*MESSAGE_NAMES}))
         and counts in ({len(names)}, {len(names) + 1})
         and not any({*header} & {*row} for row in rows)
     )

@@ -12,7 +12,7 @@ from ecsuite.corpus import OF_SPEECH, SPLIT
 from ecsuite.formats.frames import read_frame
 from ecsuite.formats.meant import parts_of
 from ecsuite.formats.reading import read_table
-from ecsuite.formats.roles import described, role_of_name, roles_of
+from ecsuite.formats.roles import described, finds_meaning, roles_of
 from ecsuite.formats.table import Table
 from ecsuite.formats.table_notes import note_words_for_none
 from ecsuite.games.worlds.column_coding import Column, Numeric, TextTable, columns_of
@@ -134,8 +134,7 @@ def _read(source: str, given: Mapping[str, str]) -> TextTable:
     if split is not None:
         kept[SPLIT] = kept.pop(split)
     kept = {f"{name} (kept)" if name in (*OF_SPEECH, ROW) else name: cells for name, cells in kept.items()}
-    is_read = any(role == "meaning" != role_of_name(name) for name, role in chosen.items())
-    if kept or is_read:
+    if kept or finds_meaning(chosen):
         notes.insert(0, f"{source}: {described(found, chosen)} (--column NAME=ROLE)")
     note_words_for_none(found, chosen, notes)
     table = TextTable(

@@ -269,6 +269,9 @@ def test_rows_that_r_writes(tmp_path):
     assert said(corpus) == IDS and corpus.attribute_names == ("color", "shape")
     (tmp_path / "b.txt").write_text("a word here\nsome other text\na word here\nyet more words\n")
     assert len(ec.read_corpus(tmp_path / "b.txt").messages) == 4  # words come again: no header
+    (tmp_path / "c.txt").write_text('"message" "color"\n"1" "a b"\n"2" "a b" "red"\n')
+    with pytest.raises(CorpusError, match=r"c.txt:3: expected 2 cells, as in the header, got 3"):
+        ec.read_corpus(tmp_path / "c.txt")
 
 
 def test_what_programs_write_for_none_and_capitals_are_said():
