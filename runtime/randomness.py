@@ -18,7 +18,11 @@ def random_words(seed: int, split: str, indices: Integers, number: int) -> NDArr
     """
     stream = np.random.SeedSequence([seed, *split.encode()]).generate_state(1, np.uint64)
     place = indices.astype(np.uint64)[:, None] * np.uint64(number) + np.arange(1, number + 1, dtype=np.uint64)
-    words: NDArray[np.uint64] = np.add(stream, place * np.uint64(0x9E3779B97F4A7C15))
+    return mixed(np.add(stream, place * np.uint64(0x9E3779B97F4A7C15)))
+
+
+def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Words whose bits all depend on all bits of those given, (...): the output function of SplitMix64."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))

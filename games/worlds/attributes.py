@@ -13,8 +13,15 @@ from ecsuite.games.worlds.candidates import Distractors, Words
 from ecsuite.games.worlds.frequencies import FREQUENCIES, Uniform
 from ecsuite.games.worlds.hard_distractors import SharingDistractors
 from ecsuite.games.worlds.object_worlds import ValuesWorld
-from ecsuite.games.worlds.objects import Product, Selection
-from ecsuite.games.worlds.splits import MAX_SPLIT_OBJECTS, RARE, HeldOutValue, Subsets, random_share
+from ecsuite.games.worlds.objects import Members, Product
+from ecsuite.games.worlds.splits import (
+    MAX_SPLIT_OBJECTS,
+    RARE,
+    CandidatePool,
+    HeldOutValue,
+    Subsets,
+    random_share,
+)
 from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, World
 from ecsuite.parts.config import Count, Levels, Natural, Share
 from ecsuite.parts.registry import Part
@@ -54,12 +61,13 @@ class AttributeWorld(ValuesWorld):
         """How often each object is the target, the first object first, the last attribute varying fastest."""
         shared_values: Natural | None = None
         """Values that each distractor has in common with the target, and no more; null: any distractors."""
+        candidates: CandidatePool = "all"
+        """What candidates of held-out rounds are drawn from. all: all objects. split: held-out objects alone, so that
+        what these have in common need not be said."""
 
         def __post_init__(self) -> None:
-            """Check that distractors are drawn, and objects are held out, in one way."""
+            """Check that objects are held out in one way."""
             held_out = _ways_to_hold_out(self)
-            if self.shared_values is not None and held_out:
-                raise ConfigError(f"shared_values: expected no {held_out[0]} beside it")
             if self.held_out_value is not None and len(held_out) > 1:
                 raise ConfigError(f"held_out_value: expected no {held_out[0]} beside it")
             if self.rare_combinations is not None and self.rare_combinations >= self.num_values - 1:
@@ -80,13 +88,15 @@ class AttributeWorld(ValuesWorld):
             self.sharing = SharingDistractors(
                 options.shared_values, self.num_distractors, options.num_attributes, options.num_values
             )
+            if self.subsets.members:
+                self.take_similar(options.shared_values, source)
         self.probabilities = FREQUENCIES.make(options.frequencies).probabilities(objects.number)
         if self.probabilities is not None and self.subsets.members:
             self.corpus_split = "all"
 
-    def distractors_in(self, split: str, allowed: Integers | Selection | None) -> Distractors | None:
+    def distractors_in(self, pool: Members) -> Distractors | None:
         """Those that share values with the target. See `ObjectWorld`."""
-        return None if self.sharing is None else self._sharing
+        return super().distractors_in(pool) if self.sharing is None or self.similar else self._sharing
 
     def _sharing(self, targets: Integers, words: Words) -> Integers:
         """Distractors that share values with targets."""
@@ -117,7 +127,7 @@ def _subsets(options: AttributeWorld.Options, objects: Product, seed: int) -> Su
     if not asked:
         return Subsets()
     if options.held_out_value is not None:
-        return Subsets.without_values(options.held_out_value, objects)
+        return Subsets.without_values(options.held_out_value, objects, options.candidates)
     if objects.number > MAX_SPLIT_OBJECTS:
         raise ConfigError(
             f"world.{asked[0]}: expected at most {MAX_SPLIT_OBJECTS:,} objects to hold some out, got "
@@ -126,7 +136,8 @@ def _subsets(options: AttributeWorld.Options, objects: Product, seed: int) -> Su
     common, known, rare = _by_rarity(objects, options.rare_combinations)
     held_out, trained = random_share(common, options.held_out, seed, "held out")
     further = {} if options.rare_combinations is None else {RARE: rare}
-    return Subsets.of(np.sort(np.append(trained, known)), held_out if options.held_out else None, **further)
+    trained = np.sort(np.append(trained, known))
+    return Subsets.of(trained, held_out if options.held_out else None, options.candidates, **further)
 
 
 def _by_rarity(objects: Product, num_known: int | None) -> tuple[Integers, Integers, Integers]:

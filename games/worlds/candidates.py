@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.games.worlds.frequencies import Floats, drawn
+from ecsuite.games.worlds.objects import Members, Selection
 from ecsuite.games.worlds.world import Integers
 from ecsuite.runtime.randomness import distinct_draws
 
@@ -18,38 +19,80 @@ Distractors = Callable[[Integers, Words], Integers]
 
 
 def one_target(
-    words: Words, total: int, probabilities: Floats | None = None, distractors: Distractors | None = None
+    words: Words,
+    total: int,
+    targets: Members = None,
+    pool: Members = None,
+    *,
+    probabilities: Floats | None = None,
+    distractors: Distractors | None = None,
 ) -> tuple[Integers, Integers]:
     """Rounds of one target among distinct objects.
 
     Args:
         words: Random, (batch, num_candidates + 1).
         total: Number of objects.
-        probabilities: Of each as the target, up to a factor, (total,); None: all are equally likely.
-        distractors: What is drawn beside a target; None: all sets of other objects are equally likely.
+        targets: Objects that targets are drawn from.
+        pool: Objects that distractors are drawn from, which may be others.
+        probabilities: Of each of `targets`, up to a factor; None: all are equally likely.
+        distractors: Draws distractors, by the numbers of targets; None: all sets of objects of the pool are equally
+            likely.
 
     Returns:
-        The candidates, from 0 to `total` - 1, (batch, num_candidates), and the place of each target, (batch,).
+        The candidates by their numbers, (batch, num_candidates), and the place of each target, (batch,).
     """
     num_candidates = words.shape[1] - 1
     places = (words[:, -1] % np.uint64(num_candidates)).astype(np.int64)
-    if probabilities is None and distractors is None:
-        return distinct_draws(words[:, :-1], total), places
+    size = total if targets is None else len(targets)
+    if targets is pool and probabilities is None and distractors is None:
+        return members(targets, distinct_draws(words[:, :-1], size)), places
     if probabilities is None:
-        targets = (words[:, 0] % np.uint64(total)).astype(np.int64)
+        drawn_targets = (words[:, 0] % np.uint64(size)).astype(np.int64)
     else:
-        targets = drawn(probabilities, words[:, 0])
-    if distractors is None:
-        others = distinct_others(targets, words[:, 1:-1], total)
+        drawn_targets = drawn(probabilities, words[:, 0])
+    chosen = members(targets, drawn_targets)
+    if distractors is not None:
+        others = distractors(chosen, words[:, 1:-1])
+    elif targets is pool:
+        others = members(pool, distinct_others(drawn_targets, words[:, 1:-1], size))
     else:
-        others = distractors(targets, words[:, 1:-1])
-    return with_target_at(targets, others, places), places
+        assert not isinstance(pool, Selection), (
+            "a pool of other objects than targets is a list, or has all of them"
+        )
+        others = others_of(pool, chosen, words[:, 1:-1], total)
+    return with_target_at(chosen, others, places), places
+
+
+def members(of: Members, places: Integers) -> Integers:
+    """The objects at places, (...), by their numbers."""
+    return places if of is None else of[places]
 
 
 def distinct_others(targets: Integers, words: Words, total: int) -> Integers:
     """Sets of objects without the target, (batch, number), of `total`; the words are random, (batch, number)."""
     others = distinct_draws(words, total - 1)
     return others + (others >= targets[:, None])
+
+
+def others_of(pool: Integers | None, targets: Integers, words: Words, total: int) -> Integers:
+    """Distinct objects of a pool without the target, which need not be in it, (batch, number).
+
+    Args:
+        pool: Numbers of objects, ascending; None: all.
+        targets: Their numbers, (batch,).
+        words: Random, (batch, number).
+        total: Number of all objects.
+    """
+    if pool is None:
+        return distinct_others(targets, words, total)
+    places = np.searchsorted(pool, targets).clip(max=len(pool) - 1)
+    is_there = pool[places] == targets
+    others = np.empty(words.shape, dtype=np.int64)
+    if is_there.any():
+        others[is_there] = distinct_others(places[is_there], words[is_there], len(pool))
+    if not is_there.all():
+        others[~is_there] = distinct_draws(words[~is_there], len(pool))
+    return pool[others]
 
 
 def with_target_at(targets: Integers, others: Integers, places: Integers) -> Integers:

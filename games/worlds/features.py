@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.games.worlds.candidates import distinct_others, each_once
+from ecsuite.games.worlds.candidates import distinct_others, each_once, others_of
 from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
 from ecsuite.games.worlds.rules import RuleWorld
 from ecsuite.games.worlds.shapeworld import VARIANTS, evaluation_matrix
-from ecsuite.games.worlds.splits import Subsets
+from ecsuite.games.worlds.splits import CandidatePool, Subsets
 from ecsuite.games.worlds.world import (
+    SEEN_OBJECTS,
     Batch,
     Description,
     Integers,
@@ -27,6 +28,8 @@ from ecsuite.runtime.randomness import epoch_order, random_words
 
 SEEN_SHARE = 0.2
 """Share of each training class's images that are reserved for the split `seen`."""
+HELD_OUT = ("valid", "test")
+"""The splits that are not trained on."""
 SHARED_FACTOR = 4
 """One target: number of images that the rounds of a batch share, in multiples of the images of one round."""
 
@@ -35,14 +38,14 @@ class FeatureWorld(RuleWorld):
     """Rounds on the rows of a feature file; the task selects the game.
 
     About classes (task concept; Mu & Goodman's game on CUB): the targets are different images of one class, each
-    distractor is a random image of a random other class of the same split. The variants are those of `ShapeWorld`:
+    distractor is a random image of a random other class. The variants are those of `ShapeWorld`:
     concept (the receiver's targets are other images of the class, with other distractors), set_reference (it sees the
     sender's images) and reference (as set_reference, with one image repeated as all targets). A rule is a class. All
     classes are equally likely. A fifth of the images of each training class, and at least as many as one round needs,
     are reserved for the split `seen`.
 
     About images (one target; Yao et al.): the sender sees one image, the receiver has to find it among
-    `num_distractors` others of the same split, all different, at a random index. A rule is an image. Each image is the
+    `num_distractors` others, all different, at a random index. A rule is an image. Each image is the
     target equally often. The rounds of a batch share `SHARED_FACTOR` times the images of one round, or as many as there
     are targets: these, and others that are drawn anew for every batch.
 
@@ -56,6 +59,9 @@ class FeatureWorld(RuleWorld):
 
         features: str | None = None
         """The npz file, with `features` (rows, width) and, for the task concept, `class_id`; see the README."""
+        candidates: CandidatePool = "all"
+        """What distractors of rounds about rows that are not trained on are drawn from. all: all rows. split: those of
+        their split (Mu & Goodman 2021; Yao et al. 2022)."""
 
         def __post_init__(self) -> None:
             """Check that there is a file."""
@@ -72,7 +78,7 @@ class FeatureWorld(RuleWorld):
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         assert options.features is not None
         super().__init__(rounds, sizes)
-        self.variant = rounds.variant
+        self.variant, self.pool = rounds.variant, options.candidates
         self.file = read_features(options.features, self.seed)
         self.object_shape = (self.file.features.shape[1],)
         if self.file.attributes is not None:
@@ -86,11 +92,22 @@ class FeatureWorld(RuleWorld):
             trained = np.unique(self.file.class_id[self.file.split == 0])
             rules = class_rules(self.file)
         else:
-            self.rows = _rows_by_split(self.file, 1 + self.num_distractors)
+            least = 1 + self.num_distractors
+            self.rows = _rows_by_split(
+                self.file, {"train": least, **dict.fromkeys(HELD_OUT, self._least(least))}
+            )
             trained = self.rows["train"]
             rules = image_rules(self.file)
         held_out = np.setdiff1d(np.arange(len(rules.meanings)), trained)
         self.take_rules(rules, Subsets.of(trained, held_out))
+
+    def _least(self, least: int) -> int:
+        """Rows or classes that a split which is not trained on needs, if a round needs so many."""
+        return least if self.pool == "split" else 1
+
+    def _pool(self, split: str) -> str:
+        """The split from which the distractors of a split are drawn."""
+        return "all" if self.pool == "all" and split in HELD_OUT else split
 
     def draw(self, split: str, number: int, size: int) -> Batch:
         """See `World`. Rounds of training come in a new order in each epoch."""
@@ -109,9 +126,9 @@ class FeatureWorld(RuleWorld):
         return super().describe(replace(batch, values=None))
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
-        """Each variant on training classes and on test classes; none about images. See `World`."""
+        """Each variant on training classes and on test classes; images of training. See `World`."""
         if not self.rounds.needs_rule:
-            return {}
+            return {SEEN_OBJECTS: (self, "seen")}
         worlds: dict[Variant, World] = {}
         for variant in VARIANTS:
             worlds[variant] = world = copy(self)
@@ -121,7 +138,7 @@ class FeatureWorld(RuleWorld):
     def _class_rounds(self, split: str, indices: Integers) -> Batch:
         """Rounds about classes."""
         num_distractors = self.num_distractors
-        images = self.classes[split]
+        images, pool = self.classes[split], self.classes[self._pool(split)]
         num_classes, num_views = len(images.classes), 2 if self.variant == "concept" else 1
         num_others = num_views * num_distractors
         words = random_words(
@@ -129,9 +146,12 @@ class FeatureWorld(RuleWorld):
         )
         first, shifts, others, order = np.split(words, [1, 1 + num_others, 1 + 2 * num_others], axis=1)
         places = (first[:, 0] % np.uint64(num_classes)).astype(np.int64)
-        shift = 1 + (shifts % np.uint64(num_classes - 1)).astype(np.int64)
+        shift = 1 + (shifts % np.uint64(len(pool.classes) - 1)).astype(np.int64)
+        others_of_pool = (np.searchsorted(pool.classes, images.classes[places])[:, None] + shift) % len(
+            pool.classes
+        )
         targets = images.distinct_images(places, num_views * self.num_targets, order)
-        distractors = images.random_images((places[:, None] + shift) % num_classes, others)
+        distractors = pool.random_images(others_of_pool, others)
         if self.variant == "reference":
             targets = np.repeat(targets[:, :1], self.num_targets, axis=1)
         # With one view, the first and the last images are the same.
@@ -148,15 +168,22 @@ class FeatureWorld(RuleWorld):
         """Rounds about images."""
         num_candidates = 1 + self.num_distractors
         order = epoch_order(self.seed, f"images of {split}", len(self.rows[split]))
-        found, targets = np.unique(self.rows[split][order[indices % len(order)]], return_inverse=True)
-        num_shared = min(max(SHARED_FACTOR * num_candidates, size), len(order))
-        rng = np.random.default_rng([self.seed, *b"features", *split.encode(), number])
-        rest = rng.choice(
-            np.setdiff1d(self.rows[split], found, assume_unique=True), num_shared - len(found), replace=False
+        targets = self.rows[split][order[indices % len(order)]]
+        pool, rng = (
+            self.rows[self._pool(split)],
+            np.random.default_rng([self.seed, *b"features", *split.encode(), number]),
         )
-        shared = np.concatenate([found, rest])
+        num_shared = min(max(SHARED_FACTOR * num_candidates, size), len(pool))
         words = random_words(self.seed, f"features {split}", indices, num_candidates)
-        others = distinct_others(targets, words[:, 1:], num_shared)
+        if pool is self.rows[split]:
+            found, places = np.unique(targets, return_inverse=True)
+            rest = rng.choice(
+                np.setdiff1d(pool, found, assume_unique=True), num_shared - len(found), replace=False
+            )
+            others = np.concatenate([found, rest])[distinct_others(places, words[:, 1:], num_shared)]
+        else:  # targets are no more likely to be distractors than other rows
+            shared = np.sort(rng.choice(pool, num_shared, replace=False))
+            others = others_of(shared, targets, words[:, 1:], len(pool))
         labels = np.arange(num_candidates) == (words[:, :1] % np.uint64(num_candidates)).astype(np.int64)
         candidates = np.empty(labels.shape, dtype=np.int64)
         candidates[labels], candidates[~labels] = targets, others.ravel()
@@ -164,10 +191,10 @@ class FeatureWorld(RuleWorld):
         if not self.rounds.sender_sees_all:
             shown = shown[:, :1]
         return self._rounds(
-            shown=shared[shown],
-            candidates=shared[candidates],
+            shown=shown,
+            candidates=candidates,
             labels=labels,
-            rules=shared[targets],
+            rules=targets,
         )
 
     def _rounds(
@@ -275,13 +302,13 @@ def _padded(images: Mapping[int, Integers]) -> ClassImages:
     return ClassImages(classes=np.array(list(images)), rows=table, num_images=num_images)
 
 
-def _rows_by_split(file: FeatureFile, least: int) -> dict[str, Integers]:
-    """The rows of each split; `seen` has the training rows."""
+def _rows_by_split(file: FeatureFile, least: Mapping[str, int]) -> dict[str, Integers]:
+    """The rows of each split, at least as many as it needs; `seen` has the training rows."""
     rows = {split: np.flatnonzero(file.split == place) for place, split in enumerate(SPLITS)}
     for split in SPLITS:
-        if len(rows[split]) < least:
+        if len(rows[split]) < least[split]:
             raise ConfigError(
-                f"{file.path}: features: expected at least {least} rows in {split} (task.num_distractors and a "
+                f"{file.path}: features: expected at least {least[split]} rows in {split} (task.num_distractors and a "
                 f"target), got {len(rows[split])} of {len(file.split)}"
             )
     return {**rows, "seen": rows["train"], "all": np.arange(len(file.split))}

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.games.worlds.splits import HeldOutValue
+from ecsuite.games.worlds.splits import CandidatePool, HeldOutValue
 from ecsuite.games.worlds.unequal_attributes import UnequalAttributesWorld, few_combinations
 from ecsuite.games.worlds.world import RoundSpec, RunSizes
-from ecsuite.parts.config import Levels, Share
+from ecsuite.parts.config import Levels, Natural, Share
 from ecsuite.runtime.errors import ConfigError
 
 NUM_LETTERS = 2
@@ -36,6 +36,10 @@ class LetterStringsWorld(UnequalAttributesWorld):
         held_out_value: HeldOutValue = None
         """Hold out these strings, a=3,b=3, or a list of such combinations, from training; evaluations are then about
         them."""
+        candidates: CandidatePool = "all"
+        """What candidates of held-out rounds are drawn from: all strings, or split, held-out ones alone."""
+        shared_values: Natural | None = None
+        """Counts that each distractor has in common with the target, and no more; null: any distractors."""
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         if not 0 < options.share_equal < 1:
@@ -53,7 +57,7 @@ class LetterStringsWorld(UnequalAttributesWorld):
             options.share_equal / is_equal.sum(),
             (1 - options.share_equal) / (~is_equal).sum(),
         )
-        self.take_by_frequency(objects, probabilities, options.held_out_value)
+        self.take_by_frequency(objects, probabilities, options)
         self.longest = NUM_LETTERS * options.max_count
         self.object_shape = (self.longest * NUM_LETTERS,)
 

@@ -6,16 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from ecsuite.games.worlds.candidates import Distractors, distinct_others
-from ecsuite.games.worlds.hard_distractors import nearest_objects
+from ecsuite.games.worlds.candidates import distinct_others
+from ecsuite.games.worlds.hard_distractors import SimilarDistractors
 from ecsuite.games.worlds.object_worlds import ObjectWorld
-from ecsuite.games.worlds.objects import OWN_SPLIT, ObjectList, Selection
-from ecsuite.games.worlds.splits import HeldOutValue, Subsets, have_values, random_share
-from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, RunSizes, World, one_hot
-from ecsuite.parts.config import Share
+from ecsuite.games.worlds.objects import OWN_SPLIT, Members, ObjectList
+from ecsuite.games.worlds.splits import CandidatePool, HeldOutValue, Subsets, have_values, random_share
+from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, RunSizes, World
+from ecsuite.parts.config import Natural, Share
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import random_words
 
@@ -30,13 +29,21 @@ class ObjectListOptions:
     """Hold out the objects with this value, such as color=red or class=dog, instead of a share; or with all of several
     values, shape=cup,color=red; or a list of such combinations, each of which is held out."""
     distractors: Literal["random", "nearest"] = "random"
-    """nearest: those objects of the split (of the batch, where batches share objects) that are nearest to the target,
-    by their features or the number of different values."""
+    """nearest: the objects that are nearest to the target, of the batch where batches share objects: by their features
+    or the number of different values, drawn at random among equally near ones."""
+    shared_values: Natural | None = None
+    """Values that each distractor has in common with the target, and no more, such as 0: of another class; null: any
+    distractors."""
+    candidates: CandidatePool = "all"
+    """What candidates of held-out rounds are drawn from. all: all objects. split: held-out objects alone, so that what
+    these have in common need not be said."""
 
     def __post_init__(self) -> None:
         """Check that there is one way to hold objects out."""
         if self.held_out and self.held_out_value:
             raise ConfigError("held_out_value: expected no held_out beside it")
+        if self.distractors == "nearest" and self.shared_values is not None:
+            raise ConfigError("shared_values: expected null with distractors=nearest")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,8 +81,6 @@ class ObjectListWorld(ObjectWorld):
     objects: ObjectList
     rules: Description
     options: Any
-    nearest: dict[str, Integers]
-    """The nearest objects of each, by split, as far as they were asked for."""
 
     def __init__(
         self, options: Any, *, rounds: RoundSpec, sizes: RunSizes, trained: "ObjectListWorld | None" = None
@@ -85,8 +90,6 @@ class ObjectListWorld(ObjectWorld):
         self.source = self.source or options.objects
         if self.source is None:
             raise ConfigError(f"world.objects: expected {self.expected_source}")
-        if options.distractors == "nearest" and self.num_distractors == 0:
-            raise ConfigError("world.distractors: the task draws no distractors, expected random")
         if (most := self.most_per_batch) is not None and most < self.num_candidates:
             raise ConfigError(
                 f"world.images_per_batch: expected at least the {self.num_candidates} candidates of a round, got {most}"
@@ -105,7 +108,7 @@ class ObjectListWorld(ObjectWorld):
         is_held_out = self._held_out(objects, trained)
         self.notes, self.rules, subsets = objects.notes, objects.described(), Subsets()
         if is_held_out is not None:
-            subsets = Subsets.without(is_held_out)
+            subsets = Subsets.without(is_held_out, options.candidates)
             column = subsets.column(np.arange(objects.number))
             own = objects.columns.get(OWN_SPLIT)
             is_said = own is not None and np.array_equal(own, column.get("split", own[:0]))
@@ -113,11 +116,16 @@ class ObjectListWorld(ObjectWorld):
                 name: values for name, values in objects.columns.items() if name != OWN_SPLIT or not is_said
             }
             self.rules = replace(self.rules, columns={**column, **kept})
-        self.nearest = {}
         try:
             self.take(objects, subsets, self.source)
+            if options.shared_values is not None:
+                self.take_similar(options.shared_values, self.source)
         except ConfigError as error:  # which objects there are may need an explanation
             raise ConfigError("; ".join((str(error), *objects.notes))) from None
+        if options.distractors == "nearest":
+            values = objects.values_table if self.shows_values else None
+            vectors = None if self.shows_values else objects.table
+            self.similar = SimilarDistractors(self.num_distractors, None, values, vectors)
 
     @abstractmethod
     def read(self, source: str, trained: "ObjectListWorld | None") -> ObjectList:
@@ -146,40 +154,24 @@ class ObjectListWorld(ObjectWorld):
             return np.isin(everything, random_share(everything, options.held_out, self.seed, "held out")[0])
         return objects.is_held_out
 
-    def allowed(self, split: str, number: int) -> Integers | None:
-        """As many objects of the split as a batch has. See `ObjectWorld`."""
-        every, most = super().allowed(split, number), self.most_per_batch
-        assert not isinstance(every, Selection), "of a list"
-        total = self.objects.number if every is None else len(every)
-        if most is None or total <= most:
-            return every
+    def pools(self, split: str, number: int) -> tuple[Members, Members]:
+        """As many objects of the split as a batch has, half of which are targets where only these are held out."""
+        (targets, pool), most, total = super().pools(split, number), self.most_per_batch, self.objects.number
+        if most is None or (total if pool is None else len(pool)) <= most:
+            return targets, pool
         rng = np.random.default_rng([self.seed, *b"images", *split.encode(), number])
-        drawn: Integers = rng.choice(total if every is None else every, size=most, replace=False)
-        return drawn
-
-    def distractors_in(self, split: str, allowed: Integers | Selection | None) -> Distractors | None:
-        """The nearest objects of those, if these are asked for. See `ObjectWorld`."""
-        if self.options.distractors == "random":
-            return None
-        assert not isinstance(allowed, Selection), "of a list"
-        is_split = allowed is self.subsets.members.get(split)
-        if is_split and split in self.nearest:
-            nearest = self.nearest[split]
-        else:
-            vectors = self.vectors()
-            nearest = nearest_objects(vectors if allowed is None else vectors[allowed], self.num_distractors)
-            if is_split:
-                self.nearest[split] = nearest
-        return lambda targets, words: nearest[targets]
-
-    def vectors(self) -> NDArray[Any]:
-        """Vectors of all objects, (num_objects, width), by which they are near to each other."""
-        table = self.objects.table
-        if not self.shows_values:
-            return table
-        assert self.num_values is not None
-        vectors: NDArray[Any] = one_hot(torch.from_numpy(table), max(self.num_values), torch.float32).numpy()
-        return vectors
+        if targets is pool:
+            drawn: Integers = rng.choice(
+                total if pool is None else self._listed(pool), size=most, replace=False
+            )
+            return drawn, drawn
+        num_targets = max(
+            1, min(most // 2, most - self.num_candidates, len(held_out := self._listed(targets)))
+        )
+        chosen, others = np.sort(rng.choice(held_out, num_targets, replace=False)), np.arange(total)
+        if most - num_targets < self.num_candidates:  # a target among them would leave too few distractors
+            others = np.setdiff1d(others, chosen)
+        return chosen, np.sort(rng.choice(others, most - num_targets, replace=False))
 
     def corpus_batches(self, num_messages: int) -> Iterator[Batch]:
         """A round about each object, in the order of the list. See the class."""

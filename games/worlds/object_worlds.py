@@ -8,13 +8,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ecsuite.games.worlds.candidates import Distractors, each_once, one_target
+from ecsuite.games.worlds.candidates import Distractors, each_once, one_target, others_of, with_target_at
 from ecsuite.games.worlds.frequencies import Floats
-from ecsuite.games.worlds.objects import Objects, Product, Selection
+from ecsuite.games.worlds.hard_distractors import SHARED_VALUES, SimilarDistractors
+from ecsuite.games.worlds.objects import Members, Objects, Product
 from ecsuite.games.worlds.splits import RARE, Subsets
-from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, RunSizes, World, one_hot
+from ecsuite.games.worlds.world import (
+    SEEN_OBJECTS,
+    Batch,
+    Description,
+    Integers,
+    RoundSpec,
+    RunSizes,
+    World,
+    one_hot,
+)
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import random_words
 
+MAX_COMPARED_OBJECTS = 2**16
+"""Most objects of a world that are compared with the targets of a round."""
 CORPUS_BATCH = 4096
 """Meanings per batch of the corpus."""
 DRAWING = ("batch", "as_asked", "draw", "candidates")
@@ -39,11 +52,14 @@ class ObjectWorld(World):
         super().__init__(rounds, sizes)
         self.num_candidates = self.num_targets + self.num_distractors
 
+    similar: SimilarDistractors | None = None
+    """Draws distractors that are similar to the target; None: they are drawn otherwise."""
+
     def take(self, objects: Objects, subsets: Subsets, source: str) -> None:
         """Rounds are about these objects, of this source.
 
         Raises:
-            ConfigError: If a split has fewer objects than a round has candidates.
+            ConfigError: If a split has no objects, or fewer candidates than a round.
         """
         self.objects, self.subsets, self.splits = objects, subsets, subsets.names
         subsets.require(self.num_candidates, source, objects.number)
@@ -53,9 +69,56 @@ class ObjectWorld(World):
             )
             self.notes = (*self.notes, f"{source}: {held_out}")
 
+    def take_similar(self, num_shared: int, source: str) -> None:
+        """Distractors have so many values in common with the target.
+
+        Raises:
+            ConfigError: If there are too many objects to compare, or too few that share as many.
+        """
+        if self.objects.number > MAX_COMPARED_OBJECTS:
+            raise ConfigError(
+                f"{SHARED_VALUES}: expected at most {MAX_COMPARED_OBJECTS:,} objects in this world, or where some "
+                f"are held out, got {self.objects.number:,}"
+            )
+        self.similar = SimilarDistractors(
+            self.num_distractors, num_shared, self.objects.all_values() if self.objects.names else None
+        )
+        for split in dict.fromkeys((*self.splits[:2], *(RARE,) * (RARE in self.splits))):
+            pool = self._listed(self.subsets.pool(split))
+            self.similar.require(self._listed(self.subsets.members.get(split)), pool, source)
+
+    def _listed(self, members: Members) -> Integers:
+        """The numbers of objects."""
+        if isinstance(members, np.ndarray):
+            return members
+        return np.arange(self.objects.number) if members is None else members[np.arange(len(members))]
+
     def draw(self, split: str, number: int, size: int) -> Batch:
         """See `World`. Rounds of training come in a new order in each epoch."""
-        return self.batch_of(*self.candidates(split, number, self.round_indices(split, number, size)))
+        indices = self.round_indices(split, number, size)
+        if self.rounds.in_batch:
+            targets, pool = self.pools(split, number)
+            if targets is not pool:
+                return self._in_batch(split, number, indices, pool)
+        return self.batch_of(*self.candidates(split, number, indices))
+
+    def _in_batch(self, split: str, number: int, indices: Integers, pool: Members) -> Batch:
+        """Rounds of held-out targets whose candidates are, as in training, as many objects as the batch has rounds.
+
+        The targets of the other rounds would all be held out: in their place are objects that are drawn from the pool.
+        """
+        listed, rng = (
+            self._listed(pool),
+            np.random.default_rng([self.seed, *b"in batch", *split.encode(), number]),
+        )
+        shared = np.sort(rng.choice(listed, min(len(indices), len(listed)), replace=False))
+        chosen, _ = self.candidates(split, number, indices)
+        words = random_words(self.seed, f"in batch of {split}", indices, len(shared))
+        places = (words[:, -1] % np.uint64(len(shared))).astype(np.int64)
+        others = others_of(shared, chosen[:, 0], words[:, :-1], self.objects.number)
+        return self.batch_of(
+            with_target_at(chosen[:, 0], others, places), places[:, None], shares_objects=True
+        )
 
     def batches(self, split: str, numbers: Sequence[int]) -> Batch | None:
         """See `World`. Rounds are pure functions of their indices, where all batches are of the same objects."""
@@ -65,7 +128,7 @@ class ObjectWorld(World):
             is_changed or self.shares_objects or rounds.in_batch or rounds.fewest_distractors is not None
         )
         indices = [self.round_indices(split, number, size) for number in numbers] if is_alike else []
-        objects = [self.allowed(split, number) for number in numbers if indices]
+        objects = [self.pools(split, number)[0] for number in numbers if indices]
         if not objects or any(each is not objects[0] for each in objects):
             return None
         if any(len(each) != size for each in indices):
@@ -78,36 +141,49 @@ class ObjectWorld(World):
         Returns:
             Numbers of objects, (batch, num_candidates), and places, (batch, num_targets).
         """
-        allowed = self.allowed(split, number)
-        total = self.objects.number if allowed is None else len(allowed)
+        targets, pool = self.pools(split, number)
         probabilities = self.probabilities
-        if probabilities is not None and isinstance(allowed, np.ndarray):
-            probabilities = probabilities[allowed]
-        words = random_words(self.seed, split, indices, self.num_candidates + 1)
-        chosen, places = one_target(words, total, probabilities, self.distractors_in(split, allowed))
-        return chosen if allowed is None else allowed[chosen], places[:, None]
+        if probabilities is not None and targets is not None:
+            probabilities = probabilities[self._listed(targets)]
+        chosen, places = one_target(
+            random_words(self.seed, split, indices, self.num_candidates + 1),
+            self.objects.number,
+            targets,
+            pool,
+            probabilities=probabilities,
+            distractors=self.distractors_in(pool),
+        )
+        return chosen, places[:, None]
 
     def trained_values(self) -> Integers | None:
         """See `World`."""
         trained = self.subsets.members.get("train")
         return self.objects.values(trained) if self.shows_values and isinstance(trained, np.ndarray) else None
 
-    def allowed(self, split: str, number: int) -> Integers | Selection | None:
-        """The objects from which batch `number` of a split is drawn; None: all."""
-        return self.subsets.members.get(split)
+    def pools(self, split: str, number: int) -> tuple[Members, Members]:
+        """The objects from which targets and candidates of batch `number` of a split are drawn."""
+        return self.subsets.members.get(split), self.subsets.pool(split)
 
-    def distractors_in(self, split: str, allowed: Integers | Selection | None) -> Distractors | None:
-        """How distractors are drawn from those objects of a split; None: all are equally likely."""
-        return None
+    def distractors_in(self, pool: Members) -> Distractors | None:
+        """How distractors are drawn from a pool, by the numbers of targets; None: all are equally likely."""
+        if (similar := self.similar) is None:
+            return None
+        listed = self._listed(pool)
+        return lambda targets, words: similar.of(targets, words, listed)
 
-    def batch_of(self, candidates: Integers, targets: Integers) -> Batch:
-        """The batch of these candidates, (batch, num_candidates), with targets at places, (batch, num_targets)."""
+    def batch_of(
+        self, candidates: Integers, targets: Integers, *, shares_objects: bool | None = None
+    ) -> Batch:
+        """The batch of these candidates, (batch, num_candidates), with targets at places, (batch, num_targets).
+
+        `shares_objects` is that of the class if it is None.
+        """
         num_rounds, num_candidates = candidates.shape
         labels = np.zeros(candidates.shape, dtype=bool)
         np.put_along_axis(labels, targets, True, axis=1)
         shown = np.argsort(~labels, axis=1, kind="stable") if self.rounds.sender_sees_all else targets
         used, places = candidates.ravel(), None
-        if self.shares_objects:
+        if self.shares_objects if shares_objects is None else shares_objects:
             used, (places,) = each_once(candidates)
             shown = np.take_along_axis(places, shown, axis=1)
         else:
@@ -137,7 +213,7 @@ class ObjectWorld(World):
         """Rounds about objects of training, if evaluations are about others, and about rare values. See `World`."""
         further: dict[str, tuple[World, str]] = {}
         if self.subsets.evaluates_others:
-            further["seen objects"] = (self, "seen")
+            further[SEEN_OBJECTS] = (self, "seen")
         if RARE in self.subsets.members:
             further["rare values"] = (self, RARE)
         return further

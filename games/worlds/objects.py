@@ -124,6 +124,10 @@ class Selection:
         return np.isin(self.few.numbers(values), self.chosen)
 
 
+Members = Integers | Selection | None
+"""Objects by their numbers, in order; None: all objects."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ObjectList(Objects):
     """Objects of a file, a folder or a data set, in its order."""

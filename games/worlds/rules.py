@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from ecsuite.games.worlds.splits import Subsets, have_values, random_share
-from ecsuite.games.worlds.world import FREE, Description, Integers, RoundSpec, RunSizes, World, describe
+from ecsuite.games.worlds.world import (
+    FREE,
+    SEEN_RULES,
+    Description,
+    Integers,
+    RoundSpec,
+    RunSizes,
+    World,
+    describe,
+)
 from ecsuite.runtime.errors import ConfigError
 
 MAX_RULES = 1_000_000
@@ -50,11 +59,11 @@ class ConjunctionWorld(RuleWorld):
         self.num_values = tuple(map(len, value_names))
         self.table = conjunctions(self.num_values, options.rule_length)
         if options.held_out_value is not None:
-            self.subsets = Subsets.without(
-                have_values(options.held_out_value, self.table, value_names, "rule")
-            )
+            is_held_out = have_values(options.held_out_value, self.table, value_names, "rule")
+            self.subsets = Subsets.without(is_held_out)
         else:
             self.subsets = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
+        self.subsets = replace(self.subsets, candidates=getattr(options, "candidates", "all"))
         self.take_rules(describe(self.table, value_names), self.subsets)
         if self.subsets.evaluates_others:
             held_out = len(self.subsets.members["valid"])
@@ -62,7 +71,7 @@ class ConjunctionWorld(RuleWorld):
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
         """Training rules on new objects, if evaluations use held-out rules. See `World`."""
-        return {"seen rules": (self, "seen")} if self.subsets.evaluates_others else {}
+        return {SEEN_RULES: (self, "seen")} if self.subsets.evaluates_others else {}
 
 
 def number_of_conjunctions(num_values: Sequence[int], length: int) -> int:

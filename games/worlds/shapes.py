@@ -11,7 +11,7 @@ from ecsuite.games.worlds.candidates import each_once
 from ecsuite.games.worlds.rendered import RenderedWorld
 from ecsuite.games.worlds.rules import ConjunctionWorld, pairs_broken
 from ecsuite.games.worlds.scenes import SHAPE_CONCEPTS, shape_scenes
-from ecsuite.games.worlds.splits import HeldOutValue
+from ecsuite.games.worlds.splits import CandidatePool, HeldOutValue
 from ecsuite.games.worlds.world import FREE, Batch, Integers, RoundSpec, RunSizes
 from ecsuite.parts.config import Count, Share
 from ecsuite.runtime.errors import ConfigError
@@ -28,7 +28,7 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
     Images are expensive to encode, so the rounds of a batch share `images_per_batch` images: `images_per_batch //
     num_targets` rules are drawn, different ones as far as possible, and for each rule `num_targets` images that satisfy
     it. The rounds use these rules in turn. A round's targets and distractors are drawn without replacement from all
-    images of the batch that satisfy or violate its rule. Hard distractors violate as few pairs as the images allow.
+    images of the batch that satisfy or violate its rule; of held-out rules see `candidates`. Hard distractors violate as few pairs as the images allow.
     Where there are too few targets or distractors, images are repeated, as equally often as possible. Images are drawn
     again where all of them satisfy the rule of a round.
 
@@ -51,6 +51,9 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
         a share."""
         images_per_batch: Count = 320
         """Number of images that the rounds of a batch share; each image is encoded once per batch."""
+        candidates: CandidatePool = "all"
+        """What distractors of rounds about held-out rules are drawn from. all: images of all rules. split: images that
+        held-out rules are true of."""
 
     default_perceptions = ("conv_grid", "conv_grid")
 
@@ -64,12 +67,14 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
                     f"world.images_per_batch and training.batch_size: {options.images_per_batch} images and {size} "
                     f"rounds make {num_rules} rules of {self.num_targets} targets a batch, expected at least 2"
                 )
-        if min(map(len, self.rules_of_split.values())) < 2:  # with one rule there are no distractors
+        fewest = 2 if options.candidates == "split" else 1
+        if len(self.rules_of_split["train"]) < 2 or len(self.rules_of_split["valid"]) < fewest:
+            # With one rule there are no distractors.
             key = "held_out" if options.held_out_value is None else "held_out_value"
             raise ConfigError(
                 f"world.{key}: {getattr(options, key)} of {len(self.table)} rules makes "
                 f"{len(self.rules_of_split['train'])} for training and {len(self.rules_of_split['valid'])} for "
-                "evaluation, expected at least 2 of each"
+                f"evaluation, expected at least 2 and {fewest}"
             )
 
     def draw(self, split: str, number: int, size: int) -> Batch:
@@ -79,7 +84,8 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
         while not is_playable:
             rules, labels = self._labels(split, size, rng)
             of_rule = pairs_broken(labels, self.table[rules])
-            is_playable = of_rule.max(1).min() > 0
+            first_distractor = len(rules) * self.num_targets % len(labels)
+            is_playable = of_rule[:, first_distractor:].max(1).min() > 0
         turns = np.arange(size) % len(rules)
         num_broken = of_rule[turns]  # (batch, num_images)
         draws = rng.random(num_broken.shape)
@@ -87,7 +93,8 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
         targets = _first(order, is_target, self.num_targets)
         if self.is_hard:
             order = (num_broken + draws).argsort(1)
-        distractors = _first(order, ~is_target, self.num_distractors)
+        is_distractor = ~is_target & (np.arange(len(labels)) >= first_distractor)
+        distractors = _first(order, is_distractor, self.num_distractors)
         used, places = each_once(targets, distractors)
         candidates = np.concatenate(places, axis=1)
         # Each batch has its own range of indices, so that batches of a split share no image.
@@ -107,9 +114,19 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
         return min(self.images_per_batch // self.num_targets, size)
 
     def _labels(self, split: str, size: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-        """The rules of a batch, and the labels of its images, (num_images, 4)."""
-        rules = np.resize(rng.permutation(self.rules_of_split[split]), self._num_rules(size))
-        wanted = np.repeat(self.table[rules], self.num_targets, axis=0)
+        """The rules of a batch, and the labels of its images, (num_images, 4).
+
+        The first images satisfy these rules. Where the rules are held out and distractors are of all rules, there are
+        half as many rules, and images of others, from which alone distractors are drawn.
+        """
+        allowed, number = self.rules_of_split[split], self._num_rules(size)
+        is_divided = self.num_distractors and self.subsets.pool(split) is not self.subsets.members.get(split)
+        rules = np.resize(rng.permutation(allowed), number // 2 if is_divided else number)
+        shown = rules
+        if is_divided:
+            others = np.resize(rng.permutation(len(self.table)), number - len(rules))
+            shown = np.concatenate([rules, others])
+        wanted = np.repeat(self.table[shown], self.num_targets, axis=0)
         labels = np.where(wanted == FREE, rng.integers(NUM_VALUES, size=wanted.shape), wanted)
         return rules, labels
 

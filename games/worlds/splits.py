@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsuite.games.worlds.objects import Product, Selection
+from ecsuite.games.worlds.objects import Members, Product, Selection
 from ecsuite.games.worlds.world import Integers
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
@@ -18,6 +18,10 @@ MAX_SPLIT_OBJECTS = 2**22
 KEY = "world.held_out_value"
 HeldOutValue = str | tuple[str, ...] | None
 """An option: a combination of values, such as `shape=cup,color=red`, or several of them; None: none is held out."""
+CandidatePool = Literal["all", "split"]
+"""An option: the objects that candidates of held-out rounds are drawn from. all: every object, so that agents have to
+tell the held-out target from what they know. split: held-out objects alone, as in some papers; what these have in
+common then need not be said."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,27 +30,35 @@ class Subsets:
 
     members: Mapping[str, Integers | Selection] = field(default_factory=dict)
     """The numbers of a split; a split that is not there has all of them."""
+    candidates: CandidatePool = "all"
+    """The objects that candidates of held-out rounds are drawn from."""
 
     @classmethod
     def of(
-        cls, trained: Integers | Selection, held_out: Integers | Selection | None, **further: Integers
+        cls,
+        trained: Integers | Selection,
+        held_out: Integers | Selection | None,
+        candidates: CandidatePool = "all",
+        **further: Integers,
     ) -> "Subsets":
         """Training and evaluation: of what is held out or, if that is None, of the same; and further splits."""
         evaluated = trained if held_out is None else held_out
-        return cls(
-            members={"train": trained, "seen": trained, "valid": evaluated, "test": evaluated, **further}
-        )
+        members = {"train": trained, "seen": trained, "valid": evaluated, "test": evaluated, **further}
+        return cls(members=members, candidates=candidates)
 
     @classmethod
-    def without(cls, is_held_out: NDArray[np.bool_]) -> "Subsets":
+    def without(cls, is_held_out: NDArray[np.bool_], candidates: CandidatePool = "all") -> "Subsets":
         """Training without what is held out, and evaluation of it, (total,)."""
-        return cls.of(np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out))
+        return cls.of(np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out), candidates)
 
     @classmethod
-    def without_values(cls, combinations: str | tuple[str, ...], objects: Product) -> "Subsets":
+    def without_values(
+        cls, combinations: str | tuple[str, ...], objects: Product, candidates: CandidatePool = "all"
+    ) -> "Subsets":
         """Training without the objects that have all values of one of the combinations; see `have_values`."""
         if objects.number <= MAX_SPLIT_OBJECTS:
-            return cls.without(have_values(combinations, objects.all_values(), objects.names))
+            is_held_out = have_values(combinations, objects.all_values(), objects.names)
+            return cls.without(is_held_out, candidates)
         asked = values_in(combinations, objects.names)
         attributes = sorted({attribute for values in asked.values() for attribute, _ in values})
         few = Product([len(objects.names[attribute]) for attribute in attributes])
@@ -57,9 +69,8 @@ class Subsets:
         values = np.zeros((few.number, len(objects.names)), dtype=np.int64)
         values[:, attributes] = few.all_values()
         is_held_out = have_values(combinations, values, objects.names)
-        return cls.of(
-            Selection(objects, attributes, ~is_held_out), Selection(objects, attributes, is_held_out)
-        )
+        trained, held_out = (Selection(objects, attributes, which) for which in (~is_held_out, is_held_out))
+        return cls.of(trained, held_out, candidates)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,6 +83,13 @@ class Subsets:
     def evaluates_others(self) -> bool:
         """Whether evaluations are about others than training."""
         return bool(self.members) and self.members["valid"] is not self.members["train"]
+
+    def pool(self, split: str) -> Members:
+        """The objects from which the candidates of a split are drawn: all of them where its targets are held out."""
+        members = self.members.get(split)
+        if self.candidates == "split" or members is self.members.get("train"):
+            return members
+        return None
 
     def column(self, numbers: Integers) -> dict[str, NDArray[Any]]:
         """The column `split` of messages about these, (num_rows,); none where nothing is held out."""
@@ -88,9 +106,11 @@ class Subsets:
         return members.contains(numbers) if isinstance(members, Selection) else np.isin(numbers, members)
 
     def require(self, least: int, source: str, total: int) -> None:
-        """Raise `ConfigError` if a split has fewer objects than a round has candidates."""
+        """Raise `ConfigError` if a split has fewer objects than a round has candidates, or no target."""
         sizes = {name: len(self.members[name]) for name in ("train", "valid", RARE) if name in self.members}
-        if min(sizes.values(), default=total) < least:
+        pools = [(name, self.pool(name)) for name in sizes]
+        fewest = [total if pool is None else len(pool) for _, pool in pools]
+        if min(fewest, default=total) < least or min(sizes.values(), default=total) < 1:
             are = ", ".join(f"{size} in {name}" for name, size in sizes.items())
             raise ConfigError(
                 f"{least} distinct candidates need as many objects, but of {source} there are {are or total}: "

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from ecsuite.games.worlds.candidates import Distractors
+from ecsuite.games.worlds.candidates import Distractors, Words
 from ecsuite.games.worlds.frequencies import Floats, others_by_frequency, power_law
 from ecsuite.games.worlds.object_worlds import ValuesWorld
-from ecsuite.games.worlds.objects import Product, Selection
-from ecsuite.games.worlds.splits import HeldOutValue, Subsets
+from ecsuite.games.worlds.objects import Members, Product
+from ecsuite.games.worlds.splits import CandidatePool, HeldOutValue, Subsets
 from ecsuite.games.worlds.world import Integers, RoundSpec, RunSizes
-from ecsuite.parts.config import Levels, Weight
+from ecsuite.parts.config import Levels, Natural, Weight
 from ecsuite.runtime.errors import ConfigError
 
 MAX_OBJECTS = 2**16
@@ -46,6 +47,11 @@ class UnequalAttributesWorld(ValuesWorld):
         held_out_value: HeldOutValue = None
         """Hold out the objects with these values, attribute0=1,attribute2=3, or a list of such combinations, from
         training; evaluations are then about these."""
+        candidates: CandidatePool = "all"
+        """What candidates of held-out rounds are drawn from: all objects, or split, held-out ones alone."""
+        shared_values: Natural | None = None
+        """Values that each distractor has in common with the target, and no more, all such being equally likely
+        whatever their frequencies; null: any distractors, by their frequencies."""
 
     probabilities: Floats
 
@@ -63,18 +69,31 @@ class UnequalAttributesWorld(ValuesWorld):
         for place, exponent in enumerate(exponents):
             probabilities *= power_law(options.num_values[place], exponent)[values[:, place]]
         super().__init__(rounds, sizes)
-        self.take_by_frequency(objects, probabilities, options.held_out_value)
+        self.take_by_frequency(objects, probabilities, options)
 
-    def take_by_frequency(self, objects: Product, probabilities: Floats, held_out: HeldOutValue) -> None:
+    def take_by_frequency(self, objects: Product, probabilities: Floats, options: Any) -> None:
         """Rounds are about these objects, by their probabilities, (num_objects,); see `take`."""
-        subsets = None if held_out is None else Subsets.without_values(held_out, objects)
+        subsets, source = Subsets(), "the combinations of values"
+        if options.held_out_value is not None:
+            subsets = Subsets.without_values(options.held_out_value, objects, options.candidates)
         self.probabilities = probabilities
-        self.take(objects, subsets or Subsets(), "the combinations of values")
+        self.take(objects, subsets, source)
+        if options.shared_values is not None:
+            self.take_similar(options.shared_values, source)
 
-    def distractors_in(self, split: str, allowed: Integers | Selection | None) -> Distractors | None:
+    def distractors_in(self, pool: Members) -> Distractors | None:
         """Those that are left, by their frequencies. See `ObjectWorld`."""
-        probabilities = self.probabilities if allowed is None else self.probabilities[np.asarray(allowed)]
-        return partial(others_by_frequency, probabilities)
+        if self.similar is not None:
+            return super().distractors_in(pool)
+        if pool is None:
+            return partial(others_by_frequency, self.probabilities)
+        listed = np.asarray(pool)
+
+        def distractors(targets: Integers, words: Words) -> Integers:
+            places = np.searchsorted(listed, targets)
+            return listed[others_by_frequency(self.probabilities[listed], places, words)]
+
+        return distractors
 
 
 def few_combinations(num_values: Sequence[int], names: Sequence[Sequence[str]] = ()) -> Product:

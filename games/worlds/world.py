@@ -19,6 +19,8 @@ Integers = NDArray[np.int64]
 
 FREE = -1
 """In a rule: an attribute that may have any value."""
+SEEN_OBJECTS, SEEN_RULES = "seen objects", "seen rules"
+"""Names of evaluations on objects and on rules of training, in worlds that hold some out."""
 Variant = Literal["set_reference", "concept", "reference"]
 """Which targets the receiver gets. set_reference: the sender's. concept: others of the same rule. reference: one
 object, repeated as all targets of both. (The setref, concept and ref games of Mu & Goodman 2021.)"""
@@ -259,7 +261,7 @@ class World(ABC):
 
     def as_asked(self, batch: Batch, split: str, number: int) -> Batch:
         """Rounds that were drawn as batch `number` of a split, with the candidates that the task asks for."""
-        if self.rounds.in_batch and len(batch):
+        if self.rounds.in_batch and batch.labels.shape[1] == 1 and len(batch):
             return batch.sharing_candidates()
         size = max(self.sizes.batch_size, self.sizes.evaluation_batch_size)
         indices = number * size + np.arange(len(batch))
