@@ -9,7 +9,7 @@ import typer
 from ecsuite.commands.options import As, Device, Json, Plot, Set, TrustCode, prepare_outputs
 from ecsuite.eval.reports.console import print_json
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.tables.cells import number, percent
+from ecsuite.tables.cells import nothing, number, percent
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
@@ -121,10 +121,11 @@ def evaluate(
         write_atomically(out, as_parquet(table))
         print(f"{table.num_rows:,} rounds written to {out}", file=sys.stderr)
     found = opened.evaluate(changes, assign or [], receiver_from=receiver_from, device=place.type)
+    chance = opened.chance(changes, assign or [])
     if as_json:
-        print_json({"run": str(run), "evaluations": found})
+        print_json({"run": str(run), "evaluations": found, "chance": chance})
         return
-    publish([_evaluations(found)], form)
+    publish([_evaluations(found, chance)], form)
 
 
 def names_to_keep(keep: str | None, out: Path | None) -> list[str]:
@@ -141,14 +142,22 @@ def names_to_keep(keep: str | None, out: Path | None) -> list[str]:
     return names
 
 
-def _evaluations(found: Mapping[str, Mapping[str, float]]) -> Table:
-    """A row a measure of each evaluation."""
+def _evaluations(
+    found: Mapping[str, Mapping[str, float]], chance: Mapping[str, Mapping[str, float]]
+) -> Table:
+    """A row a measure of each evaluation, with its chance level."""
+    from ecsuite.games.training_result import rounds_of
+
+    names = {"valid": (rounds_of(found) or "validation").strip()}
     rows = [
-        row_of(name, measure, percent(value) if "accuracy" in measure else number(value, 3))
+        row_of(
+            names.get(name, name),
+            measure,
+            percent(value) if "accuracy" in measure else number(value, 3),
+            number(chance[name][measure], 3) if measure in chance[name] else nothing(),
+        )
         for name, measures in found.items()
         for measure, value in measures.items()
     ]
-    return Table(
-        columns=(name_column("evaluation", merges=True), name_column("measure"), number_column("value")),
-        rows=rows,
-    )
+    columns = (name_column("evaluation", merges=True), name_column("measure"))
+    return Table(columns=(*columns, number_column("value"), number_column("chance level")), rows=rows)

@@ -60,10 +60,10 @@ class Autoencoding(Task):
         loss = (rebuilt - targets).square().mean(-1)
         return TaskOutput(loss=loss, measures={"accuracy": _is_nearest(rebuilt.detach(), targets).float()})
 
-    def chance(self) -> Mapping[str, float]:
+    def chance_of(self, world: World, split: str) -> Mapping[str, float]:
         """Some object of the batch, the mean of all, or the most frequent one; see `ecsuite.games.chance`."""
         family = (answers.another_object, *answers.constant_features(_is_nearest))
-        return answers.chance_levels(self.world, self._targets, family)
+        return answers.chance_levels(world, self._targets, family, split)
 
     def _targets(self, batch: Batch) -> Tensor:
         """The features of the targets of a batch, (batch, num_features)."""

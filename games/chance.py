@@ -1,19 +1,26 @@
 """Chance levels of games: what the best answer that reads no message is worth.
 
 The answers are a family: a guess, whose expected measures are computed; a constant answer; by place, the same place
-among the candidates; by frequency, the candidates that were targets in most of the rounds that had them. Each is found
-on rounds of training and played on those of validation, where the best one is the chance level; the guess is only given
-up for what is better by more than the error of these rounds.
+among the candidates; by frequency, the candidates, or those with the values, that were targets in most of the rounds
+that had them; by likeness, the candidate that is most or least like all others, in all attributes or in one, and those
+with a value that as many have as there are targets. Likeness gives answers away where distractors are chosen by the
+target: of candidates that each share all but one value with it, it is in the middle.
+
+Each answer is found on rounds of training and played on those of a split, where the best one is the chance level; the
+guess is only given up for what is better by more than the error of these rounds. That held-out objects are new is no
+answer of the family: nothing in training says that new objects are targets.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb, fsum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.stats import norm
 from torch import Tensor
 
 from ecsuite.games.worlds.object_numbers import ObjectNumbers
@@ -21,8 +28,10 @@ from ecsuite.games.worlds.world import Batch, Integers, World
 
 NUM_ROUNDS = 2048
 """Most rounds of training that answers are found on."""
-ERRORS = 3.0
-"""A guess is given up for an answer that is better by more than so many standard errors."""
+LEVEL = 0.001
+"""Probability that a guess is given up for some answer that is no better."""
+MOST_PIXELS = 16
+"""Width and height to which images are reduced before they are compared."""
 
 Floats = NDArray[np.float64]
 Seen = TypeVar("Seen")
@@ -31,27 +40,31 @@ Measures = Mapping[str, Floats]
 """Measures of each round of a batch, (batch,) each."""
 Answer = Callable[[Seen], Measures]
 """An answer that was found, as its measures of rounds."""
-Family = Sequence[Callable[[Sequence[Seen]], Answer[Seen]]]
-"""Finds each kind of answer on rounds of training; the first kind is the guess."""
+Family = Sequence[Callable[[Sequence[Seen]], Sequence[Answer[Seen]]]]
+"""Finds the answers of each kind on rounds of training; the first kind is the guess alone."""
 
 
-def chance_levels(world: World, seen: Callable[[Batch], Seen], family: Family[Seen]) -> dict[str, float]:
-    """The chance level of each measure: of the best answer of a family, played on the validation rounds.
+def chance_levels(
+    world: World, seen: Callable[[Batch], Seen], family: Family[Seen], split: str = "valid"
+) -> dict[str, float]:
+    """The chance level of each measure: of the best answer of a family, played on the rounds of a split.
 
     Args:
         world: Gives the rounds.
         seen: What an answer sees of a batch.
         family: The answers.
+        split: Which rounds.
     """
     train_size, size = world.sizes.batch_size, world.sizes.evaluation_batch_size
     num_train = -(-min(world.num_train, NUM_ROUNDS) // train_size)
     train = [seen(world.batch("train", number).cut(NUM_ROUNDS)) for number in range(num_train)]
-    valid = [seen(world.batch("valid", number)) for number in range(-(-world.num_valid // size))]
-    first, *others = [_measured(find(train), valid) for find in family]
+    played = [seen(world.batch(split, number)) for number in range(-(-world.num_valid // size))]
+    first, *others = [_measured(answer, played) for find in family for answer in find(train)]
+    errors = float(norm.isf(LEVEL / max(1, len(others))))
     levels = {}
     for name, guess in first.items():
         gains = [(measured[name] - guess, _mean(measured[name])) for measured in others]
-        better = [level for gain, level in gains if gain.mean() > ERRORS * _error(gain)]
+        better = [level for gain, level in gains if gain.mean() > errors * _error(gain)]
         levels[name] = max(better, default=_mean(guess))
     return levels
 
@@ -73,7 +86,7 @@ def _error(gains: Floats) -> float:
     return float(gains.std() / len(gains) ** 0.5)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Candidates:
     """The candidates of a batch of rounds."""
 
@@ -83,46 +96,180 @@ class Candidates:
     """Which are targets, (batch, num_candidates)."""
     present: NDArray[np.bool_]
     """Which are there, (batch, num_candidates)."""
+    values: Integers | None
+    """Attribute values of each, (batch, num_candidates, num_attributes); None: they have none."""
+    distances: Floats | None
+    """Squared Euclidean distance of each from the mean of those of its round, (batch, num_candidates), by what agents
+    see; None where that is the attribute values, or rendered from them."""
+
+    @cached_property
+    def counts(self) -> Integers:
+        """How many of the round have the same value as each, (batch, num_candidates, num_attributes)."""
+        assert self.values is not None
+        rounds, width = np.arange(len(self.values))[:, None], int(self.values.max()) + 1
+        counts = np.empty_like(self.values)
+        for attribute in range(self.values.shape[2]):
+            codes = rounds * width + self.values[:, :, attribute]
+            counts[:, :, attribute] = np.bincount(codes[self.present], minlength=codes.max() + 1)[codes]
+        return counts
 
 
 class CandidatesOf:
-    """Gives the candidates of batches, with the same numbers of kinds in all of them."""
+    """Gives the candidates of batches of a world, with the same numbers of kinds in all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, world: World) -> None:
         self.numbers = ObjectNumbers()
+        self.compares_objects = not world.shows_values and world.unrendered() is None
 
     def __call__(self, batch: Batch) -> Candidates:
         """The candidates of a batch."""
         kinds = self.numbers.of(batch) if batch.values is None else self.numbers.of_rows(batch.values)
         present = np.ones_like(batch.labels) if batch.present is None else batch.present
-        return Candidates(kinds[batch.candidate_indices()], np.asarray(batch.labels), present)
+        places = batch.candidate_indices()
+        return Candidates(
+            kinds[places],
+            np.asarray(batch.labels),
+            present,
+            None if batch.values is None else batch.values[places],
+            _distances(batch.objects, places, present) if self.compares_objects else None,
+        )
 
 
-def one_of(rounds: Sequence[Candidates]) -> Answer[Candidates]:
+def _distances(objects: NDArray[Any], places: Integers, present: NDArray[np.bool_]) -> Floats:
+    """Squared distances from the mean of a round, see `Candidates`.
+
+    Args:
+        objects: What agents see, (num_objects, ...).
+        places: The candidates of each round among these, (batch, num_candidates).
+        present: Which are there, (batch, num_candidates).
+    """
+    if objects.ndim == 4:  # images: every so many pixels
+        steps = [-(-side // MOST_PIXELS) for side in objects.shape[1:3]]
+        objects = objects[:, :: steps[0], :: steps[1]]
+    vectors = objects.reshape(len(objects), -1).astype(np.float64)
+    numbers = present.sum(1)
+    found = np.empty(places.shape)
+    for row, (candidates, is_there) in enumerate(zip(places, present, strict=True)):
+        chosen = vectors[candidates]
+        found[row] = ((chosen - (chosen * is_there[:, None]).sum(0) / numbers[row]) ** 2).sum(1)
+    return found
+
+
+def one_of(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
     """A guess of one candidate: each that is there is equally likely."""
-    return lambda seen: {"accuracy": 1 / seen.present.sum(1)}
+    return [lambda seen: {"accuracy": 1 / seen.present.sum(1)}]
 
 
-def place_of_one(rounds: Sequence[Candidates]) -> Answer[Candidates]:
+def place_of_one(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
     """The place in which the target was most often."""
     place = _most_frequent([label for each in rounds for label in each.labels.argmax(1).tolist()])
-    return lambda seen: {"accuracy": (seen.labels.argmax(1) == place).astype(float)}
+    return [lambda seen: {"accuracy": (seen.labels.argmax(1) == place).astype(float)}]
 
 
-def frequent_one(rounds: Sequence[Candidates]) -> Answer[Candidates]:
-    """The candidate that was the target in most of the rounds in which it was a candidate."""
-    shares = _target_shares(rounds)
-
-    def answer(seen: Candidates) -> Measures:
-        found = np.where(seen.present, shares(seen.kinds), -1.0)
-        # Of equal candidates each is equally likely: the first one is a place.
-        is_best = found == found.max(1, keepdims=True)
-        return {"accuracy": (is_best & seen.labels).sum(1) / is_best.sum(1)}
-
-    return answer
+def best_one(scores: Floats, seen: Candidates) -> Measures:
+    """The candidate with the highest score, (batch, num_candidates); of several, each is equally likely."""
+    found = np.where(seen.present, scores, -np.inf)
+    is_best = found == found.max(1, keepdims=True)
+    return {"accuracy": (is_best & seen.labels).sum(1) / is_best.sum(1)}
 
 
-def some_of(num_targets: int, num_others: int) -> Callable[[Sequence[Candidates]], Answer[Candidates]]:
+def best_ones(scores: Floats, seen: Candidates) -> Measures:
+    """As many candidates as there are targets, those with the highest scores; of equal ones, each is equally likely."""
+    number, size = seen.labels.sum(1), seen.labels.shape[1]
+    least = np.take_along_axis(-np.sort(-scores, axis=1), number[:, None] - 1, axis=1)
+    is_above, is_least = scores > least, scores == least
+    num_drawn, num_equal = number - is_above.sum(1), is_least.sum(1)
+    num_right = (is_above & seen.labels).sum(1)
+    targets = (is_least & seen.labels).sum(1)
+    num_hits = num_right + num_drawn * targets / num_equal
+    can_be_right = (num_right == is_above.sum(1)) & (targets == num_drawn)
+    sets = np.array(
+        [comb(n, k) for n, k in zip(num_equal.tolist(), num_drawn.tolist(), strict=True)], dtype=float
+    )
+    return {"accuracy": 1 - 2 * (number - num_hits) / size, "set_accuracy": can_be_right / sets}
+
+
+Ranked = Callable[[Floats, Candidates], Measures]
+"""What the answer is worth that ranks candidates by scores: `best_one` or `best_ones`."""
+Scores = Callable[[Candidates], Floats]
+"""Scores of the candidates of a batch, (batch, num_candidates)."""
+
+
+def ranking(measure: Ranked, scores: Sequence[Scores]) -> list[Answer[Candidates]]:
+    """The answers by each of these scores."""
+
+    def answer(score: Scores) -> Answer[Candidates]:
+        return lambda seen: measure(score(seen), seen)
+
+    return [answer(score) for score in scores]
+
+
+def by_frequency(measure: Ranked) -> Callable[[Sequence[Candidates]], Sequence[Answer[Candidates]]]:
+    """The candidates that were targets in most of the rounds in which they, or others with their values, were there."""
+
+    def find(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
+        def shares(attribute: int | None) -> Scores:
+            of_number = _target_shares([_numbers(each, attribute) for each in rounds], rounds)
+            return lambda seen: of_number(_numbers(seen, attribute))
+
+        return ranking(measure, [shares(each) for each in (None, *range(_num_attributes(rounds)))])
+
+    return find
+
+
+def by_likeness(measure: Ranked) -> Callable[[Sequence[Candidates]], Sequence[Answer[Candidates]]]:
+    """The candidates that are most, or least, like the others of their round, in all attributes or in one.
+
+    And those with a value that as many candidates have as there are targets.
+    """
+
+    def like(sign: int, attribute: int | slice) -> Scores:
+        def score(seen: Candidates) -> Floats:
+            counts = seen.counts[:, :, attribute]
+            return np.asarray(sign * (counts.sum(2) if counts.ndim == 3 else counts), np.float64)
+
+        return score
+
+    def near(sign: int) -> Scores:
+        return lambda seen: -sign * _required(seen.distances)
+
+    def as_many(seen: Candidates) -> Floats:
+        """The higher, the nearer the number of those with one of its values is to the number of targets."""
+        return -np.abs(seen.counts - seen.labels.sum(1)[:, None, None]).min(2).astype(float)
+
+    def find(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
+        number, scores = _num_attributes(rounds), list[Scores]()
+        for sign in (1, -1):
+            scores += [like(sign, each) for each in ((slice(None), *range(number)) if number else ())]
+            scores += [near(sign)] if rounds[0].distances is not None else []
+        return ranking(measure, [*scores, *([as_many] if number else [])])
+
+    return find
+
+
+def _required(values: Floats | None) -> Floats:
+    assert values is not None
+    return values
+
+
+def _num_attributes(rounds: Sequence[Candidates]) -> int:
+    """Attributes of candidates; 0: they have no values."""
+    values = rounds[0].values
+    return 0 if values is None else values.shape[2]
+
+
+def _numbers(seen: Candidates, attribute: int | None) -> Integers:
+    """The values of an attribute or, of None, the kinds of the candidates, (batch, num_candidates)."""
+    if attribute is None:
+        return seen.kinds
+    assert seen.values is not None
+    column: Integers = seen.values[:, :, attribute]
+    return column
+
+
+def some_of(
+    num_targets: int, num_others: int
+) -> Callable[[Sequence[Candidates]], Sequence[Answer[Candidates]]]:
     """A guess of which candidates are targets: of one, what more of them are; of all, any set of as many.
 
     Args:
@@ -136,23 +283,28 @@ def some_of(num_targets: int, num_others: int) -> Callable[[Sequence[Candidates]
         most = np.maximum(number, seen.labels.shape[1] - number)
         return {"accuracy": most / seen.labels.shape[1], "set_accuracy": np.full(len(number), 1 / sets)}
 
-    return lambda rounds: answer
+    return lambda rounds: [answer]
 
 
-def frequent_ones(rounds: Sequence[Candidates]) -> Answer[Candidates]:
+def frequent_ones(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
     """The candidates that were targets in more than half of the rounds in which they were candidates."""
-    shares = _target_shares(rounds)
+    shares = _target_shares([each.kinds for each in rounds], rounds)
 
     def answer(seen: Candidates) -> Measures:
         right = (shares(seen.kinds) > 0.5) == seen.labels
         return {"accuracy": right.mean(1), "set_accuracy": right.all(1).astype(float)}
 
-    return answer
+    return [answer]
 
 
-def _target_shares(rounds: Sequence[Candidates]) -> Callable[[Integers], Floats]:
-    """How often a candidate of each kind was a target, with what all have in common for a kind that is rare."""
-    kinds = np.concatenate([each.kinds[each.present] for each in rounds])
+def _target_shares(numbers: Sequence[Integers], rounds: Sequence[Candidates]) -> Callable[[Integers], Floats]:
+    """How often a candidate of each number was a target, with what all have in common for one that is rare.
+
+    Args:
+        numbers: Of kinds or values of the candidates of each batch, (batch, num_candidates).
+        rounds: The batches.
+    """
+    kinds = np.concatenate([of[each.present] for of, each in zip(numbers, rounds, strict=True)])
     labels = np.concatenate([each.labels[each.present] for each in rounds])
     of_all, size = labels.mean(), int(kinds.max()) + 1
     shares = (np.bincount(kinds, labels, size) + of_all) / (np.bincount(kinds, minlength=size) + 1)
@@ -170,7 +322,7 @@ class Asked:
     """The last so many answers are seen beside the message."""
 
 
-def any_answers(rounds: Sequence[Asked]) -> Answer[Asked]:
+def any_answers(rounds: Sequence[Asked]) -> Sequence[Answer[Asked]]:
     """A guess: any of the answers that were right in training, different ones being equally likely, or what is seen."""
     number = rounds[0].answers.shape[1] - rounds[0].num_known
     columns = np.concatenate([each.answers for each in rounds]).T[:number]
@@ -183,10 +335,10 @@ def any_answers(rounds: Sequence[Asked]) -> Answer[Asked]:
         mean = (right.sum(1) + seen.num_known) / seen.answers.shape[1]
         return {"accuracy": right.prod(1), "attribute_accuracy": mean}
 
-    return answer
+    return [answer]
 
 
-def constant_answers(rounds: Sequence[Asked]) -> Answer[Asked]:
+def constant_answers(rounds: Sequence[Asked]) -> Sequence[Answer[Asked]]:
     """The most frequent answers: all of them together, and each alone, given what is seen."""
     number = rounds[0].answers.shape[1] - rounds[0].num_known
     rows = np.concatenate([each.answers for each in rounds])
@@ -207,12 +359,12 @@ def constant_answers(rounds: Sequence[Asked]) -> Answer[Asked]:
         whole = (together == seen.answers[:, :number]).all(1)
         return {"accuracy": whole.astype(float), "attribute_accuracy": shares}
 
-    return answer
+    return [answer]
 
 
-def another_object(rounds: Sequence[Tensor]) -> Answer[Tensor]:
+def another_object(rounds: Sequence[Tensor]) -> Sequence[Answer[Tensor]]:
     """A guess of features: some target of the batch, (batch, num_features), different ones being equally likely."""
-    return lambda targets: {"accuracy": np.full(len(targets), 1 / len(targets.unique(dim=0)))}
+    return [lambda targets: {"accuracy": np.full(len(targets), 1 / len(targets.unique(dim=0)))}]
 
 
 def constant_features(is_right: Callable[[Tensor, Tensor], Tensor]) -> Family[Tensor]:
@@ -222,15 +374,17 @@ def constant_features(is_right: Callable[[Tensor, Tensor], Tensor]) -> Family[Te
         is_right: Whether features, (1, batch, num_features), are answers to targets, (batch, num_features): (1, batch).
     """
 
-    def played(features: Tensor) -> Answer[Tensor]:
-        return lambda targets: {
-            "accuracy": is_right(features.expand(1, *targets.shape), targets)[0].double().numpy()
-        }
+    def played(features: Tensor) -> Sequence[Answer[Tensor]]:
+        return [
+            lambda targets: {
+                "accuracy": is_right(features.expand(1, *targets.shape), targets)[0].double().numpy()
+            }
+        ]
 
-    def mean(rounds: Sequence[Tensor]) -> Answer[Tensor]:
+    def mean(rounds: Sequence[Tensor]) -> Sequence[Answer[Tensor]]:
         return played(torch.cat(list(rounds)).mean(0))
 
-    def mode(rounds: Sequence[Tensor]) -> Answer[Tensor]:
+    def mode(rounds: Sequence[Tensor]) -> Sequence[Answer[Tensor]]:
         features, counts = torch.cat(list(rounds)).unique(dim=0, return_counts=True)
         return played(features[counts.argmax()])
 

@@ -44,13 +44,13 @@ TMP_FILES = re.compile(
 )
 """Names of temporary files that a killed run may leave behind."""
 
-EXTRA = "extra_evaluations"
-"""Key of the evaluations of other objects in the metadata and in `--json`."""
+EXTRA, EXTRA_CHANCE = "extra_evaluations", "extra_chance"
+"""Keys of the evaluations of other objects, and of their chance levels, in the metadata and in `--json`."""
 METRICS = "metrics"
 """Key of the scores of the language in the metadata and in the log."""
 SINCE_BEST = "evaluations_since_best"
 """Key of the number of evaluations since the best one in the metadata."""
-NO_MEASURES = ("stopped", "step", "num_steps", "epoch", "best_step", SINCE_BEST, EXTRA, METRICS)
+NO_MEASURES = ("stopped", "step", "num_steps", "epoch", "best_step", SINCE_BEST, EXTRA, EXTRA_CHANCE, METRICS)
 """Keys of the training section of the metadata that are no figures of the evaluation."""
 StopReason = Literal["epochs", "accuracy", "patience", "minutes", "limit", "diverged"] | StopRequest
 """Why a run ended: all epochs done, accuracy reached, no longer improving, time limit, another limit, figures
@@ -282,6 +282,7 @@ def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
             **known,
             METRICS: scores,
             EXTRA: msgspec.convert(metadata.get(EXTRA, {}), dict[str, dict[str, float]]),
+            EXTRA_CHANCE: msgspec.convert(metadata.get(EXTRA_CHANCE, {}), dict[str, dict[str, float]]),
         }
     except UNREADABLE:
         return None

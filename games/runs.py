@@ -181,6 +181,23 @@ class Run:
                 name: evaluate(players, other, experiment, split) for name, (other, split) in others.items()
             }
 
+    @torch.inference_mode()
+    def chance(
+        self, changes: Mapping[str, Any] | None = None, assignments: Iterable[str] = ()
+    ) -> dict[str, Mapping[str, float]]:
+        """What the best answer that reads no message is worth in the rounds of `evaluate`.
+
+        Args:
+            changes: See `evaluate`.
+            assignments: See `evaluate`.
+
+        Returns:
+            The chance level of each measure that has one, by evaluation.
+        """
+        experiment, world, players = self.changed(changes, assignments, None, "cpu")
+        others = evaluations_of(world, experiment)
+        return {"valid": players.chance()} | {name: players.chance(*where) for name, where in others.items()}
+
     def interactions(
         self,
         changes: Mapping[str, Any] | None = None,
@@ -271,6 +288,8 @@ class Run:
             raise ConfigError(
                 "the agents do not fit to what was changed: their weights have other shapes"
             ) from None
+        if (note := world.untested_note()) is not None:
+            self.note(note)
         if receiver_from is not None:
             folder = receiver_from.folder if isinstance(receiver_from, Run) else receiver_from
             if not isinstance(folder, str | Path):

@@ -92,9 +92,13 @@ class Task(nn.Module, ABC):
     def forward(self, answer: Tensor, truth: Truth) -> TaskOutput:
         """Compute loss and measures from the scores or states."""
 
-    @abstractmethod
     def chance(self) -> Mapping[str, float]:
-        """Chance level of each measure: what the best answer that reads no message is worth."""
+        """Chance level of each measure: what the best answer that reads no message is worth on validation rounds."""
+        return self.chance_of(self.world, "valid")
+
+    def chance_of(self, world: World, split: str) -> Mapping[str, float]:
+        """Chance level of each measure on the rounds of a split of a world; nothing where it is not known."""
+        return {}
 
     @property
     def has_choices(self) -> bool:
@@ -162,10 +166,11 @@ class Discrimination(Task):
         """Logits of the candidates, (batch, num_candidates), at the last end; see `choose`."""
         return answer[-1]
 
-    def chance(self) -> Mapping[str, float]:
-        """Any candidate, that of a place, or the one that is a target most often; see `ecsuite.games.chance`."""
-        family = (answers.one_of, answers.place_of_one, answers.frequent_one)
-        return answers.chance_levels(self.world, answers.CandidatesOf(), family)
+    def chance_of(self, world: World, split: str) -> Mapping[str, float]:
+        """Any candidate, or one by its place, frequency or likeness; see `ecsuite.games.chance`."""
+        ranked = (answers.by_frequency(answers.best_one), answers.by_likeness(answers.best_one))
+        family = (answers.one_of, answers.place_of_one, *ranked)
+        return answers.chance_levels(world.unrendered() or world, answers.CandidatesOf(world), family, split)
 
 
 class InBatch(Discrimination):
@@ -304,10 +309,10 @@ class Reconstruction(Task):
         """The most likely attribute values, (num_ends, batch, num_attributes)."""
         return self.logits(states).argmax(-1)
 
-    def chance(self) -> Mapping[str, float]:
+    def chance_of(self, world: World, split: str) -> Mapping[str, float]:
         """Any answers, or the most frequent ones given what is seen; see `ecsuite.games.chance`."""
         family = (answers.any_answers, answers.constant_answers)
-        return answers.chance_levels(self.world, self._asked, family)
+        return answers.chance_levels(world, self._asked, family, split)
 
     def _asked(self, batch: Batch) -> answers.Asked:
         """What is asked about the targets of a batch."""
@@ -337,10 +342,6 @@ class Concept(Task):
         sender_input: SenderInput = "targets"
         """targets: the sender sees the targets only. targets_and_distractors: it also sees counter-examples."""
 
-    def __init__(self, options: Options, *, world: World, state_size: int) -> None:
-        super().__init__(options, world=world, state_size=state_size)
-        self.num_targets = 1 if options.variant == "reference" else options.num_targets  # different ones
-
     @staticmethod
     def rounds(options: Options) -> RoundSpec:
         """What the task asks of the world."""
@@ -365,11 +366,13 @@ class Concept(Task):
         """Logits of leaving and of taking each candidate, (batch, num_candidates, 2), at the last end."""
         return torch.stack([logsigmoid(-answer[-1]), logsigmoid(answer[-1])], dim=-1)
 
-    def chance(self) -> Mapping[str, float]:
-        """What more of the candidates are, any set, or those that are mostly targets; see `ecsuite.games.chance`."""
-        guess = answers.some_of(self.num_targets, self.world.num_distractors)
-        family = (guess, answers.frequent_ones)
-        return answers.chance_levels(self.world, answers.CandidatesOf(), family)
+    def chance_of(self, world: World, split: str) -> Mapping[str, float]:
+        """What more of the candidates are, any set, or some by frequency or likeness; see `ecsuite.games.chance`."""
+        num_targets = 1 if world.rounds.variant == "reference" else world.num_targets  # different ones
+        guess = answers.some_of(num_targets, world.num_distractors)
+        ranked = (answers.by_frequency(answers.best_ones), answers.by_likeness(answers.best_ones))
+        family = (guess, answers.frequent_ones, *ranked)
+        return answers.chance_levels(world.unrendered() or world, answers.CandidatesOf(world), family, split)
 
 
 def right_parts(chosen: Tensor, truth: Truth) -> Tensor:

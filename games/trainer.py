@@ -25,6 +25,7 @@ from ecsuite.games.precision import has_small_products
 from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.run_folder import (
     EXTRA,
+    EXTRA_CHANCE,
     METRICS,
     REMEDY,
     SINCE_BEST,
@@ -252,7 +253,8 @@ class Trainer:
         best_step, kept = self._with_best_state()
         others = self.play.other_evaluations()
         metadata = self.provenance | {"training": self._ending(stopped, state.step) | kept}
-        metadata |= {EXTRA: others} if others else {}
+        chance = {name: dict(levels) for name, levels in self.play.other_chance().items()}
+        metadata |= {EXTRA: others, EXTRA_CHANCE: chance} if others else {}
         metadata |= {METRICS: dict(state.language.values)} if state.language.values else {}
         metadata |= self.play.keep(self.folder)
         corpus = self.play.corpus(self.experiment.evaluation)
@@ -260,7 +262,11 @@ class Trainer:
             replace(corpus, metadata={**corpus.metadata, **metadata, "chance": self.chance}), self.folder
         )
         return self._result(
-            stopped, extra_evaluations=others, metrics=state.language.values, best_step=best_step
+            stopped,
+            extra_evaluations=others,
+            extra_chance=chance,
+            metrics=state.language.values,
+            best_step=best_step,
         )
 
     def _with_best_state(self) -> tuple[int | None, dict[str, Any]]:
@@ -284,6 +290,7 @@ class Trainer:
             measures=measures_of(done),
             chance=self.chance,
             extra_evaluations=done[EXTRA],
+            extra_chance=done[EXTRA_CHANCE],
             metrics=done[METRICS],
             best_step=done.get("best_step"),
             was_done=True,
@@ -297,7 +304,7 @@ class Trainer:
             num_steps=self.num_steps,
             measures=self.state.valid,
             chance=self.chance,
-            **{"extra_evaluations": {}, **more},
+            **{"extra_evaluations": {}, "extra_chance": {}, **more},
         )
 
     def _evaluate(self) -> None:

@@ -1,11 +1,14 @@
 """How a run of training ended."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ecsuite.games.run_folder import EXTRA, REMEDY, StopReason
+from ecsuite.games.worlds.world import SEEN_OBJECTS, SEEN_RULES
 
+SEEN = "seen"
+"""Begins the names of evaluations on what agents were trained on, where other evaluations are on held-out rounds."""
 UNITS = {"loss": "nats", "length": "mean message length incl. EOS"}
 """What a figure is in, by its name."""
 WITHOUT_EOS = {**UNITS, "length": "mean message length"}
@@ -28,6 +31,8 @@ class Result:
     """Chance level of each metric."""
     extra_evaluations: dict[str, dict[str, float]]
     """Further evaluations of the final agents by name, such as `unseen concept`; empty where there are none."""
+    extra_chance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Chance level of each of their measures that has one."""
     was_done: bool = False
     """Whether the folder already held this run, finished."""
     metrics: Mapping[str, float | None] = field(default_factory=dict)
@@ -39,7 +44,7 @@ class Result:
         """How the run ended, JSON-ready."""
         tree = asdict(self)
         tree[EXTRA] = tree.pop("extra_evaluations")
-        unused = [name for name in ("metrics", "best_step") if tree[name] in ({}, None)]
+        unused = [name for name in ("metrics", "best_step", "extra_chance") if tree[name] in ({}, None)]
         return {name: value for name, value in tree.items() if name not in unused}
 
     def summary(self) -> str:
@@ -58,15 +63,32 @@ class Result:
         lines = [f"{already}{how}, step {self.step:,} of {self.num_steps:,}"]
         if self.best_step is not None:
             lines.append(f"measures and corpus of the best state, after step {self.best_step:,}")
+        about = rounds_of(self.extra_evaluations)
         for name, value in self.measures.items():
             if name in self.chance:
-                figure = f"{value:8.1%}  chance level {self.chance[name]:.2g}"
+                shown, figure = f"{about}{name}", share_text(value, self.chance[name])
             else:
                 units = UNITS if "loss" in self.measures else WITHOUT_EOS
-                figure = f"{value:8.3f}  {units.get(name, '')}".rstrip()
-            lines.append(f"  {name.replace('_', ' '):20}{figure}")
+                shown, figure = name, f"{value:8.3f}  {units.get(name, '')}".rstrip()
+            lines.append(f"  {shown.replace('_', ' '):20}{figure}")
         for name, extra in self.extra_evaluations.items():
-            lines.append(f"  {name:20}{extra['accuracy']:8.1%}  accuracy")
+            shown = "seen accuracy" if name in (SEEN_OBJECTS, SEEN_RULES) else f"accuracy, {name}"
+            figure = share_text(extra["accuracy"], self.extra_chance.get(name, {}).get("accuracy"))
+            lines.append(f"  {shown:20}{figure}")
         for name, score in self.metrics.items():
             lines.append(f"  {name:20}{'not defined' if score is None else f'{score:8.3f}'}")
         return "\n".join(lines)
+
+
+def rounds_of(evaluations: Iterable[str]) -> str:
+    """What the evaluation of validation rounds is of, as the beginning of a name: `held-out `, or nothing.
+
+    Args:
+        evaluations: Names of the other evaluations.
+    """
+    return "held-out " if any(name.startswith(SEEN) for name in evaluations) else ""
+
+
+def share_text(value: float, chance: float | None) -> str:
+    """A share with its chance level, where that is known."""
+    return f"{value:8.1%}" if chance is None else f"{value:8.1%}  chance level {chance:.2g}"

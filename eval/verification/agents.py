@@ -20,7 +20,7 @@ from ecsuite.games.language_metrics import LanguageMetrics
 from ecsuite.games.plays.play import Play
 from ecsuite.games.precision import has_small_products
 from ecsuite.games.registry import PLAYS
-from ecsuite.games.run_folder import METRICS
+from ecsuite.games.run_folder import EXTRA_CHANCE, METRICS
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.sections import Experiment, with_training
 from ecsuite.runtime.devices import default_products, deterministic_kernels, fixed_threads, routed_products
@@ -106,13 +106,18 @@ def agent_rows(
             language = LanguageMetrics(experiment)(play).values
             for rounds, others in play.other_evaluations().items():
                 measures |= {(rounds, name): value for name, value in others.items()}
-            chance = play.chance()
+            chance = {("", name): level for name, level in play.chance().items()}
+            for rounds, levels in play.other_chance().items():
+                chance |= {(rounds, name): level for name, level in levels.items()}
             said = None if corpus is None else play.corpus(experiment.evaluation)
     for record in records:
         key = (str(record.unit.get("rounds", "")), record.score)
         yield _row(record.name, record.value, measures.get(key), found)
     for name, value in _mapping(metadata.get("chance")).items():
-        yield _row(f"{CHANCE}{name}", value, chance.get(name), found)
+        yield _row(f"{CHANCE}{name}", value, chance.get(("", name)), found)
+    for rounds, claimed in _mapping(metadata.get(EXTRA_CHANCE)).items():
+        for name, value in _mapping(claimed).items():
+            yield _row(f"{CHANCE}{name}, {rounds}", value, chance.get((rounds, name)), found)
     for name, value in _mapping(metadata.get(METRICS)).items():
         yield _row(f"{LANGUAGE}{name}", value, language.get(name), found)
     if corpus is not None and said is not None:

@@ -73,9 +73,16 @@ class Players(Agents):
         """Each pair that meets, with the numbers of its agents."""
         return [(meeting, self.pair(meeting.sender, meeting.receiver)) for meeting in self.schedule.meetings]
 
-    def chance(self) -> Mapping[str, float]:
-        """Chance level of each measure that has one, also of the lowest accuracy of a pair and of a vote."""
-        levels = dict(self.task.chance())
+    def chance(self, world: World | None = None, split: str = "valid") -> Mapping[str, float]:
+        """Chance level of each measure that has one, also of the lowest accuracy of a pair and of a vote.
+
+        Args:
+            world: Has the rounds; None: the world of training.
+            split: Which rounds.
+        """
+        levels = dict(self.task.chance() if world is None else self.task.chance_of(world, split))
+        if "accuracy" not in levels:
+            return levels
         if len(self.schedule.meetings) > 1:
             levels["lowest_accuracy"] = levels["accuracy"]
         if self.options.voting:

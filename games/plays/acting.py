@@ -288,6 +288,10 @@ class Acting(TrainedPlay):
         purposes = self.environment.other_purposes
         return {name: self._figures(purpose=purpose) for name, purpose in purposes.items()}
 
+    def other_chance(self) -> Mapping[str, Mapping[str, float]]:
+        """What is right without messages, whatever the episodes are about."""
+        return dict.fromkeys(self.environment.other_purposes, self.chance())
+
     def _figures(self, agents: Agents | None = None, purpose: str = "valid") -> dict[str, float]:
         played = list(self.batches(purpose, self.experiment.evaluation.num_valid, agents))
         right = self.environment.right_reward

@@ -126,6 +126,10 @@ class Play(ABC):
         """Figures of the final agents on other objects, by name of the evaluation."""
         return {}
 
+    def other_chance(self) -> Mapping[str, Mapping[str, float]]:
+        """Chance level of each figure of the other evaluations that has one, by name of the evaluation."""
+        return {}
+
     def take_agents(self, role: Role, agents: "Agents", source: str) -> None:
         """Let the agents of a role begin with the weights of those of another run; see `set_agent_weights`."""
         raise ConfigError(f"training.init_{role}: {type(self).__name__} has no method take_agents")

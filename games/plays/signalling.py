@@ -86,7 +86,8 @@ class Signalling(TrainedPlay):
         require_resources(self.experiment, self.players, folder, self.device, note)
         if self.experiment.code:
             try_first_step(self.experiment, self.world, self.players.first_pair, self.steps_per_epoch)
-        for line in (*self.world.notes, bottleneck_note(self.experiment.generations, self.world)):
+        about = (self.world.untested_note(), bottleneck_note(self.experiment.generations, self.world))
+        for line in (*self.world.notes, *about):
             if line is not None:
                 note(line)
         if self.experiment.evaluation.keep:
@@ -147,6 +148,11 @@ class Signalling(TrainedPlay):
             name: evaluate(self.players, world, self.experiment, split)
             for name, (world, split) in evaluations.items()
         }
+
+    def other_chance(self) -> Mapping[str, Mapping[str, float]]:
+        """What the best answer that reads no message is worth in the rounds of the other evaluations."""
+        evaluations = evaluations_of(self.world, self.experiment)
+        return {name: self.players.chance(*where) for name, where in evaluations.items()}
 
     def keep(self, folder: Path) -> dict[str, Any]:
         """Write the rounds of the last evaluation where `evaluation.keep` asks for them."""

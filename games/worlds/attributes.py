@@ -80,6 +80,7 @@ class AttributeWorld(ValuesWorld):
 
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         super().__init__(rounds, sizes)
+        self.options = options
         objects = Product((options.num_values,) * options.num_attributes)
         source = f"{options.num_attributes} attributes of {options.num_values} values"
         self.take(objects, _subsets(options, objects, self.seed), source)

@@ -11,7 +11,7 @@ from ecsuite.games.worlds.candidates import distinct_others, each_once, others_o
 from ecsuite.games.worlds.feature_files import SPLITS, FeatureFile, check_classes, read_features
 from ecsuite.games.worlds.rules import RuleWorld
 from ecsuite.games.worlds.shapeworld import VARIANTS, evaluation_matrix
-from ecsuite.games.worlds.splits import CandidatePool, Subsets
+from ecsuite.games.worlds.splits import NOT_TESTED, CandidatePool, Subsets
 from ecsuite.games.worlds.world import (
     SEEN_OBJECTS,
     Batch,
@@ -124,6 +124,10 @@ class FeatureWorld(RuleWorld):
     def describe(self, batch: Batch) -> Description:
         """The class or the image of each round. See `World`."""
         return super().describe(replace(batch, values=None))
+
+    def untested_note(self) -> str | None:
+        """See `World`."""
+        return NOT_TESTED if self.pool == "split" else None
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
         """Each variant on training classes and on test classes; images of training. See `World`."""

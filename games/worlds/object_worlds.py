@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from ecsuite.games.worlds.candidates import Distractors, each_once, one_target, 
 from ecsuite.games.worlds.frequencies import Floats
 from ecsuite.games.worlds.hard_distractors import SHARED_VALUES, SimilarDistractors
 from ecsuite.games.worlds.objects import Members, Objects, Product
-from ecsuite.games.worlds.splits import RARE, Subsets
+from ecsuite.games.worlds.splits import NOT_TESTED, RARE, Subsets, values_in
 from ecsuite.games.worlds.world import (
     SEEN_OBJECTS,
     Batch,
@@ -26,6 +26,8 @@ from ecsuite.games.worlds.world import (
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.randomness import random_words
 
+MOST_ALIKE = 0.5
+"""Share of held-out rounds from which on a line says that all candidates have the held-out values."""
 MAX_COMPARED_OBJECTS = 2**16
 """Most objects of a world that are compared with the targets of a round."""
 CORPUS_BATCH = 4096
@@ -52,6 +54,8 @@ class ObjectWorld(World):
         super().__init__(rounds, sizes)
         self.num_candidates = self.num_targets + self.num_distractors
 
+    options: Any = None
+    """The world's options."""
     similar: SimilarDistractors | None = None
     """Draws distractors that are similar to the target; None: they are drawn otherwise."""
 
@@ -208,6 +212,33 @@ class ObjectWorld(World):
             assert self.num_values is not None
             return one_hot(objects, max(self.num_values), dtype)
         return super().features(objects, dtype)
+
+    def untested_note(self) -> str | None:
+        """See `World`: candidates that are held out alone, or have the held-out values in most rounds."""
+        if not self.subsets.evaluates_others or not (self.num_distractors or self.rounds.in_batch):
+            return None
+        if self.subsets.candidates == "split":
+            return NOT_TESTED
+        batch, combinations = self.batch("valid", 0), self._held_out_values()
+        if batch.values is None or not combinations:
+            return None
+        values = batch.values[batch.candidate_indices()]  # (batch, num_candidates, num_attributes)
+        has_all = [(values[:, :, list(each)] == list(each.values())).all(2) for each in combinations]
+        share = np.mean(np.any([have.all(1) for have in has_all], axis=0))
+        if share <= MOST_ALIKE:
+            return None
+        return (
+            f"in {share:.0%} of the held-out rounds all candidates have the held-out values, so that agents need not "
+            "tell these: the combination is not tested"
+        )
+
+    def _held_out_values(self) -> list[dict[int, int]]:
+        """The combinations of values that are held out, by attribute: those that are named, or that all have."""
+        if (named := getattr(self.options, "held_out_value", None)) is not None:
+            return [dict(each) for each in values_in(named, self.objects.names).values()]
+        held_out = self.objects.values(self._listed(self.subsets.members["valid"]))
+        common = np.flatnonzero((held_out == held_out[0]).all(0))
+        return [dict(zip(common.tolist(), held_out[0, common].tolist(), strict=True))] if len(common) else []
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
         """Rounds about objects of training, if evaluations are about others, and about rare values. See `World`."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.games.worlds.splits import Subsets, have_values, random_share
+from ecsuite.games.worlds.splits import NOT_TESTED, Subsets, have_values, random_share
 from ecsuite.games.worlds.world import (
     FREE,
     SEEN_RULES,
@@ -68,6 +68,11 @@ class ConjunctionWorld(RuleWorld):
         if self.subsets.evaluates_others:
             held_out = len(self.subsets.members["valid"])
             self.notes = (*self.notes, f"{held_out} of {len(self.table)} rules are held out from training")
+
+    def untested_note(self) -> str | None:
+        """See `World`."""
+        is_split = self.subsets.evaluates_others and self.subsets.candidates == "split"
+        return NOT_TESTED if is_split and self.num_distractors else None
 
     def extra_evaluations(self) -> dict[str, tuple[World, str]]:
         """Training rules on new objects, if evaluations use held-out rules. See `World`."""

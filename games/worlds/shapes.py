@@ -28,9 +28,9 @@ class ShapesWorld(RenderedWorld, ConjunctionWorld):
     Images are expensive to encode, so the rounds of a batch share `images_per_batch` images: `images_per_batch //
     num_targets` rules are drawn, different ones as far as possible, and for each rule `num_targets` images that satisfy
     it. The rounds use these rules in turn. A round's targets and distractors are drawn without replacement from all
-    images of the batch that satisfy or violate its rule; of held-out rules see `candidates`. Hard distractors violate as few pairs as the images allow.
-    Where there are too few targets or distractors, images are repeated, as equally often as possible. Images are drawn
-    again where all of them satisfy the rule of a round.
+    images of the batch that satisfy or violate its rule; for held-out rules see `candidates`. Hard distractors violate
+    as few pairs as the images allow. Where there are too few targets or distractors, images are repeated, as equally
+    often as possible. Images are drawn again where all of them satisfy the rule of a round.
 
     Raises:
         ConfigError: If there are too few images for two rules, or a split has fewer than two.

@@ -13,6 +13,11 @@ from ecsuite.runtime.errors import ConfigError, unknown_name
 
 RARE = "rare"
 """The split of objects with a rare value that are not in training."""
+NOT_TESTED = (
+    "world.candidates=split: all candidates of a held-out round are held out, so that agents need not tell what these "
+    "have in common: the combination is not tested"
+)
+"""A line for people about held-out rounds whose candidates are held-out objects alone."""
 MAX_SPLIT_OBJECTS = 2**22
 """Most objects of which some can be held out by a table of them."""
 KEY = "world.held_out_value"

@@ -73,7 +73,7 @@ class UnequalAttributesWorld(ValuesWorld):
 
     def take_by_frequency(self, objects: Product, probabilities: Floats, options: Any) -> None:
         """Rounds are about these objects, by their probabilities, (num_objects,); see `take`."""
-        subsets, source = Subsets(), "the combinations of values"
+        self.options, subsets, source = options, Subsets(), "the combinations of values"
         if options.held_out_value is not None:
             subsets = Subsets.without_values(options.held_out_value, objects, options.candidates)
         self.probabilities = probabilities

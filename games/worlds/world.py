@@ -340,6 +340,10 @@ class World(ABC):
         """
         return None
 
+    def untested_note(self) -> str | None:
+        """A line for people where what is held out need not be understood in held-out rounds; None elsewhere."""
+        return None
+
     def extra_evaluations(self) -> "dict[str, tuple[World, str]]":
         """Further evaluations of the trained agents by name: a world and the split of it to evaluate on."""
         return {}

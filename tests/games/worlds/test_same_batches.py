@@ -31,8 +31,10 @@ ATTRIBUTES = (
     "world.kind=objects world.objects=objects.csv world.held_out_value=color=a",
     "world.kind=digits world.held_out=0.2",
 )
+GAMES = [f"{task} {world}".strip() for world, task in product(ATTRIBUTES, TASKS)]
 CASES = [
-    *(f"{task} {world}".strip() for world, task in product(ATTRIBUTES, TASKS)),
+    *GAMES,
+    *(f"{game} world.candidates=split" for game in GAMES if "held_out" in game),
     "world.num_attributes=3 world.shared_values=1",
     "world.kind=objects world.objects=objects.csv world.distractors=nearest",
     f"world.kind=thing world.num_attributes=3 world.rule_length=2 world.held_out=0.25 {SETS}",
