@@ -15,12 +15,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb, fsum
+from statistics import NormalDist
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.stats import norm
 from torch import Tensor
 
 from ecsuite.games.worlds.object_numbers import ObjectNumbers
@@ -60,7 +60,7 @@ def chance_levels(
     train = [seen(world.batch("train", number).cut(NUM_ROUNDS)) for number in range(num_train)]
     played = [seen(world.batch(split, number)) for number in range(-(-world.num_valid // size))]
     first, *others = [_measured(answer, played) for find in family for answer in find(train)]
-    errors = float(norm.isf(LEVEL / max(1, len(others))))
+    errors = NormalDist().inv_cdf(1 - LEVEL / max(1, len(others)))
     levels = {}
     for name, guess in first.items():
         gains = [(measured[name] - guess, _mean(measured[name])) for measured in others]
@@ -235,7 +235,8 @@ def by_likeness(measure: Ranked) -> Callable[[Sequence[Candidates]], Sequence[An
 
     def as_many(seen: Candidates) -> Floats:
         """The higher, the nearer the number of those with one of its values is to the number of targets."""
-        return -np.abs(seen.counts - seen.labels.sum(1)[:, None, None]).min(2).astype(float)
+        differences: Integers = np.abs(seen.counts - seen.labels.sum(1)[:, None, None])
+        return -differences.min(2).astype(np.float64)
 
     def find(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
         number, scores = _num_attributes(rounds), list[Scores]()

@@ -8,6 +8,7 @@ from typing import Any
 import ecsuite.parts.own_code as own_code
 from ecsuite.games.code_files import lies_in_run_folder, with_sources
 from ecsuite.games.registry import PLAYS, TASKS, WORLDS
+from ecsuite.games.run_identity import with_rules_of
 from ecsuite.games.sections import (
     DEFAULTS,
     PARTS,
@@ -81,7 +82,7 @@ def load_experiment(
     else:
         tree = read_yaml(name_or_file, "game", shipped_configs())
     if is_of_run or own_code.CODE in tree or lies_in_run_folder(name_or_file):
-        tree = with_sources(tree, Path(name_or_file).parent, note, trust_code=trust_code)
+        tree = with_rules_of(with_sources(tree, Path(name_or_file).parent, note, trust_code=trust_code))
     else:
         own_code.trust(own_code.foreign_kinds(tree))
     layers = [(name_or_file, tree)]

@@ -29,10 +29,18 @@ from ecsuite.files.locks import Lock
 from ecsuite.games.checkpoints import checkpoints, newest_step
 from ecsuite.games.code_files import keep_copies
 from ecsuite.games.experiment import from_tree, load_experiment
-from ecsuite.games.run_identity import identity, require_same_run, require_same_schedule, with_horizon
+from ecsuite.games.run_identity import (
+    identity,
+    require_same_rules,
+    require_same_run,
+    require_same_schedule,
+    with_horizon,
+    with_rules_of,
+)
 from ecsuite.games.run_log import UNREADABLE, Log
 from ecsuite.games.sections import Experiment
 from ecsuite.jobs.signals import StopRequest, end_as_requested
+from ecsuite.parts.config import read_yaml
 from ecsuite.parts.own_code import UntrustedError
 from ecsuite.runtime.devices import hardware
 from ecsuite.runtime.errors import ConfigError, DamagedError
@@ -147,6 +155,7 @@ def check_run_folder(
         ) from None
     except ConfigError as error:
         raise DamagedError(f"damaged run folder: {error}") from None
+    require_same_rules(folder, read_yaml(str(config), "run", {}))
     if not existing.data:  # of a version that knew data files by their paths only
         experiment = replace(experiment, data={})
     num_steps_done = newest_step(folder)
@@ -271,7 +280,8 @@ def _read_training(folder: Path, existing: Experiment) -> dict[str, Any] | None:
             return None
         if type(known["step"]) is not int:
             return None
-        if identity(with_horizon(from_tree(metadata["config"], "metadata.json"))) != identity(existing):
+        claimed = from_tree(with_rules_of(metadata["config"]), "metadata.json")
+        if identity(with_horizon(claimed)) != identity(existing):
             return None
         for name, digest in metadata.get("sha256", {}).items():
             with (folder / name).open("rb") as file:

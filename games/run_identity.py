@@ -1,5 +1,6 @@
 """What makes a run what it is: its settings, the horizon of its schedule and the content of its data files."""
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import partial
@@ -12,8 +13,65 @@ from ecsuite.games.players.members import without_places
 from ecsuite.games.registry import SCHEDULES, WORLDS
 from ecsuite.games.sections import ROLES, Experiment, Tree
 from ecsuite.games.worlds.own_data import content_digest
-from ecsuite.parts.registry import Part, to_tree
+from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.errors import ConfigError
+
+HOLDING_OUT = ("held_out", "held_out_value", "rare_combinations")
+"""Options of worlds that hold objects or rules out."""
+WITH_OWN_SPLITS = ("objects", "images", "image_features", "features")
+"""Worlds whose files may say themselves what is held out."""
+CANDIDATES, DISTRACTORS, SHARED = "candidates", "distractors", "shared_values"
+NEAREST = "nearest"
+AT_RANDOM = "nearest, at random among equally near ones"
+"""The distractors of runs that ask for the nearest ones; before, equally near ones were always the same."""
+
+
+def may_hold_out(world: Tree) -> bool:
+    """Whether a section `world` holds something out of training, or names a file that may."""
+    return world.get(KIND) in WITH_OWN_SPLITS or any(world.get(option) for option in HOLDING_OUT)
+
+
+def worlds_of(tree: Tree) -> Iterator[Tree]:
+    """The sections of a config that describe a world."""
+    environment = tree.get("play", {}).get("environment", {}) if isinstance(tree.get("play"), dict) else {}
+    for world in (tree.get("world"), environment.get("world") if isinstance(environment, dict) else None):
+        if isinstance(world, dict):
+            yield world
+
+
+def with_rules_of(tree: Tree) -> Tree:
+    """The config of a run with the rules that it was begun under: `candidates: split` where it does not say.
+
+    Before there was this option, the candidates of held-out rounds were held-out objects alone.
+    """
+    tree = copy.deepcopy(tree)
+    for world in worlds_of(tree):
+        kind = str(world.get(KIND))
+        if kind in WORLDS.parts and CANDIDATES not in world and may_hold_out(world):
+            if any(each.name == CANDIDATES for each in fields(WORLDS.load(kind).Options)):
+                world[CANDIDATES] = "split"
+    return tree
+
+
+def require_same_rules(folder: Path, tree: Tree, *, mixes: bool = False) -> None:
+    """Raise `ConfigError` if a run was begun under rules that its settings no longer ask for.
+
+    Args:
+        folder: What messages say was begun.
+        tree: The content of its config.
+        mixes: Whether the same settings would make runs by other rules beside it, as in a sweep.
+    """
+    for world in worlds_of(tree):
+        if mixes and CANDIDATES not in world and with_rules_of({"world": world})["world"] != world:
+            raise ConfigError(
+                f"{folder}: begun when the candidates of held-out rounds were held-out objects alone; now they are all "
+                "objects: choose another folder with --out, or set world.candidates: split"
+            )
+        if world.get(DISTRACTORS) == NEAREST and CANDIDATES not in world:
+            raise ConfigError(
+                f"{folder}: begun when the nearest distractors of a target were the same ones in all rounds; now they "
+                "are drawn among equally near ones: choose another folder with --out"
+            )
 
 
 def with_horizon(experiment: Experiment) -> Experiment:
@@ -100,6 +158,15 @@ def identity(experiment: Experiment) -> Tree:
     tree = experiment.to_tree()
     del tree["about"]
     tree["evaluation"].pop("keep", None)
+    for world in worlds_of(
+        tree
+    ):  # settings that change nothing leave a run what it was before there were these
+        if world.get(CANDIDATES) == "split" or not may_hold_out(world):
+            world.pop(CANDIDATES, None)
+        if world.get(SHARED, 0) is None and world[KIND] != "attributes":
+            del world[SHARED]
+        if world.get(DISTRACTORS) == NEAREST:
+            world[DISTRACTORS] = AT_RANDOM
     for path, part in _parts_below(experiment.play, "play"):
         for option in getattr(type(part.options), "changeable", ()):
             _place(tree, path).pop(option, None)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ecsuite.eval.records.folders import require_no_other
 from ecsuite.eval.records.reading import STORE, SWEEP
-from ecsuite.eval.records.source import Source
+from ecsuite.eval.records.source import CONFIG, Source
 from ecsuite.eval.reports.console import Report
 from ecsuite.eval.studies.benchmark import Benchmark
 from ecsuite.eval.studies.training_time import calls_notes, measured_seconds
@@ -17,9 +17,11 @@ from ecsuite.eval.sweeps.search import Search
 from ecsuite.eval.sweeps.search_report import search_lines, trials_table
 from ecsuite.eval.sweeps.standing import FollowedRun, Standing
 from ecsuite.eval.sweeps.study import Study
+from ecsuite.games.run_identity import CANDIDATES, may_hold_out, require_same_rules, worlds_of
 from ecsuite.jobs.graph import Runner, require_results
 from ecsuite.jobs.job import Job, Result
 from ecsuite.jobs.store import Store
+from ecsuite.parts.config import read_yaml
 from ecsuite.runtime.errors import DivergedError
 
 
@@ -90,6 +92,7 @@ class Sweeps(Benchmark[Study, Sweep]):
         Raises:
             DivergedError: If no run ended.
         """
+        self._require_same_rules(study)
         if study.search is not None:
             return self._measure_search(study, runner)
         runs = self.runs(study)
@@ -101,6 +104,20 @@ class Sweeps(Benchmark[Study, Sweep]):
         if self.part is None:
             save_sweep(self.folder, sweep)
         return sweep
+
+    def _require_same_rules(self, study: Study) -> None:
+        """Refuse a folder whose runs were begun under rules that the study does not ask for."""
+        earlier = [
+            read_yaml(str(config), "run", {})
+            for config in sorted(self.folder.glob(f"runs/*/{CONFIG}"))
+            if CANDIDATES not in config.read_text(encoding="utf-8")
+        ]
+        worlds = [world for each in study.variants for world in worlds_of(each.experiment.to_tree())]
+        mixes = study.search is not None or any(
+            world.get(CANDIDATES) == "all" and may_hold_out(world) for world in worlds if earlier
+        )
+        for tree in earlier:
+            require_same_rules(self.folder, tree, mixes=mixes)
 
     def _measure_search(self, study: Study, runner: Runner) -> Sweep:
         """Try settings until there are as many trials as asked for."""

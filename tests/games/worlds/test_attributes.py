@@ -145,10 +145,17 @@ def test_batches_of_an_epoch_are_all_its_examples_in_an_order_of_its_own():
 @pytest.mark.parametrize("held_out", [0.25, 0.5])
 def test_held_out_objects_are_never_trained_on(held_out):
     world = make(f"world.held_out={held_out}", "training.batch_size=500", "evaluation.num_valid=500")
-    objects = {split: set(numbers(world, world.batch(split, 0).objects).tolist()) for split in world.splits}
-    assert len(objects["valid"]) == held_out * 16 and objects["valid"] == objects["test"]
+    batches = {split: world.batch(split, 0) for split in world.splits}
+    objects = {split: set(numbers(world, batch.objects).tolist()) for split, batch in batches.items()}
+    targets = {
+        split: set(numbers(world, batch.objects[batch.shown[:, 0]]).tolist())
+        for split, batch in batches.items()
+    }
+    assert len(targets["valid"]) == held_out * 16 and targets["valid"] == targets["test"]
     assert objects["train"] == objects["seen"] and len(objects["train"]) == (1 - held_out) * 16
-    assert not objects["train"] & objects["valid"] and len(objects["all"]) == 16
+    assert not objects["train"] & targets["valid"] and len(objects["all"]) == len(objects["valid"]) == 16
+    of_split = make(f"world.held_out={held_out}", "world.candidates=split", "evaluation.num_valid=500")
+    assert set(numbers(of_split, of_split.batch("valid", 0).objects).tolist()) == targets["valid"]
     assert world.extra_evaluations() == {"seen objects": (world, "seen")}
     other = make(f"world.held_out={held_out}", "training.seed=2").subsets.members["valid"]
     assert (other != world.subsets.members["valid"]).any()
@@ -162,7 +169,10 @@ def test_objects_that_cannot_be_held_out():
         r"valid: lower"
     )
     with pytest.raises(ConfigError, match=message):
-        make("world.held_out=0.125")
+        make("world.held_out=0.125", "world.candidates=split")
+    assert len(make("world.held_out=0.125").batch("valid", 0).labels[0]) == 4
+    with pytest.raises(ConfigError, match="world.candidates: unknown value 'nonsense'; choices: all, split"):
+        make("world.held_out=0.125", "world.candidates=nonsense")
     assert len(make("world.held_out=0.125", "task.num_distractors=1").subsets.members["valid"]) == 2
     with pytest.raises(
         ConfigError, match=r"^world.held_out: expected at most 4,194,304 objects to hold some out"
@@ -186,7 +196,9 @@ def test_rare_values_are_known_beside_few_others():
     assert len(of["valid"]) == 4 and not of["valid"] & (of["train"] | with_0)
     assert world.extra_evaluations() == {"seen objects": (world, "seen"), "rare values": (world, "rare")}
     objects = world.subsets.members["rare"]
-    assert set(numbers(world, world.batch("rare", 0).objects).tolist()) <= set(objects.tolist())
+    rare = world.batch("rare", 0)
+    assert set(numbers(world, rare.objects[rare.shown[:, 0]]).tolist()) <= set(objects.tolist())
+    assert len(set(numbers(world, rare.objects).tolist())) == 25
     columns = [world.describe(batch).columns["split"] for batch in world.corpus_batches(25)]
     assert np.unique(np.concatenate(columns), return_counts=True)[1].tolist() == [
         4,
@@ -212,10 +224,8 @@ def test_rare_values_of_three_attributes_and_none_held_out():
 def test_values_that_cannot_be_rare():
     with pytest.raises(ConfigError, match="rare_combinations: expected less than 3, the other values of an"):
         make("world.rare_combinations=3")
-    with pytest.raises(ConfigError, match="shared_values: expected no rare_combinations beside it"):
-        make("world.rare_combinations=1", "world.shared_values=1")
     with pytest.raises(
         ConfigError,
         match=r"of 2 attributes of 3 values there are 7 in train, 7 in valid, 2 in rare: lower task.num_dist",
     ):
-        make("world.num_values=3", "world.rare_combinations=1")
+        make("world.num_values=3", "world.rare_combinations=1", "world.candidates=split")

@@ -46,7 +46,7 @@ def rows(rounds, places):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("split", ["train", "valid", "test", "seen", "all"])
 def test_targets_are_of_the_class_and_distractors_of_others_of_the_split(path, variant, split):
-    world = make(path, f"task.variant={variant}")
+    world = make(path, f"task.variant={variant}", "world.candidates=split")
     for number in range(2):
         rounds = world.batch(split, number)
         assert rounds.objects.dtype == np.float32 and world.object_shape == (5,)
@@ -156,7 +156,7 @@ def test_further_evaluations_are_the_evaluation_matrix(path):
 
 @pytest.mark.parametrize("split", ["train", "valid", "test", "seen", "all"])
 def test_discrimination_is_one_image_among_different_others(path, split):
-    world = make(path, task="discrimination")
+    world = make(path, "world.candidates=split", task="discrimination")
     for number in range(3):
         rounds = world.batch(split, number)
         assert rounds.shown.shape == (64, 1) and rounds.candidates.shape == (64, 16)
@@ -168,11 +168,30 @@ def test_discrimination_is_one_image_among_different_others(path, split):
         ).all()
         assert (rows(rounds, rounds.shown)[:, 0] == rounds.rules).all()
         assert len(rounds.objects) <= 4 * 16
-    assert world.extra_evaluations() == {}
+    assert world.extra_evaluations() == {"seen objects": (world, "seen")}
+
+
+@pytest.mark.parametrize("task", ["concept", "discrimination"])
+def test_distractors_of_what_is_not_trained_on_are_of_all_splits(path, task):
+    world = make(path, task=task)
+    assert world.untested_note() is None
+    assert "not tested" in make(path, "world.candidates=split", task=task).untested_note()
+    for split, others in {"train": {0}, "seen": {0}, "valid": {0, 1, 2}, "test": {0, 1, 2}}.items():
+        batches = [world.batch(split, number) for number in range(4)]
+        targets, distractors = (
+            {
+                int(of)
+                for b in batches
+                for of in world.file.split[rows(b, b.candidates)[b.labels == is_target]]
+            }
+            for is_target in (True, False)
+        )
+        assert targets == {{"train": 0, "seen": 0, "valid": 1, "test": 2}[split]} and distractors == others
+        assert all(len(np.unique(row)) == len(row) for b in batches for row in b.candidates if task[0] == "d")
 
 
 def test_targets_places_and_distractors_are_uniform(path):
-    world = make(path, task="discrimination")
+    world = make(path, "world.candidates=split", task="discrimination")
     batches = [world.draw("valid", number, 64) for number in range(300)]
     assert len(world.rows["valid"]) == 96
     assert chisquare(np.bincount(np.concatenate([b.labels.argmax(1) for b in batches]))).pvalue > 1e-4
@@ -213,7 +232,7 @@ def test_rules_of_images_are_their_features(path, tmp_path):
 )
 def test_files_that_are_too_small_are_refused(path, override, task, message):
     with pytest.raises(ConfigError, match="^" + re.escape(f"{path}: {message}")):
-        make(path, override, task=task)
+        make(path, override, "world.candidates=split", task=task)
 
 
 @pytest.mark.parametrize("task", ["concept", "discrimination", "in_batch"])

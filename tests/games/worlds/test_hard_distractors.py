@@ -6,7 +6,7 @@ import pytest
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.candidates import with_target_at
-from ecsuite.games.worlds.hard_distractors import SharingDistractors, nearest_objects
+from ecsuite.games.worlds.hard_distractors import SharingDistractors, SimilarDistractors
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -30,21 +30,80 @@ def test_every_object_that_shares_them_is_drawn_equally_often():
     assert objects.tolist() == [[0, 0], [1, 0], [2, 1], [2, 2]] and counts.min() > 900
 
 
+def similar(number, num_shared=None, values=None, vectors=None, rounds=1):
+    """Distractors of each object in many rounds, (num_objects, rounds, number)."""
+    total = len(values if vectors is None else vectors)
+    words = np.random.default_rng(0).integers(2**63, size=(total * rounds, number)).astype(np.uint64)
+    drawn = SimilarDistractors(number, num_shared, values, vectors).of(
+        np.repeat(np.arange(total), rounds), words, np.arange(total)
+    )
+    return drawn.reshape(total, rounds, number)
+
+
 def test_the_nearest_objects_are_those_of_a_line():
     line = np.array([[0.0], [1.0], [2.5], [4.5]])
-    assert nearest_objects(line, 2).tolist() == [[1, 2], [0, 2], [1, 3], [2, 1]]
-    assert sorted(nearest_objects(np.zeros((4, 1)), 2).shape) == [2, 4]  # all at one place
+    nearest = similar(2, vectors=line, rounds=50)
+    assert [set(each.ravel().tolist()) for each in nearest] == [{1, 2}, {0, 2}, {1, 3}, {1, 2}]
+    at_one_place = similar(2, vectors=np.zeros((4, 1)), rounds=300)
+    for target, rounds in enumerate(at_one_place.tolist()):
+        sets = {tuple(sorted(each)) for each in rounds}
+        assert len(sets) == 3 and all(target not in each and len({*each}) == 2 for each in sets)
     placed = with_target_at(np.array([7, 8]), np.array([[1, 2], [3, 4]]), np.array([2, 0]))
     assert placed.tolist() == [[2, 1, 7], [8, 3, 4]]
 
 
-def test_the_nearest_objects_of_a_table_differ_in_one_value(object_table):
-    settings = [f"world.objects={object_table}", "world.distractors=nearest", "task.num_distractors=3"]
-    world = make_world(load_experiment("objects", settings))
-    batch = world.batch("train", 0)
-    rounds = batch.values.reshape(-1, 4, 2)
-    same = (rounds == rounds[batch.labels][:, None]).sum(2)
-    assert (same[~batch.labels] == 1).all()
+@pytest.mark.parametrize("settings", [["world.distractors=nearest"], ["world.shared_values=2"]])
+def test_similar_distractors_are_random_and_ask_equally_for_each_attribute(tmp_path, settings):
+    """4 colors, 3 shapes, 3 sizes: 7 objects differ in one value, so that 21 pairs of distractors are possible."""
+    rows = "".join(f"{c},{s},{z}\n" for c in "abcd" for s in "efg" for z in "hij")
+    (tmp_path / "objects.csv").write_text("color,shape,size\n" + rows)
+    more = [f"world.objects={tmp_path / 'objects.csv'}", "task.num_distractors=2", "training.batch_size=1024"]
+    world = make_world(load_experiment("objects", [*settings, *more, "training.num_examples=9216"]))
+    sets, differing = {}, np.zeros(3)
+    for number in range(9):
+        batch = world.batch("train", number)
+        rounds = batch.values[batch.candidate_indices()]
+        targets = rounds[batch.labels]
+        differs = rounds != targets[:, None]
+        assert (differs.sum(2)[~batch.labels] == 1).all()
+        differing += differs.sum((0, 1))
+        for target, others in zip(targets, batch.ids[batch.candidate_indices()], strict=True):
+            sets.setdefault(tuple(target), set()).add(tuple(sorted(others)))
+    assert {len(each) for each in sets.values()} == {21} and len(sets) == 36
+    assert abs(differing / differing.mean() - 1).max() < 0.04
+
+
+def test_values_are_shared_where_objects_are_held_out():
+    held_out = "world.held_out_value=attribute0=1,attribute2=3"
+    world = make_world(
+        load_experiment("disc_small", [held_out, "world.shared_values=3", "training.batch_size=256"])
+    )
+    for split in ("train", "valid"):
+        batch = world.batch(split, 0)
+        values = batch.values[batch.candidate_indices()]
+        targets = values[batch.labels]
+        assert ((values == targets[:, None]).sum(2)[~batch.labels] == 3).all()
+        is_held_out = (values[..., 0] == 1) & (values[..., 2] == 3)
+        assert is_held_out[batch.labels].all() == is_held_out.any() == (split == "valid")
+        assert 0.2 < is_held_out[~batch.labels].mean() < 0.8 or split == "train"
+
+
+@pytest.mark.parametrize(
+    ("game", "settings"),
+    [
+        ("digits", ["world.shared_values=0", "world.held_out=0.2"]),
+        ("objects_game", ["world.shared_values=2", "world.held_out_value=attribute0=1,attribute1=2"]),
+        ("summation", ["task={kind: discrimination, num_distractors: 2}", "world.shared_values=1"]),
+    ],
+)
+def test_every_world_of_single_objects_has_it(game, settings):
+    world = make_world(load_experiment(game, settings))
+    shared = int(settings[0][-1] if "shared" in settings[0] else settings[1][-1])
+    for split in world.splits:
+        batch = world.batch(split, 0)
+        values = batch.values[batch.candidate_indices()]
+        same = (values == values[batch.labels][:, None]).sum(2)
+        assert (same[~batch.labels] == shared).all()
 
 
 @pytest.mark.parametrize(
@@ -53,7 +112,11 @@ def test_the_nearest_objects_of_a_table_differ_in_one_value(object_table):
         (["world.shared_values=2"], "less than the 2 attributes of an object, got 2"),
         (["world.shared_values=1", "task.num_distractors=9"], "6 objects share 1 values .* 9 distractors"),
         (["world.shared_values=1", "task.kind=in_batch"], "the task draws no distractors, expected null"),
-        (["world.shared_values=1", "world.held_out=0.3"], "expected no held_out beside it"),
+        (["world.shared_values=1", "world.held_out=0.5"], "share 1 values with object .* 3 distractors"),
+        (
+            ["world.held_out=0.1", "world.shared_values=1", "world.num_attributes=10"],
+            "expected at most 65,536 objects in this world, or where some are held out, got 1,048,576",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(settings, message):

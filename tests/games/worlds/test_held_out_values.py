@@ -30,9 +30,16 @@ def make(game, held_out, *more):
     )
 
 
-def objects_in(world, split):
-    """The objects in many rounds of a split, as sets of names of their values."""
-    rows = np.concatenate([world.draw(split, number, 128).values for number in range(4)])
+def objects_in(world, split, part="candidates"):
+    """The candidates, targets or distractors of many rounds of a split, as sets of names of their values."""
+    rows = []
+    for number in range(4):
+        batch = world.draw(split, number, 128)
+        chosen = {"candidates": batch.labels | True, "targets": batch.labels, "distractors": ~batch.labels}[
+            part
+        ]
+        rows.append(batch.values[batch.candidate_indices()[chosen]])
+    rows = np.concatenate(rows)
     return {
         frozenset(names[value] for names, value in zip(world.value_names, row, strict=True))
         for row in rows.tolist()
@@ -58,8 +65,11 @@ def test_objects_with_all_values_of_a_combination_are_held_out(table, held_out, 
     everything = {frozenset(names) for names in product(*world.value_names)}
     unseen = {names for names in everything if any(each <= names for each in combinations)}
     assert len(everything) == 18 and len(unseen) == number
-    assert objects_in(world, "valid") == objects_in(world, "test") == unseen
+    assert objects_in(world, "valid", "targets") == objects_in(world, "test", "targets") == unseen
+    assert objects_in(world, "valid") == everything and objects_in(world, "valid", "distractors") > unseen
     assert objects_in(world, "train") == objects_in(world, "seen") == everything - unseen
+    if number > 1:
+        assert objects_in(make(table, held_out, "world.candidates=split"), "valid") == unseen
     assert objects_in(world, "all") == everything
     assert world.extra_evaluations() == {"seen objects": (world, "seen")}
     assert world.notes[-1] == f"{table}: {number} of 18 objects are held out from training"
@@ -78,8 +88,9 @@ def test_objects_with_all_values_of_a_combination_are_held_out(table, held_out, 
 )
 def test_every_world_of_named_values_has_it(game, held_out, number, total):
     world = make(game[0], held_out, *game[1:])
-    assert len(objects_in(world, "valid")) == number and len(objects_in(world, "train")) == total - number
-    assert not objects_in(world, "valid") & objects_in(world, "train")
+    assert len(objects_in(world, "valid", "targets")) == number
+    assert len(objects_in(world, "train")) == total - number and len(objects_in(world, "valid")) == total
+    assert not objects_in(world, "valid", "targets") & objects_in(world, "train")
     assert world.extra_evaluations() == {"seen objects": (world, "seen")}
     described = [world.describe(batch).columns["split"] for batch in world.corpus_batches(1000)]
     assert {*np.concatenate(described)} == {"train", "held_out"}
@@ -123,7 +134,6 @@ def test_rules_with_a_combination_are_held_out():
         ("[size=1, size=2]", "^world.held_out_value: all 18 objects have it, which leaves none for training"),
         ("[]", r"held_out_value: expected values such as color=red, got \[\]"),
         ("3", "world.held_out_value: expected str or list or null, got 3"),
-        ("shape=cup,color=red,size=1", "^2 distinct candidates .* there are 17 in train, 1 in valid: lower"),
     ],
 )
 def test_what_cannot_be_held_out_is_refused_in_one_line(table, held_out, message):
@@ -132,14 +142,22 @@ def test_what_cannot_be_held_out_is_refused_in_one_line(table, held_out, message
     assert "\n" not in str(refused.value)
 
 
+def test_one_held_out_object_has_distractors_but_of_its_split(table):
+    one = "shape=cup,color=red,size=1"
+    assert len(objects_in(make(table, one), "valid", "distractors")) == 17
+    with pytest.raises(
+        ConfigError, match=r"^2 distinct candidates .* there are 17 in train, 1 in valid: lower"
+    ):
+        make(table, one, "world.candidates=split")
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         (("world.held_out=0.3",), "world.held_out_value: expected no held_out beside it"),
         (("world.rare_combinations=1",), "world.held_out_value: expected no rare_combinations beside it"),
-        (("world.shared_values=1",), "world.shared_values: expected no held_out_value beside it"),
     ],
-)  # fmt: skip
+)
 def test_objects_are_held_out_in_one_way(settings, message):
     with pytest.raises(ConfigError, match=message):
         make("disc_tiny", "attribute0=1,attribute1=2", *settings)
@@ -176,8 +194,12 @@ def test_combinations_of_many_attributes_need_no_table():
     def is_held_out(values):
         return (values[:, 3] == 1) & (values[:, 11] == 7) | (values[:, 5] == 2)
 
-    train, valid, everything = (world.draw(split, 0, 1024).values for split in ("train", "valid", "all"))
+    train, everything = (world.draw(split, 0, 1024).values for split in ("train", "all"))
+    batch = world.draw("valid", 0, 4096)
+    valid = batch.values[batch.candidate_indices()[batch.labels]]
     assert not is_held_out(train).any() and is_held_out(valid).all()
+    distractors = batch.values[batch.candidate_indices()[~batch.labels]]
+    assert is_held_out(distractors).mean() == pytest.approx(1 / 8 + 7 / 8 / 64, abs=0.02)
     share = 1 / 8 + 7 / 8 / 64
     assert is_held_out(everything).mean() == pytest.approx(share, abs=0.02)
     assert f" {round(share * 8**12)} of {8**12} objects are held out" in world.notes[-1]

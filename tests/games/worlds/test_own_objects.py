@@ -172,10 +172,13 @@ def test_objects_are_held_out(tmp_path, setting):
     world = make_world(
         load_experiment(str(tmp_path / "things.csv"), [*SMALL, setting, "task.num_distractors=2"])
     )
-    seen, held_out = (
-        {tuple(row) for number in range(4) for row in world.draw(split, number, 32).objects.tolist()}
-        for split in ("train", "valid")
+    batches = {split: [world.draw(split, number, 32) for number in range(4)] for split in ("train", "valid")}
+    every, seen = (
+        {tuple(row) for batch in batches[split] for row in batch.objects.tolist()}
+        for split in ("valid", "train")
     )
+    held_out = {tuple(row) for batch in batches["valid"] for row in batch.objects[batch.shown[:, 0]].tolist()}
+    assert every == seen | held_out
     assert len(seen) == len(held_out) == 6 and not seen & held_out
     if "=color" in setting:
         assert {row[1] for row in held_out} == {1}
@@ -186,7 +189,7 @@ def test_objects_are_held_out(tmp_path, setting):
     [
         (["world.held_out_value=color=rad"], "unknown value 'color=rad'; did you mean 'color=red'"),
         (
-            ["world.held_out=0.1"],
+            ["world.held_out=0.1", "world.candidates=split"],
             r"4 distinct candidates .* of .* there are 11 in train, 1 in valid: lower",
         ),
         (["world.held_out=0.5", "world.held_out_value=color=red"], "expected no held_out beside it"),
