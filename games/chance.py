@@ -96,9 +96,9 @@ class Candidates:
     """Which are targets, (batch, num_candidates)."""
     present: NDArray[np.bool_]
     """Which are there, (batch, num_candidates)."""
-    values: Integers | None
+    values: Integers | None = None
     """Attribute values of each, (batch, num_candidates, num_attributes); None: they have none."""
-    distances: Floats | None
+    distances: Floats | None = None
     """Squared Euclidean distance of each from the mean of those of its round, (batch, num_candidates), by what agents
     see; None where that is the attribute values, or rendered from them."""
 
@@ -236,7 +236,7 @@ def by_likeness(measure: Ranked) -> Callable[[Sequence[Candidates]], Sequence[An
     def as_many(seen: Candidates) -> Floats:
         """The higher, the nearer the number of those with one of its values is to the number of targets."""
         differences: Integers = np.abs(seen.counts - seen.labels.sum(1)[:, None, None])
-        return -differences.min(2).astype(np.float64)
+        return np.asarray(-differences.min(2), np.float64)
 
     def find(rounds: Sequence[Candidates]) -> Sequence[Answer[Candidates]]:
         number, scores = _num_attributes(rounds), list[Scores]()

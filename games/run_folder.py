@@ -30,6 +30,10 @@ from ecsuite.games.checkpoints import checkpoints, newest_step
 from ecsuite.games.code_files import keep_copies
 from ecsuite.games.experiment import from_tree, load_experiment
 from ecsuite.games.run_identity import (
+    CANDIDATES,
+    EARLIER_CANDIDATES,
+    OBJECTS,
+    holds_out,
     identity,
     require_same_rules,
     require_same_run,
@@ -39,9 +43,11 @@ from ecsuite.games.run_identity import (
 )
 from ecsuite.games.run_log import UNREADABLE, Log
 from ecsuite.games.sections import Experiment
+from ecsuite.games.world_making import make_world
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.parts.config import read_yaml
 from ecsuite.parts.own_code import UntrustedError
+from ecsuite.parts.registry import KIND
 from ecsuite.runtime.devices import hardware
 from ecsuite.runtime.errors import ConfigError, DamagedError
 from ecsuite.runtime.provenance import own_commit
@@ -155,7 +161,12 @@ def check_run_folder(
         ) from None
     except ConfigError as error:
         raise DamagedError(f"damaged run folder: {error}") from None
-    require_same_rules(folder, read_yaml(str(config), "run", {}))
+    written = read_yaml(str(config), "run", {})
+    require_same_rules(folder, written)
+    world = written.get("world", {})
+    if world.get(KIND) == OBJECTS and CANDIDATES not in world and make_world(existing).extra_evaluations():
+        if not holds_out(world):  # the table does
+            raise ConfigError(f"{folder}: {EARLIER_CANDIDATES}")
     if not existing.data:  # of a version that knew data files by their paths only
         experiment = replace(experiment, data={})
     num_steps_done = newest_step(folder)

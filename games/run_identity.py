@@ -18,17 +18,26 @@ from ecsuite.runtime.errors import ConfigError
 
 HOLDING_OUT = ("held_out", "held_out_value", "rare_combinations")
 """Options of worlds that hold objects or rules out."""
-WITH_OWN_SPLITS = ("objects", "images", "image_features", "features")
-"""Worlds whose files may say themselves what is held out."""
+OBJECTS = "objects"
+"""The world whose file may say itself what is held out."""
 CANDIDATES, DISTRACTORS, SHARED = "candidates", "distractors", "shared_values"
 NEAREST = "nearest"
+EARLIER_CANDIDATES = (
+    "begun when the candidates of held-out rounds were held-out objects alone; now they are all objects: choose "
+    "another folder with --out, or set world.candidates: split"
+)
 AT_RANDOM = "nearest, at random among equally near ones"
 """The distractors of runs that ask for the nearest ones; before, equally near ones were always the same."""
 
 
+def holds_out(world: Tree) -> bool:
+    """Whether a section `world` holds something out of training, also if its file does not say so."""
+    return world.get(KIND) == "features" or any(world.get(option) for option in HOLDING_OUT)
+
+
 def may_hold_out(world: Tree) -> bool:
     """Whether a section `world` holds something out of training, or names a file that may."""
-    return world.get(KIND) in WITH_OWN_SPLITS or any(world.get(option) for option in HOLDING_OUT)
+    return world.get(KIND) == OBJECTS or holds_out(world)
 
 
 def worlds_of(tree: Tree) -> Iterator[Tree]:
@@ -47,7 +56,7 @@ def with_rules_of(tree: Tree) -> Tree:
     tree = copy.deepcopy(tree)
     for world in worlds_of(tree):
         kind = str(world.get(KIND))
-        if kind in WORLDS.parts and CANDIDATES not in world and may_hold_out(world):
+        if kind in WORLDS.parts and CANDIDATES not in world and holds_out(world):
             if any(each.name == CANDIDATES for each in fields(WORLDS.load(kind).Options)):
                 world[CANDIDATES] = "split"
     return tree
@@ -63,10 +72,7 @@ def require_same_rules(folder: Path, tree: Tree, *, mixes: bool = False) -> None
     """
     for world in worlds_of(tree):
         if mixes and CANDIDATES not in world and with_rules_of({"world": world})["world"] != world:
-            raise ConfigError(
-                f"{folder}: begun when the candidates of held-out rounds were held-out objects alone; now they are all "
-                "objects: choose another folder with --out, or set world.candidates: split"
-            )
+            raise ConfigError(f"{folder}: {EARLIER_CANDIDATES}")
         if world.get(DISTRACTORS) == NEAREST and CANDIDATES not in world:
             raise ConfigError(
                 f"{folder}: begun when the nearest distractors of a target were the same ones in all rounds; now they "

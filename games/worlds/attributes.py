@@ -21,6 +21,7 @@ from ecsuite.games.worlds.splits import (
     HeldOutValue,
     Subsets,
     random_share,
+    require_held_out,
 )
 from ecsuite.games.worlds.world import Batch, Integers, RoundSpec, RunSizes, World
 from ecsuite.parts.config import Count, Levels, Natural, Share
@@ -81,6 +82,7 @@ class AttributeWorld(ValuesWorld):
     def __init__(self, options: Options, *, rounds: RoundSpec, sizes: RunSizes) -> None:
         super().__init__(rounds, sizes)
         self.options = options
+        require_held_out(options.candidates, _ways_to_hold_out(options))
         objects = Product((options.num_values,) * options.num_attributes)
         source = f"{options.num_attributes} attributes of {options.num_values} values"
         self.take(objects, _subsets(options, objects, self.seed), source)

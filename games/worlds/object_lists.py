@@ -12,7 +12,14 @@ from ecsuite.games.worlds.candidates import distinct_others
 from ecsuite.games.worlds.hard_distractors import SimilarDistractors
 from ecsuite.games.worlds.object_worlds import ObjectWorld
 from ecsuite.games.worlds.objects import OWN_SPLIT, Members, ObjectList
-from ecsuite.games.worlds.splits import CandidatePool, HeldOutValue, Subsets, have_values, random_share
+from ecsuite.games.worlds.splits import (
+    CandidatePool,
+    HeldOutValue,
+    Subsets,
+    have_values,
+    random_share,
+    require_held_out,
+)
 from ecsuite.games.worlds.world import Batch, Description, Integers, RoundSpec, RunSizes, World
 from ecsuite.parts.config import Natural, Share
 from ecsuite.runtime.errors import ConfigError
@@ -106,6 +113,7 @@ class ObjectListWorld(ObjectWorld):
                 "world.distractors: the objects of this world have no features, expected random"
             )
         is_held_out = self._held_out(objects, trained)
+        require_held_out(options.candidates, is_held_out is not None or trained is not None)
         self.notes, self.rules, subsets = objects.notes, objects.described(), Subsets()
         if is_held_out is not None:
             subsets = Subsets.without(is_held_out, options.candidates)

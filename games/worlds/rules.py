@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.games.worlds.splits import NOT_TESTED, Subsets, have_values, random_share
+from ecsuite.games.worlds.splits import (
+    NOT_TESTED,
+    CandidatePool,
+    Subsets,
+    have_values,
+    random_share,
+    require_held_out,
+)
 from ecsuite.games.worlds.world import (
     FREE,
     SEEN_RULES,
@@ -63,7 +70,9 @@ class ConjunctionWorld(RuleWorld):
             self.subsets = Subsets.without(is_held_out)
         else:
             self.subsets = split_rules(len(self.table), options.rule_length, options.held_out, self.seed)
-        self.subsets = replace(self.subsets, candidates=getattr(options, "candidates", "all"))
+        candidates: CandidatePool = getattr(options, "candidates", "all")
+        require_held_out(candidates, options.held_out or options.held_out_value)
+        self.subsets = replace(self.subsets, candidates=candidates)
         self.take_rules(describe(self.table, value_names), self.subsets)
         if self.subsets.evaluates_others:
             held_out = len(self.subsets.members["valid"])

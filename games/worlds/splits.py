@@ -29,6 +29,12 @@ tell the held-out target from what they know. split: held-out objects alone, as 
 common then need not be said."""
 
 
+def require_held_out(candidates: CandidatePool, is_any_held_out: object) -> None:
+    """Raise `ConfigError` if candidates are to be of a split where nothing is held out."""
+    if candidates == "split" and not is_any_held_out:
+        raise ConfigError("world.candidates: expected all, since nothing is held out")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subsets:
     """The objects, or the rules, of each split, by their numbers from 0."""

@@ -15,7 +15,7 @@ from ecsuite.games.worlds.candidates import Distractors, Words
 from ecsuite.games.worlds.frequencies import Floats, others_by_frequency, power_law
 from ecsuite.games.worlds.object_worlds import ValuesWorld
 from ecsuite.games.worlds.objects import Members, Product
-from ecsuite.games.worlds.splits import CandidatePool, HeldOutValue, Subsets
+from ecsuite.games.worlds.splits import CandidatePool, HeldOutValue, Subsets, require_held_out
 from ecsuite.games.worlds.world import Integers, RoundSpec, RunSizes
 from ecsuite.parts.config import Levels, Natural, Weight
 from ecsuite.runtime.errors import ConfigError
@@ -73,6 +73,7 @@ class UnequalAttributesWorld(ValuesWorld):
 
     def take_by_frequency(self, objects: Product, probabilities: Floats, options: Any) -> None:
         """Rounds are about these objects, by their probabilities, (num_objects,); see `take`."""
+        require_held_out(options.candidates, options.held_out_value)
         self.options, subsets, source = options, Subsets(), "the combinations of values"
         if options.held_out_value is not None:
             subsets = Subsets.without_values(options.held_out_value, objects, options.candidates)

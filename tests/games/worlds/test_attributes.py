@@ -171,7 +171,7 @@ def test_objects_that_cannot_be_held_out():
     with pytest.raises(ConfigError, match=message):
         make("world.held_out=0.125", "world.candidates=split")
     assert len(make("world.held_out=0.125").batch("valid", 0).labels[0]) == 4
-    with pytest.raises(ConfigError, match="world.candidates: unknown value 'nonsense'; choices: all, split"):
+    with pytest.raises(ConfigError, match=r"world.candidates: unknown value 'nonsense'; choices: all, split"):
         make("world.held_out=0.125", "world.candidates=nonsense")
     assert len(make("world.held_out=0.125", "task.num_distractors=1").subsets.members["valid"]) == 2
     with pytest.raises(
