@@ -208,7 +208,7 @@ def evaluation_paragraph(configs: Sequence[Tree], chance: Mapping[str, Sequence[
         [f"Figures are of {of('num_valid')} validation rounds, with messages {how}."],
         [f"A corpus has at most {of('corpus_size')} messages of each sender."],
     ]
-    answer = "the best answer that reads no message"
+    answer = "the best of some answers that read no message (by place, frequency and likeness)"
     if are_rounds(configs):
         window, answer = value_text(values_of(sections(configs, "play"), "window")), "answers drawn at random"
         sentences = [

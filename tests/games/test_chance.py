@@ -25,6 +25,7 @@ from ecsuite.games.chance import (
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.world_making import make_world
+from ecsuite.runtime.randomness import initial_weights
 
 MANY = ("training.batch_size=512", "training.num_examples=4096", "evaluation.num_valid=4096")
 
@@ -197,7 +198,8 @@ def test_places_and_frequencies_by_hand():
 
 
 def test_a_receiver_that_knows_nothing_is_at_chance_where_all_is_equally_likely():
-    game, world = game_of("disc_tiny", "task.num_distractors=3")
+    with initial_weights(1):
+        game, world = game_of("disc_tiny", "task.num_distractors=3")
     with torch.no_grad():
         measures = [game.eval().play(world.batch("valid", n), "greedy", None).measures for n in range(8)]
     accuracy = np.mean([float(each["accuracy"]) for each in measures])

@@ -111,9 +111,8 @@ def test_a_target_that_is_repeated_is_one_guess():
     level = make_pair(reference, make_world(reference)).task.chance()
     things = load_experiment("disc_tiny", [*sets, "world.kind=thing"])
     other = make_pair(things, make_world(things)).task.chance()
-    assert (
-        level["accuracy"] > other["accuracy"] > 0.6 and level["set_accuracy"] > other["set_accuracy"] > 1 / 4
-    )
+    assert level["accuracy"] > 0.6 == other["accuracy"]  # equal candidates are the targets
+    assert level["set_accuracy"] > 1 / 4 > other["set_accuracy"] >= 1 / 10
 
 
 def test_tasks_judge_every_end_alike():
