@@ -13,6 +13,10 @@ from ecsuite.eval.methods.training import agents_paragraph
 from ecsuite.files.checksums import sealed
 from ecsuite.runtime.errors import ConfigError
 
+CHANCE = (
+    "The chance level of accuracy, that of the best of some answers that read no message (by place, frequency and "
+    "likeness), is 0.25."
+)
 GAME = (
     "Agents were trained on the game game with ecsuite (The ecsuite authors 2026). The world is attributes (objects "
     "with attribute values, drawn at random; one target per round): number of attributes 2, number of values 4. The "
@@ -42,10 +46,7 @@ def test_the_known_text_of_a_known_run(ecsuite, small_files):
     assert (code, err) == (0, "")
     paragraphs = out.split("\n\n")
     assert [paragraphs[place] for place in (0, 2, 3, 5)] == [GAME, TRAINING, RUNS, SCORES]
-    assert (
-        "The chance level of accuracy, that of the best answer that reads no message, is 0.25."
-        in paragraphs[4]
-    )
+    assert CHANCE in paragraphs[4]
     assert paragraphs[6].startswith("It was computed with ecsuite ") and "EPYC" not in out
     assert (
         paragraphs[7] == "**References**" and "- Diederik P. Kingma, Jimmy Ba (2015). Adam: " in paragraphs[8]
@@ -165,7 +166,7 @@ def test_a_cbm_study_tells_its_games_and_failed_seeds(small_files, tmp_path):
     text = str(ec.methods(tmp_path / "cbm.json"))
     assert text.startswith(GAME) and "Each was trained with 2 seeds (1 and 2)" in text
     assert "In no mean are those that failed: thing_qt with seed 2: it diverged." in text
-    assert "The chance level of accuracy, that of the best answer that reads no message, is 0.25." in text
+    assert CHANCE in text
 
 
 def test_a_society_tells_who_meets_whom():
