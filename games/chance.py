@@ -6,12 +6,13 @@ that had them; by likeness, the candidate that is most or least like all others,
 with a value that as many have as there are targets. Likeness gives answers away where distractors are chosen by the
 target: of candidates that each share all but one value with it, it is in the middle.
 
-Each answer is found on rounds of training and played on those of a split, where the best one is the chance level; the
-guess is only given up for what is better by more than the error of these rounds. That held-out objects are new is no
-answer of the family: nothing in training says that new objects are targets.
+Answers are found on rounds of training and played on those of a split, where the best one is the chance level; the
+guess is only given up for what is better by more than the error of these rounds. What is found must pay in training,
+too: a liking for a value that all held-out objects happen to have is nothing that could be learnt, and neither is that
+held-out objects are new.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb, fsum
@@ -45,27 +46,43 @@ Family = Sequence[Callable[[Sequence[Seen]], Sequence[Answer[Seen]]]]
 
 
 def chance_levels(
-    world: World, seen: Callable[[Batch], Seen], family: Family[Seen], split: str = "valid"
+    world: World,
+    seen: Callable[[Batch], Seen],
+    family: Family[Seen],
+    split: str = "valid",
+    fixed: Family[Seen] = (),
 ) -> dict[str, float]:
     """The chance level of each measure: of the best answer of a family, played on the rounds of a split.
 
     Args:
         world: Gives the rounds.
         seen: What an answer sees of a batch.
-        family: The answers.
+        family: The answers; but for the guess, each has to be better than it in training.
         split: Which rounds.
+        fixed: Answers that need nothing from training but its form.
     """
     train_size, size = world.sizes.batch_size, world.sizes.evaluation_batch_size
     num_train = -(-min(world.num_train, NUM_ROUNDS) // train_size)
     train = [seen(world.batch("train", number).cut(NUM_ROUNDS)) for number in range(num_train)]
     played = [seen(world.batch(split, number)) for number in range(-(-world.num_valid // size))]
-    first, *others = [_measured(answer, played) for find in family for answer in find(train)]
+    guess, *learnt = [answer for find in family for answer in find(train)]
+    others = [*learnt, *(answer for find in fixed for answer in find(train))]
     errors = NormalDist().inv_cdf(1 - LEVEL / max(1, len(others)))
+
+    def better(rounds: Sequence[Seen], answers: Iterable[Answer[Seen]], name: str) -> list[Answer[Seen]]:
+        """The answers that are better than a guess."""
+        guessed = _measured(guess, rounds)[name]
+        gains = ((answer, _measured(answer, rounds)[name] - guessed) for answer in answers)
+        return [answer for answer, gain in gains if gain.mean() > errors * _error(gain)]
+
     levels = {}
-    for name, guess in first.items():
-        gains = [(measured[name] - guess, _mean(measured[name])) for measured in others]
-        better = [level for gain, level in gains if gain.mean() > errors * _error(gain)]
-        levels[name] = max(better, default=_mean(guess))
+    for name, guessed in _measured(guess, played).items():
+        found = better(played, others, name)
+        unlearnt = [answer for answer in found if answer not in learnt]
+        found = [*unlearnt, *better(train, [answer for answer in found if answer in learnt], name)]
+        levels[name] = max(
+            (_mean(_measured(answer, played)[name]) for answer in found), default=_mean(guessed)
+        )
     return levels
 
 

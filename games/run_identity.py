@@ -225,7 +225,8 @@ def require_same_schedule(folder: Path, existing: Experiment, requested: Experim
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
     """The first setting in which two runs differ; empty if none."""
     for key in {**before, **now}:
-        old, new, name = before.get(key), now.get(key), f"{path}{key}"
+        unset = "split" if key == CANDIDATES else None  # see `identity`
+        old, new, name = before.get(key, unset), now.get(key, unset), f"{path}{key}"
         if isinstance(old, dict) and isinstance(new, dict):
             if difference := _difference(old, new, f"{name}."):
                 return difference

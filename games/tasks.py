@@ -168,9 +168,9 @@ class Discrimination(Task):
 
     def chance_of(self, world: World, split: str) -> Mapping[str, float]:
         """Any candidate, or one by its place, frequency or likeness; see `ecsuite.games.chance`."""
-        ranked = (answers.by_frequency(answers.best_one), answers.by_likeness(answers.best_one))
-        family = (answers.one_of, answers.place_of_one, *ranked)
-        return answers.chance_levels(world.unrendered() or world, answers.CandidatesOf(world), family, split)
+        family = (answers.one_of, answers.place_of_one, answers.by_frequency(answers.best_one))
+        alike, seen = (answers.by_likeness(answers.best_one),), answers.CandidatesOf(world)
+        return answers.chance_levels(world.unrendered() or world, seen, family, split, alike)
 
 
 class InBatch(Discrimination):
@@ -370,9 +370,9 @@ class Concept(Task):
         """What more of the candidates are, any set, or some by frequency or likeness; see `ecsuite.games.chance`."""
         num_targets = 1 if world.rounds.variant == "reference" else world.num_targets  # different ones
         guess = answers.some_of(num_targets, world.num_distractors)
-        ranked = (answers.by_frequency(answers.best_ones), answers.by_likeness(answers.best_ones))
-        family = (guess, answers.frequent_ones, *ranked)
-        return answers.chance_levels(world.unrendered() or world, answers.CandidatesOf(world), family, split)
+        family = (guess, answers.frequent_ones, answers.by_frequency(answers.best_ones))
+        alike, seen = (answers.by_likeness(answers.best_ones),), answers.CandidatesOf(world)
+        return answers.chance_levels(world.unrendered() or world, seen, family, split, alike)
 
 
 def right_parts(chosen: Tensor, truth: Truth) -> Tensor:

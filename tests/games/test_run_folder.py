@@ -1,16 +1,21 @@
 """Run folders and checkpoints: whose they are, what is refused, and damage that is named and survived."""
 
 import json
+import re
 import signal
+from functools import partial
 
 import pytest
 import torch
 from safetensors.torch import save_file
 from torch import nn
 
+from ecsuite.files.checksums import sealed_text
 from ecsuite.games.checkpoints import NUM_KEPT, checkpoints, load_checkpoint, save_checkpoint
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.run_log import open_log
+from ecsuite.games.runs import load_run
+from ecsuite.games.training import train as train_loudly
 from ecsuite.games.training_notes import agents_text
 from ecsuite.runtime.errors import ConfigError, DamagedError
 
@@ -224,3 +229,66 @@ def test_lines_that_a_log_has_lost_are_told_of(tmp_path, small, run, kill, damag
 def test_what_is_said_of_agents_says_how_many_they_are(society, told):
     agents = "sender gru of 64 units, receiver gru of 64 units"
     assert agents_text(load_experiment("disc_tiny", society)) == agents + told
+
+
+train = partial(train_loudly, progress=lambda *_: None, note=lambda _: None)
+EARLIER = (
+    "training.num_examples=32",
+    "training.batch_size=16",
+    "task.num_distractors=2",
+    "world.held_out=0.25",
+)
+
+
+def written_earlier(folder, settings, source="disc_tiny"):
+    """A run of one epoch as it was written before candidates of held-out rounds could be chosen."""
+    run = load_experiment(source, [*settings, "training.num_epochs=1"])
+    train(run, folder)
+    config = folder / "config.yaml"
+    lines = [
+        re.sub(r"(, )?(candidates: \w+|shared_values: null)(?=[,}])", "", line)
+        for line in config.read_text().splitlines()
+        if not re.match(r" *(candidates|shared_values):", line)
+    ]
+    config.write_bytes(sealed_text(("\n".join(lines) + "\n").encode()))
+    assert "candidates" not in config.read_text()
+
+
+def test_a_run_of_the_earlier_rule_of_candidates_goes_on_with_it_alone(tmp_path):
+    written_earlier(tmp_path / "run", [*EARLIER, "world.candidates=split"])
+    assert load_run(tmp_path / "run").experiment.world.options.candidates == "split"
+    longer = [*EARLIER, "training.num_epochs=2"]
+    with pytest.raises(ConfigError, match=r"world.candidates is split in the folder, all requested"):
+        train(load_experiment("disc_tiny", longer), tmp_path / "run", resume=True)
+    train(load_experiment("disc_tiny", [*longer, "world.candidates=split"]), tmp_path / "run", resume=True)
+    nothing_held_out = [setting for setting in EARLIER if "held" not in setting]
+    written_earlier(tmp_path / "plain", nothing_held_out)
+    longer = [*nothing_held_out, "training.num_epochs=2"]
+    assert train(load_experiment("disc_tiny", longer), tmp_path / "plain", resume=True).step == 4
+
+
+def test_a_run_with_the_same_nearest_distractors_for_ever_does_not_go_on(tmp_path, object_table):
+    nearest = ["training.num_examples=32", "training.batch_size=16", "world.distractors=nearest"]
+    written_earlier(tmp_path / "run", nearest, source=str(object_table))
+    with pytest.raises(
+        ConfigError, match="begun when the nearest distractors of a target were the same ones"
+    ):
+        train(
+            load_experiment(str(object_table), [*nearest, "training.num_epochs=2"]),
+            tmp_path / "run",
+            resume=True,
+        )
+
+
+def test_a_table_that_holds_objects_out_itself_does_not_go_on_by_another_rule(tmp_path):
+    table = tmp_path / "objects.csv"
+    rows = [f"{c},{s},{'test' if c == s else 'train'}" for c in "abc" for s in "abc"]
+    table.write_text("color,shape,split\n" + "\n".join(rows) + "\n")
+    settings = ["training.num_examples=32", "training.batch_size=16", "task.num_distractors=2"]
+    written_earlier(tmp_path / "run", settings, source=str(table))
+    with pytest.raises(
+        ConfigError, match="begun when the candidates of held-out rounds were held-out objects"
+    ):
+        train(
+            load_experiment(str(table), [*settings, "training.num_epochs=2"]), tmp_path / "run", resume=True
+        )

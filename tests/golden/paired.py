@@ -9,7 +9,7 @@ checkpoint, bytes of corpora, losses in log.jsonl, and the numbers of scores. No
 times, signatures, the layout of other files; keys may be added anywhere but in a score's details. If tensors were
 renamed but hold the same bytes, the table says so and counts them as identical.
 
-Bound: none, since one machine with one number of threads promises the same bytes. It takes two to three minutes.
+Bound: none, since one machine with one number of threads promises the same bytes. It takes some four minutes.
 XferBench is run at preset `nano`: its stages are those of `mini`, which takes a minute a version (`--mini` adds it).
 """
 
@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from comparison import differences
+from corpora import irregular
+from human_data import write_tasks
 from metric_figures import ASKED_FOR
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +68,11 @@ ICY = (
     "--model", "husendz:dgsend", "--model", "lstm", "--num-attributes", "2", "--num-values", "4", "--word-length", "2",
     "--hidden-size", "32", "--seeds", "2", "--grammar", "perm", "--grammar", "hol", "--workers", "1",
 )  # fmt: skip
+CBM = (
+    "--row", "thing_qt", "--row", "shape_gs_l4", "--seeds", "1", "--set", "training.num_examples=1280",
+    "--set", "training.num_epochs=1", "--set", "evaluation.num_valid=256", "--set", "training.precision=fp32",
+    "--set", "evaluation.corpus_size=200", "--workers", "1", "--device", "cpu",
+)  # fmt: skip
 XFERBENCH = ("--workers", "1", "--device", "cpu")
 NOT_FIGURES = (
     "seconds",
@@ -89,8 +96,12 @@ class Version:
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """A command in a program of its own."""
+        return self.program("-c", CALL, str(self.package), *arguments)
+
+    def program(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Python, with what is typed after its name."""
         here = {"PYTHONPATH": str(self.package.parent), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        program = [sys.executable, "-c", CALL, str(self.package), *arguments]
+        program = [sys.executable, *arguments]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(program, cwd=self.work, env={**os.environ, **here}, **streams)
 
@@ -160,6 +171,25 @@ def xferbench(version: Version, preset: str = "nano") -> dict[str, Any]:
     return {key: found[key] for key in ("scores", "score", "by_target")}
 
 
+def cbm(version: Version) -> dict[str, Any]:
+    """Two rows of a table of the CBM paper, trained for seconds."""
+    found = version.as_json("cbm", "paper/cbm_table1", *CBM)
+    return {"rows": found["rows"]}
+
+
+def xtreme(version: Version) -> dict[str, Any]:
+    """A model that learns a corpus, tuned and tested on two tasks."""
+    corpus, data = irregular(version.work), write_tasks(version.work / "data")
+    tasks = ("--tasks", "panx,xnli", "--languages", "eu", "--preset", "nano")
+    return {"cells": version.as_json("xtreme", str(corpus), "--data", str(data), *tasks, *XFERBENCH)["cells"]}
+
+
+def verdicts(version: Version) -> dict[str, Any]:
+    """The verdicts on all claims, made again of the stored results of their runs."""
+    version.end(version.program(str(version.package / "benchmarks" / "claims.py")))
+    return {"verdicts": json.loads((version.package / "eval" / "claims" / "verdicts.json").read_text())}
+
+
 CHECKS: dict[str, Callable[[Version], dict[str, Any]]] = {
     "training of disc_tiny": disc_tiny,
     "a set game": set_game,
@@ -168,6 +198,9 @@ CHECKS: dict[str, Callable[[Version], dict[str, Any]]] = {
     "ICY rows": icy,
     "a grammar": grammar,
     "XferBench nano": xferbench,
+    "CBM rows": cbm,
+    "XTREME cells": xtreme,
+    "verdicts on claims": verdicts,
 }
 
 
