@@ -14,7 +14,8 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.environments.environment import AgentSpec, Environment, Moment
 from ecsuite.games.environments.learners import PolicyGradient
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.registry import ENVIRONMENTS, PLAYS
+from ecsuite.games.plays.play import make_play
+from ecsuite.games.registry import ENVIRONMENTS
 from ecsuite.games.runs import load_run
 from ecsuite.runtime import recording
 from ecsuite.runtime.errors import ConfigError
@@ -146,7 +147,7 @@ def test_scripted_agents_know_their_world():
     """Their reward is near what can be had: on a grid, 1 for the goal, minus what steps cost."""
     for name, least in (("speaker_listener", -9.0), ("reference", -15.0), ("guided_grid", 0.85)):
         found = experiment(f"play.environment={name}", "channel.vocab_size=5", "evaluation.num_valid=50")
-        known = PLAYS.make(found.play, experiment=found, device=torch.device("cpu")).references()
+        known = make_play(found, torch.device("cpu")).references()
         assert known["scripted agents"] > least
     riddle = ENVIRONMENTS.load("riddle")
     # Of two prisoners and two days, the one who is there on the second day alone can't know: 1/2 - 1/2.
@@ -182,7 +183,7 @@ def test_symbols_cost_their_speaker_and_silence_nothing(tmp_path, monkeypatch):
         "play.learner.signalling=0", "training.num_epochs=5", "optimizer.lr=0.1",
     )  # fmt: skip
     found = experiment(*settings)
-    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    play = make_play(found, torch.device("cpu"))
     episodes = play.play(np.arange(4), "sample", play.noise("valid", 0))
     # Of a batch of episodes: what is said is counted, whatever it is; EOS and what is beyond it are not.
     said = [[len([s for s in word.tolist() if s > 0]) for word in step] for step in episodes.words[:, :, 0]]
@@ -216,7 +217,7 @@ class Wrong(Environment):
 
 def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
     found = experiment()
-    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    play = make_play(found, torch.device("cpu"))
     play.environment = Wrong(None)
     with pytest.raises(
         ConfigError, match=r"^environment Wrong: expected what one sees of shape \(8, 2\) from reset, got "
@@ -276,7 +277,7 @@ def test_what_does_not_fit_is_refused(settings, message, tmp_path):
 def test_channels_take_nothing_for_messages_that_do_not_count(channel):
     """In the riddle episodes end at different steps, and one of the prisoners may speak at each."""
     found = experiment("play.environment=riddle", f"channel={channel}", "play.learner.signalling=0")
-    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    play = make_play(found, torch.device("cpu"))
     episodes = play.practised(torch.arange(8), 0)
     costs, zeros = [], torch.zeros(1)
     for step, speaking in zip(episodes.messages, episodes.speaking, strict=True):
