@@ -1,7 +1,9 @@
 """Agents that act: runs that resume, corpora of what they say, and settings that do not fit."""
 
+import itertools
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -152,7 +154,45 @@ def test_scripted_agents_know_their_world():
     riddle = ENVIRONMENTS.load("riddle")
     # Of two prisoners and two days, the one who is there on the second day alone can't know: 1/2 - 1/2.
     assert riddle(riddle.Options(num_prisoners=2)).silent_reward == 0.5
-    assert riddle(riddle.Options()).silent_reward == pytest.approx(0.526749, abs=1e-6)
+    assert riddle(riddle.Options(num_prisoners=7)).silent_reward is None
+
+
+def test_the_best_prisoners_without_messages_are_as_good_as_stated():
+    """From any rules by the days of own visits, each prisoner's best answers to the others' end at 390 of 729."""
+    days, rng = 6, np.random.default_rng(0)
+    visitors = np.array(list(itertools.product(range(3), repeat=days)))
+    earlier = np.tril(visitors[:, :, None] == visitors[:, None, :], k=-1)
+    history = (earlier * 2 ** np.arange(days)).sum(2)  # which of the days before, as bits
+    reward = np.array(
+        [[1.0 if len(set(row[: day + 1])) == 3 else -1.0 for day in range(days)] for row in visitors]
+    )
+    day = np.arange(days)
+
+    def mean_reward(tells):
+        told = tells[visitors, day, history]
+        return np.where(told.any(1), reward[np.arange(729), told.argmax(1)], 0).mean()
+
+    found = []
+    for _ in range(10):
+        tells = rng.random((3, days, 2**days)) < rng.random()
+        before = None
+        while before != (before := mean_reward(tells)):
+            for prisoner in range(3):
+                others = tells[visitors, day, history] & (visitors != prisoner)
+                later = np.zeros(729)  # the reward if nobody tells up to a day
+                for last in reversed(day):
+                    is_there, on = visitors[:, last] == prisoner, ~others[:, :last].any(1)
+                    for mask in range(2**last):
+                        rows = is_there & (history[:, last] == mask)
+                        tells[prisoner, last, mask] = (reward[:, last] - later)[rows & on].sum() > 0
+                    told = np.where(is_there, tells[prisoner, last, history[:, last]], others[:, last])
+                    later = np.where(told, reward[:, last], later)
+        found.append(before)
+    riddle = ENVIRONMENTS.load("riddle")
+    best = riddle(riddle.Options()).silent_reward
+    assert best == pytest.approx(390 / 729, abs=1e-12) and max(found) == pytest.approx(best, abs=1e-12)
+    page = (Path(__file__).parents[3] / "docs" / "acting.md").read_text("utf-8")
+    assert f"`riddle` (DIAL), {best:.3f} without messages" in page
 
 
 class OneSpeaks(Environment):
