@@ -53,8 +53,8 @@ class VqvibChannel(Channel):
         complexity: Weight = 0.01
         """Weight of the KL divergence, in nats, which bounds the complexity of a message."""
         commitment: Weight = 0.25
-        """Weight of the distance that the sender is taught; that of the codebook has weight 1. Both are squared distances,
-        as means over the values of a word."""
+        """Weight of the distance that the sender is taught; that of the codebook has weight 1. Both are squared, and
+        means over the values of a word."""
 
     options: Options
     options_of_games = ("utility",)
