@@ -307,6 +307,10 @@ class Corpus:
         """The messages truncated before EOS: content symbols only."""
         return self.messages if self.eos is None else self.messages.before(self.eos)
 
+    def ended(self) -> Ragged:
+        """The messages up to their first EOS, with it: nothing after it exists, neither padding nor other symbols."""
+        return self.messages if self.eos is None else self.messages.through(self.eos)
+
     def reindexed(self) -> tuple[Ragged, NDArray[np.int32]]:
         """The content with dense ids, and the original id of each dense one (see `Ragged.reindexed`)."""
         return self.content().reindexed()

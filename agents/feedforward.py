@@ -44,11 +44,15 @@ class FeedForwardSender(Sender):
         self.perceive = None if hidden_size is None else Linear(num_features, hidden_size)
         self.scores = Linear(hidden_size or num_features, max_len * (vocab_size + 1))
 
+    def represent(self, meanings: Tensor) -> Tensor:
+        """Give the hidden layer, (batch, hidden_size), or without one the logits of the whole message."""
+        return self.scores(meanings) if self.perceive is None else tanh(self.perceive(meanings))
+
     def forward(self, meanings: Tensor, builder: MessageBuilder) -> Message:
         """Say a message for each meaning, (batch, num_features); not autoregressive."""
-        hidden = meanings if self.perceive is None else tanh(self.perceive(meanings))
-        logits = self.scores(hidden).unflatten(-1, (-1, self.vocab_size + 1))
-        return build_message(builder, logits.transpose(0, 1))
+        first = self.represent(meanings)
+        logits = first if self.perceive is None else self.scores(first)
+        return build_message(builder, logits.unflatten(-1, (-1, self.vocab_size + 1)).transpose(0, 1))
 
 
 class FC1LSender(FeedForwardSender):

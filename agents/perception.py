@@ -30,6 +30,11 @@ class Perception(nn.Module):
     fits_states = False
     """Whether its vectors have the width of the receiver's states by definition, so that these need no projection."""
 
+    @property
+    def learns(self) -> bool:
+        """Whether it has weights that are trained with its agent."""
+        return any(True for _ in self.parameters())
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SizedOptions(PerceptionOptions):

@@ -73,6 +73,11 @@ class PretrainedPerception(Perception):
         self.train()
         self._try_images(options.model, object_shape)
 
+    @property
+    def learns(self) -> bool:
+        """Whether its weights are trained with its agent: the layer after a frozen network is."""
+        return not self.is_frozen or self.projection is not None
+
     def train(self, mode: bool = True) -> "PretrainedPerception":
         """Set training or evaluation mode; a frozen network stays in evaluation mode."""
         super().train(mode)

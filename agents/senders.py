@@ -51,6 +51,18 @@ class Sender(nn.Module, ABC):
             builder: Makes a symbol of the logits of each step; its `message()` is what is returned.
         """
 
+    def represent(self, meanings: Tensor) -> Tensor | None:
+        """Give the first representation of meanings that it learns, (batch, size); None: none is known.
+
+        `rsa` and `transfer_sender` read it where the perception learns nothing. It is the output of the layer
+        `perceive`, if there is one.
+
+        Args:
+            meanings: (batch, num_features).
+        """
+        perceive = getattr(self, "perceive", None)
+        return perceive(meanings) if isinstance(perceive, nn.Module) else None
+
 
 def build_message(builder: MessageBuilder, logits: Tensor) -> Message:
     """Build a message from the logits of all steps at once: of a sender without feedback of its symbols.

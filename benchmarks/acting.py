@@ -17,7 +17,7 @@ import torch
 
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.optimizers import Optimise
-from ecsuite.games.registry import PLAYS
+from ecsuite.games.plays.play import make_play
 from ecsuite.games.training import train
 from ecsuite.runtime.provenance import processor
 
@@ -28,7 +28,7 @@ BATCH, BATCHES = 64, 60
 def play_of(game: str, *settings: str):
     """The play of a game, ready to learn."""
     experiment = load_experiment(game, list(settings))
-    play = PLAYS.make(experiment.play, experiment=experiment, device=torch.device("cpu"))
+    play = make_play(experiment, torch.device("cpu"))
     play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
     return play
 

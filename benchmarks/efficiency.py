@@ -80,15 +80,19 @@ def colours() -> list[dict]:
     for language in survey(data_folder("wcs")):
         start = time.process_time()
         scores = efficiency(corpus_of(language), Options(), EfficiencyOptions(space="colour"))
-        found = {score.name: [score.value, score.chance.level, *score.ci95] for score in scores}
+        found = {
+            score.name: [score.value, score.chance.level if score.chance else None, *score.ci95]
+            for score in scores
+        }
         seconds = time.process_time() - start
         rows.append(
             {"language": language.name, "beta": scores[0].details["beta"], **found, "seconds": seconds}
         )
     for name in ("efficiency_loss", "optimal_distance"):
-        table = np.array([row[name][:2] for row in rows])
-        nearer = int((table[:, 0] < table[:, 1]).sum())
-        print(f"{name}: {table.mean(0).round(3)} ± {table.std(0).round(3)}, {nearer} of {len(rows)} nearer")
+        table = np.array([row[name][:2] for row in rows], float)
+        nearer, number = int((table[:, 0] < table[:, 1]).sum()), int(np.isfinite(table[:, 1]).sum())
+        means, spreads = np.nanmean(table, 0).round(3), np.nanstd(table, 0).round(3)
+        print(f"{name}: {means} ± {spreads}, {nearer} of {number} that have turned ones nearer")
     return rows
 
 

@@ -18,7 +18,7 @@ import torch
 
 from ecsuite.eval.statistics.tipping import tipping_point
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.registry import PLAYS
+from ecsuite.games.plays.play import make_play
 from ecsuite.runtime.provenance import processor
 
 FILE = Path(__file__).parent / "results" / "naming_game.json"
@@ -32,7 +32,7 @@ def play_of(number: int, seed: int, *settings: str):
     """A naming game of `number` agents that has not begun, in steps of as many rounds."""
     sizes = [f"play.agents={number}", f"training.batch_size={number}", f"training.num_examples={MOST}"]
     experiment = load_experiment("naming", [*sizes, f"training.seed={seed}", *settings])
-    return PLAYS.make(experiment.play, experiment=experiment, device=torch.device("cpu"))
+    return make_play(experiment, torch.device("cpu"))
 
 
 def rounds_to_consensus(number: int, seed: int, *settings: str) -> int:

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,18 @@ from ecsuite.formats.directory import write_corpus
 from ecsuite.jobs.graph import no_progress
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
-from ecsuite.spaces.colour import CHIP, CHIPS, LANGUAGES, NAMING, NEED, NO_ANSWER, Language, survey
+from ecsuite.spaces.colour import (
+    CHIP,
+    CHIPS,
+    LANGUAGES,
+    NA,
+    NAMING,
+    NEED,
+    NO_ANSWER,
+    AnswersNA,
+    Language,
+    survey,
+)
 from ecsuite.spaces.need import capacity_achieving
 
 ARCHIVE = "https://www1.icsi.berkeley.edu/wcs/data/"
@@ -39,6 +51,8 @@ ANSWERS = "6cd44d3e24c445c6332e1ea19ea5a4821fdca9b3375378f4cbd9f77f47d451bd"
 """SHA-256 of the answers that the figures in our documentation are of, every missing one as NA."""
 CORPORA = "languages"
 """Folder of the corpora."""
+ANSWERS_NA = "na.csv"
+"""Of which languages NA is a word, with the evidence; without this table, need and corpora are made anew."""
 
 
 def prepare_wcs(
@@ -51,7 +65,8 @@ def prepare_wcs(
     """Write the survey's tables, the need of each colour, and a corpus of every language.
 
     What is there already is kept. A corpus has the answers of all speakers: a term a message, the number of the chip
-    as its meaning, and the speaker as a column; missing answers are left out.
+    as its meaning, and the speaker as a column; missing answers are left out. Whether NA is a missing answer or a word
+    of a language stands in a table, and in the metadata of the corpora (`ecsuite.spaces.colour.AnswersNA`).
 
     Args:
         folder: Where they go.
@@ -71,15 +86,24 @@ def prepare_wcs(
             _write_tables(folder, given, progress, note)
         languages = survey(folder)
         _note_other_answers(folder, note)
-        if not (folder / NEED).is_file():
+        words = [each.name for each in languages if each.na.is_word]
+        if words:
+            note(
+                f"NA is a word of {', '.join(words)}, and a missing answer of others ({folder / ANSWERS_NA})"
+            )
+        evidence = _table(_answers_na(languages))
+        is_current = (folder / ANSWERS_NA).is_file() and (folder / ANSWERS_NA).read_bytes() == evidence
+        if not is_current or not (folder / NEED).is_file():
             _write_need(folder, languages, progress)
         names = []
         for done, language in enumerate(languages):
             progress("corpora", done, len(languages))
             name = f"{CORPORA}/{language.number:03d}-{_plain(language.name)}"
-            if not (folder / name / "metadata.json").is_file():
+            if not is_current or not (folder / name / "metadata.json").is_file():
                 write_corpus(corpus_of(language), folder / name)
             names.append(name)
+        if not is_current:
+            write_atomically(folder / ANSWERS_NA, evidence)
         counts = [int((each.answers >= 0).sum()) for each in languages]
         records = {
             name: {"url": ARCHIVE, "messages": count} for name, count in zip(names, counts, strict=True)
@@ -106,8 +130,24 @@ def corpus_of(language: Language) -> Corpus:
             "country": language.country,
             "iso639_3": language.code,
             **({"family": language.family} if language.family else {}),
+            **({"NA": _evidence(language.na)} if language.na.number else {}),
         },
     )
+
+
+def _evidence(na: AnswersNA) -> dict[str, Any]:
+    """What NA is taken for, and why; shares are rounded."""
+    shares = {name: round(getattr(na, name), 4) for name in ("share", "most", "agreement")}
+    return {"is": "a word" if na.is_word else "missing", "answers": na.number, **shares}
+
+
+def _answers_na(languages: Sequence[Language]) -> list[Sequence[object]]:
+    """What NA is taken for in each language that has it."""
+    found = [(each.number, each.name, _evidence(each.na)) for each in languages if each.na.number]
+    return [
+        ("language", "name", "is", "answers", "share", "most", "agreement"),
+        *((number, name, *evidence.values()) for number, name, evidence in found),
+    ]
 
 
 def _plain(name: str) -> str:
@@ -216,7 +256,7 @@ def _write_need(
 def _note_other_answers(folder: Path, note: Callable[[str], None]) -> None:
     """Say so if the answers are not those that our figures are of."""
     lines = lzma.decompress((folder / NAMING).read_bytes()).decode().split("\n")
-    missing = {*NO_ANSWER}
+    missing = {*NO_ANSWER, NA}
     plain = []
     for line in lines:
         *first, terms = line.split("\t")

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,9 @@ def convert(corpus: Corpus, form: str, out: Path) -> list[str]:
     require_new(form, out)
     write, _ = FORMS[form]
     out.parent.mkdir(parents=True, exist_ok=True)
-    return write(corpus, out)
+    ended = corpus.ended()  # what follows EOS would be symbols to others
+    lost = write(replace(corpus, messages=ended), out)
+    return lost if ended is corpus.messages else ["what stood after EOS", *lost]
 
 
 def require_new(form: str, out: Path) -> None:

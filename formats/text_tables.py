@@ -63,6 +63,8 @@ def read_text_table(
             return _of_lines(text, name)
         separator = ","
     is_pair = separator not in SEPARATORS and separator != " "
+    if not is_pair and _has_quoted_names(lines, separator):
+        text = _without_na(text, separator)
     rows = _pair_rows(text, separator) if is_pair else _rows(text, separator, name)
     if not rows:
         what = (
@@ -99,7 +101,7 @@ def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
     header, *rows = _cells([line.strip() for line in lines], " ") or [[]]
     names = [plain_name(split_header(cell)[0]) for cell in header]
     is_named = len(names) > 1 and (not has_messages or bool({*names} & {*MESSAGE_NAMES}))
-    if is_named and lines[0].strip() == " ".join(f'"{cell}"' for cell in header):
+    if is_named and _has_quoted_names(lines, " "):
         return True
     counts = {len(row) for row in rows}
     return (
@@ -109,6 +111,18 @@ def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
         and counts in ({len(names)}, {len(names) + 1})
         and not any({*header} & {*row} for row in rows)
     )
+
+
+def _has_quoted_names(lines: Sequence[str], separator: str) -> bool:
+    """Whether all names of a header are in quotes, as R and other programs write them that quote all texts."""
+    header = next(iter(_cells([line.strip() for line in lines[:1]], separator)), [])
+    return bool(header) and lines[0].strip() == separator.join(f'"{cell}"' for cell in header)
+
+
+def _without_na(text: str, separator: str) -> str:
+    """A table that quotes texts, with empty cells for NA without quotes: it is R's missing value, and "NA" a word."""
+    bare_or_quoted = rf'("(?:[^"]|"")*")|(?<![^{separator}\n])NA(?![^{separator}\n])'
+    return re.sub(bare_or_quoted, lambda found: found[1] or '""', text)
 
 
 def _cells(lines: Sequence[str], separator: str) -> list[list[str]]:

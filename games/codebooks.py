@@ -24,10 +24,13 @@ class VqvibChannel(Channel):
     "Trading off Utility, Informativeness, and Complexity in Emergent Communication", NeurIPS 35. The sender gives a
     normal distribution, a vector is drawn from it, and the nearest vector of the codebook is the word that the receiver
     gets, with the gradient of what was drawn (straight-through). The cost of a message is its complexity, bounded by
-    the KL divergence of the sender's distribution from the standard normal one, and the distance of what was drawn
-    from its word: that of the codebook, and `commitment` times that of the sender (van den Oord et al. 2017, equation
-    3). The objective is `utility` times the loss, with `complexity` times the divergence: their ratio decides how many
-    words there are. The paper's term for informativeness is the loss of games that rebuild the target.
+    the KL divergence of the sender's distribution from the standard normal one, and the squared distance of what was
+    drawn from its word: that of the codebook, and `commitment` times that of the sender. These are the second and third
+    term of equation 3 of van den Oord et al. (2017), but for their scale: here they are the mean over the values of a
+    word, as in programs with `mse_loss`, and there the sum, which is `word_size` times as large. Divergence and
+    distances are summed over the words of a message. The objective is `utility` times the loss, with `complexity` times
+    the divergence: their ratio decides how many words there are. The paper's term for informativeness is the loss of
+    games that rebuild the target.
 
     In the corpus, a word is the number of its vector, from 1; of a society, that of the nearest one of the first
     sender, as numbers of different codebooks have nothing in common.
@@ -50,7 +53,8 @@ class VqvibChannel(Channel):
         complexity: Weight = 0.01
         """Weight of the KL divergence, in nats, which bounds the complexity of a message."""
         commitment: Weight = 0.25
-        """Weight of the distance that the sender is taught; that of the codebook has weight 1."""
+        """Weight of the distance that the sender is taught; that of the codebook has weight 1. Both are squared, and
+        means over the values of a word."""
 
     options: Options
     options_of_games = ("utility",)

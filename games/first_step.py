@@ -21,8 +21,8 @@ from ecsuite.games.checks import fault_of_batch, fault_of_features, fault_of_mea
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.optimizers import Optimise
 from ecsuite.games.players.pair import Pair, PlayResult
-from ecsuite.games.plays.play import Play, TrainedPlay
-from ecsuite.games.registry import PLAYS, SCHEDULES
+from ecsuite.games.plays.play import TrainedPlay, make_play
+from ecsuite.games.registry import SCHEDULES
 from ecsuite.games.sections import Experiment, foreign_parts
 from ecsuite.games.tasks import TaskOutput
 from ecsuite.games.worlds.world import World
@@ -80,7 +80,7 @@ def try_play(experiment: Experiment, device: torch.device) -> None:
         PartError: If what it returns does not fit; the message names its file and line.
     """
     kind = experiment.play.kind
-    play: Play = PLAYS.make(experiment.play, experiment=experiment, device=device)
+    play = make_play(experiment, device)
     if isinstance(play, TrainedPlay):
         play.optimise = Optimise(experiment.optimizer, play.module, play.modules_of)
     for method, measures, needed in (

@@ -25,8 +25,7 @@ from ecsuite.games.loggers import flat_figures
 from ecsuite.games.noise_objects import evaluations_of
 from ecsuite.games.players.pair import Pair
 from ecsuite.games.players.players import Players, make_players
-from ecsuite.games.plays.play import Play
-from ecsuite.games.registry import PLAYS
+from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.run_folder import ending_of, measures_of
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.run_log import LOG, require_unchanged_log
@@ -121,9 +120,7 @@ class Run:
     @cached_property
     def play(self) -> Play:
         """The play with the agents of its corpus, on the CPU; for errors see `pair`."""
-        play: Play = PLAYS.make(
-            self.experiment.play, experiment=with_data(self.experiment), device=torch.device("cpu")
-        )
+        play = make_play(with_data(self.experiment), torch.device("cpu"))
         self._restore(play.restore)
         return play
 

@@ -10,10 +10,9 @@ from ecsuite.games.first_step import try_play
 from ecsuite.games.initial_weights import with_initial_weights
 from ecsuite.games.language_metrics import metrics_of
 from ecsuite.games.loggers import Logger
-from ecsuite.games.plays.play import Play
+from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.precision import choose_game_precision
-from ecsuite.games.registry import PLAYS
 from ecsuite.games.run_folder import only_process
 from ecsuite.games.run_identity import with_data, with_horizon
 from ecsuite.games.sections import Experiment, with_training
@@ -74,7 +73,7 @@ def train(
         precision = choose_game_precision(experiment, place)
         experiment = with_data(with_horizon(with_training(experiment, precision=precision)))
         experiment, initial = with_initial_weights(experiment, folder, note)
-        play: Play = PLAYS.make(experiment.play, experiment=experiment, device=place)
+        play = make_play(experiment, place)
         for role, agents in initial.items():
             play.take_agents(role, agents, experiment.training.init_of(role) or "")
         if replay is not None:
@@ -101,5 +100,4 @@ def cost(experiment: Experiment, device: str = "auto") -> dict[str, Any]:
     place = choose_device(device)
     precision = choose_game_precision(experiment, place)
     experiment = with_data(with_horizon(with_training(experiment, precision=precision)))
-    play: Play = PLAYS.make(experiment.play, experiment=experiment, device=place)
-    return play.cost()
+    return make_play(experiment, place).cost()

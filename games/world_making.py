@@ -6,6 +6,7 @@ from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import RunSizes, World
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.given_values import require_different
+from ecsuite.runtime.randomness import initial_weights
 
 
 def make_world(experiment: Experiment, trained: World | None = None) -> World:
@@ -40,7 +41,8 @@ def make_world(experiment: Experiment, trained: World | None = None) -> World:
     if trained is not None:
         world = trained.remade(world_class, experiment.world.options, spec, sizes)
     else:
-        world = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
+        with initial_weights(training.seed):  # a world of the user's may have random features, or a network
+            world = WORLDS.make(experiment.world, rounds=spec, sizes=sizes)
     require_different(f"world {kind}: names of values", [name for of in world.value_names for name in of])
     if world.rules is not None:
         require_different(f"world {kind}: names of concepts", world.rules.concept_names)

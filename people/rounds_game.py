@@ -15,6 +15,7 @@ from ecsuite.games.experiment import load_experiment
 from ecsuite.games.participants.exemplars import Exemplars
 from ecsuite.games.participants.language_model import LanguageModel
 from ecsuite.games.participants.participant import Round, label
+from ecsuite.games.plays.play import make_play
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.registry import PLAYS
 from ecsuite.games.sections import Experiment
@@ -133,7 +134,8 @@ def rounds_game(study: Study, row: Mapping[str, Any]) -> RoundsGame:
 def try_play(study: Study) -> None:
     """Refuse a play that can't begin, such as one whose server has no key, by `ConfigError`."""
     experiment, _ = with_person(study.play, study.seed)
-    play: Rounds = PLAYS.make(experiment.play, experiment=experiment, device=torch.device("cpu"))
+    play = make_play(experiment, torch.device("cpu"))
+    assert isinstance(play, Rounds)
     for each in play.participants:
         if isinstance(each, LanguageModel) and not isinstance(
             each.backend, Page
@@ -147,7 +149,8 @@ def _game(name: str, seed: int) -> RoundsGame:
     experiment, agent = with_person(name, seed)
     options = replace(experiment.play.options, participant=EXEMPLARS, other=EXEMPLARS)
     others = replace(experiment, play=Part(experiment.play.kind, options))
-    play: Rounds = PLAYS.make(others.play, experiment=others, device=torch.device("cpu"))
+    play = make_play(others, torch.device("cpu"))
+    assert isinstance(play, Rounds)
     steps = play.steps_per_epoch * experiment.training.num_epochs
     plans = [
         plan for step in range(steps) for plan in play.planned(step) if agent in (plan.speaker, plan.listener)

@@ -13,7 +13,7 @@ from ecsuite.runtime.allocator import kept_memory
 from ecsuite.runtime.compiler import leave_compiler_out
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.runtime.provenance import processor
-from ecsuite.runtime.randomness import GLOBAL_GENERATOR
+from ecsuite.runtime.randomness import initial_weights
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
@@ -216,14 +216,7 @@ def computing(
         seed: Seed of torch's global generators, from which dropout draws.
         num_threads: Threads of products on the CPU; sums depend on their number.
     """
-    used = {"cuda": lambda: [torch.cuda.current_device()], "mps": lambda: [0]}.get(device.type, list)()
-    with (
-        GLOBAL_GENERATOR,
-        routed_products(device, precision),
-        torch.random.fork_rng(devices=used, device_type=device.type if used else "cuda"),
-        fixed_threads(num_threads),
-    ):
-        torch.manual_seed(seed)
+    with initial_weights(seed, device), routed_products(device, precision), fixed_threads(num_threads):
         yield
 
 

@@ -116,6 +116,18 @@ class Ragged:
             filled, number = filled + len(kept), number + len(ends)
         return Ragged(values[:filled], np.cumsum(offsets, out=offsets))
 
+    def through(self, value: int) -> "Ragged":
+        """Truncate each row after the first occurrence of `value`."""
+        before = self.before(value)
+        lengths = np.minimum(before.lengths + 1, self.lengths)
+        if np.array_equal(lengths, self.lengths):
+            return self
+        found = Ragged.from_lengths(np.full(lengths.sum(), value, self.values.dtype), lengths)
+        is_before = np.ones(len(found.values), bool)
+        is_before[found.offsets[1:][lengths > before.lengths] - 1] = False
+        found.values[is_before] = before.values
+        return found
+
     def _before(self, value: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The values of `before`, and the lengths of its rows."""
         differs = self.values != value

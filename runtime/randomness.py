@@ -4,9 +4,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
 
 Integers = NDArray[np.int64]
 
@@ -55,14 +59,25 @@ GLOBAL_GENERATOR = threading.RLock()
 
 
 @contextmanager
-def initial_weights(seed: int) -> Iterator[None]:
-    """Modules that are made inside have the initial weights of a seed, in any thread.
+def initial_weights(seed: int, device: "torch.device | None" = None) -> Iterator[None]:
+    """Give the modules that are made inside the initial weights of a seed, in any thread.
 
-    Torch's modules draw them from a generator of the whole process. It has its former state afterwards, and other
-    threads that make modules wait.
+    Torch's modules draw them from generators of the whole process. These have their former state afterwards, and
+    other threads that make modules wait.
+
+    Args:
+        seed: Seed of the weights.
+        device: Where modules may be made, besides the CPU; each device has a generator of its own.
     """
     import torch  # a second, for those who make modules
 
-    with GLOBAL_GENERATOR, torch.random.fork_rng(devices=[]):
+    kind = "cpu" if device is None else device.type
+    used = {"cuda": lambda: [torch.cuda.current_device()], "mps": lambda: [0]}.get(kind, list)()
+    with (
+        GLOBAL_GENERATOR,
+        torch.random.fork_rng(devices=used, device_type=kind if used else "cuda"),
+    ):
         torch.default_generator.manual_seed(seed)
+        if used:
+            getattr(torch, kind).manual_seed(seed)
         yield

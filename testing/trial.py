@@ -16,7 +16,7 @@ from ecsuite.games.channels import Mode
 from ecsuite.games.experiment import load_experiment, override
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.players.pair import Pair, PlayResult, make_pair
-from ecsuite.games.plays.play import Play
+from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.registry import PLAYS
 from ecsuite.games.sections import ROLES, EvaluationOptions, Experiment
@@ -149,8 +149,7 @@ class Trial:
 
     def play(self) -> Play:
         """What is played, at its beginning."""
-        play: Play = PLAYS.make(self.experiment.play, experiment=self.experiment, device=torch.device("cpu"))
-        return play
+        return make_play(self.experiment, torch.device("cpu"))
 
     def train(self, folder: Path, *, stop_after: int | None = None, **how: Any) -> Result:
         """Train the game; `stop_after`: end after so many steps, as by an interrupt; for `how` see `train`."""

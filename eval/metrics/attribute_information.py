@@ -17,6 +17,7 @@ ATTRIBUTE_INFORMATION = Traits(
     about="mean share of an attribute that messages tell",
     high="1 if messages tell every attribute; near 1 also as by chance where most messages occur once",
     question="consistent",
+    version=2,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("attributes",),
@@ -40,8 +41,10 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     Dessì et al. 2019, arXiv 1911.01892), the same as shares of H(a) (`shares`), and all bits together (`sum_bits`).
 
     Plug-in estimates over the corpus, which are biased upwards: where most messages occur once, they tell everything.
-    `chao_shen` in the details is the score with entropies that have less bias (`contingency.chao_shen`), and the null
-    distribution (meanings shuffled over messages) shows how much there is. Interval: see `resampling.resample`.
+    `chao_shen` in the details is the score with entropies that have less bias (`contingency.chao_shen`). Their share of
+    an attribute may be below 0; only the mean over attributes is not, as each cut off at 0 would make the mean too
+    high. The null distribution (meanings shuffled over messages) shows how much bias there is. Interval: see
+    `resampling.resample`.
     Constant attributes are left out. Undefined without attributes that vary, and if all messages are empty.
     """
     score = unscored(ATTRIBUTE_INFORMATION, eos="strip")
@@ -69,7 +72,7 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
         "bits": dict(zip(names, bits.tolist(), strict=True)),
         "shares": dict(zip(names, of_entropy.tolist(), strict=True)),
         "sum_bits": float(bits.sum()),
-        "chao_shen": float(information(message, attributes, chao_shen)[1].mean()),
+        "chao_shen": float(np.clip(information(message, attributes, chao_shen)[1].mean(), 0, 1)),
     }
     return [
         score(
@@ -86,6 +89,8 @@ def information(
 ) -> tuple[Floats, Floats]:
     """I(m; a) of each attribute in bits, and as a share of H(a), 0 where that is 0.
 
+    Plug-in estimates are from 0 to H(a), but for rounding, which is cut off; others may be outside.
+
     Args:
         message: Codes of the messages from 0, (num_messages,).
         attributes: Codes of the values from 0, (num_attributes, num_messages).
@@ -98,5 +103,7 @@ def information(
     of_values = np.array([of(tally(values)) for values in attributes])
     sizes = attributes.max(axis=1, initial=0) + 1
     joint = [of(tally(message * size + values)) for size, values in zip(sizes, attributes, strict=True)]
-    bits = np.clip(of_message + of_values - joint, 0.0, of_values)
+    bits = of_message + of_values - np.array(joint)
+    if of is entropy:
+        bits = np.clip(bits, 0.0, of_values)
     return bits, np.divide(bits, of_values, out=np.zeros_like(bits), where=of_values > 0)

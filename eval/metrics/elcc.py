@@ -1,7 +1,8 @@
 """The thirteen sizes and entropies that the ELCC collection reports of a corpus.
 
-They are computed from all tokens, including EOS. They describe this corpus and are not estimates of a population, so
-they have no intervals; what entropies would be in a larger corpus of the same language is in their details.
+They are computed from all tokens up to the first EOS, with it. They describe this corpus and are not estimates of a
+population, so they have no intervals; what entropies would be in a larger corpus of the same language is in their
+details.
 """
 
 import math
@@ -40,6 +41,7 @@ TRAITS = tuple(
         name=name,
         about=about,
         question="sizes",
+        version=2,
         draws=False,
         depends_on_size=None
         if name in _UNSIZED
@@ -63,10 +65,17 @@ def elcc(corpus: Corpus, options: Options) -> list[Score]:
     pairs do not cross lines; empty messages are left out, as in the collection. The details of the entropies have the
     same with estimates that have less bias (`chao_shen`, see `contingency.chao_shen`).
 
+    Where the corpus has an EOS, nothing after the first one in a message is counted; only `EoS Padding` is about what
+    stands there. The collection counts padding as symbols: its figures are those of a corpus that was read with no EOS
+    (`--eos none`).
+
     Returns:
         Thirteen scores, named and ordered as in the collection.
     """
-    values, corrected = _measure(corpus.messages)
+    ended = corpus.ended()
+    values, corrected = _measure(ended)
+    if ended is not corpus.messages:
+        values["EoS Padding"] = _measure(corpus.messages)[0]["EoS Padding"]
     line = signature("elcc", TRAITS[0].version, eos="kept")
     scores = []
     for traits in TRAITS:

@@ -13,6 +13,8 @@ from ecsuite.games.views import View
 from ecsuite.games.worlds.world import World
 
 Vectors = NDArray[np.float64]
+NOTHING_LEARNT = "no representation of objects is known that the {} learns"
+"""Why a score of vectors of an agent is undefined."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,20 +52,34 @@ def inputs(objects: Objects) -> Vectors:
 
 
 @torch.inference_mode()
-def of_sender(pair: Pair, objects: Objects) -> Vectors:
-    """What the sender speaks about: the output of its perception, (num_objects, size)."""
-    return _vectors(pair.speaker.meanings(_view(objects), 1, None))
+def of_sender(pair: Pair, objects: Objects) -> Vectors | None:
+    """The first representation of objects that the sender learns, (num_objects, size); None: it learns none.
+
+    That is the output of its perception, or where this learns nothing, as `identity`, of the network's first layer
+    (`Sender.represent`).
+    """
+    meanings = pair.speaker.meanings(_view(objects), 1, None)
+    learnt = meanings if pair.speaker.perception.learns else pair.speaker.network.represent(meanings)
+    return None if learnt is None else _vectors(learnt)
 
 
 @torch.inference_mode()
-def of_receiver(pair: Pair, objects: Objects) -> Vectors:
-    """What the receiver makes of the objects as candidates, (num_objects, size).
+def of_receiver(pair: Pair, objects: Objects) -> Vectors | None:
+    """The first representation of objects as candidates that the receiver learns, (num_objects, size); None: none.
 
-    A receiver that sees no candidates has no such vectors: those are its states after the messages about the objects.
+    That is the output of its perception. Where this learns nothing, as `identity`, a candidate's score is the product
+    of its features x and the projected state W s, which is that of W^T x and s: then it is W^T x. A receiver that
+    sees no candidates has its states after the messages about the objects.
     """
-    if pair.listener.perception is None:
+    listener = pair.listener
+    if listener.perception is None:
         return after_messages(pair, objects)
-    return _vectors(pair.listener.perception(objects.features))
+    vectors = listener.perception(objects.features)
+    if not listener.perception.learns:
+        if listener.projection is None:
+            return None
+        vectors = vectors @ listener.projection.weight
+    return _vectors(vectors)
 
 
 @torch.inference_mode()

@@ -26,6 +26,7 @@ RSA = Traits(
     question="agents",
     direction="higher",
     bounds=(-1.0, 1.0),
+    version=2,
     chance="shuffled meanings",
     needs=("agents",),
 )
@@ -52,30 +53,38 @@ def rsa(run: "Run", options: Options) -> list[Score]:
     """Spearman's correlation between the similarities of objects for the sender, for the receiver, and in the input.
 
     Bouchacourt & Baroni (2018), https://arxiv.org/abs/1808.10696: the cosines of all pairs of objects, in the
-    vectors of an agent's perception, are correlated with those in the other's (`rsa`) and with those of the input
-    (`rsa_sender`, `rsa_receiver`). Agents that agree on objects while both stray from the input communicate about
-    something else than what objects are. A receiver that sees no candidates is compared by its states after the
-    messages.
+    vectors of an agent, are correlated with those in the other's (`rsa`) and with those of the input (`rsa_sender`,
+    `rsa_receiver`). Agents that agree on objects while both stray from the input communicate about something else than
+    what objects are. An agent's vectors are the first that it learns: the output of its perception, or where this
+    learns nothing, as `identity`, of the sender's first layer, and of the receiver's layer between candidates and
+    states. A receiver that sees no candidates is compared by its states after the messages.
 
     Of a society the first pair is compared. At most 300 objects of the corpus are used. The null distribution shuffles
     the objects of one side (Mantel's test), and the interval is that of `resampling.jackknife_interval` over objects,
     with ranks over all pairs.
 
-    Undefined for fewer than three objects, if all pairs are equally similar, and where the sender sees several objects.
+    Undefined for fewer than three objects, if all pairs are equally similar, where the sender sees several objects, and
+    for an agent that learns no representation of them, such as a scripted one.
     """
-    from ecsuite.eval.run_metrics.representations import inputs, objects_of, of_receiver, of_sender
+    from ecsuite.eval.run_metrics.representations import (
+        NOTHING_LEARNT,
+        inputs,
+        objects_of,
+        of_receiver,
+        of_sender,
+    )
 
     objects = objects_of(run.pair.world, MAX_OBJECTS, options.seed)
     number = 0 if objects is None else len(objects.meanings)
     found = []
-    vectors: dict[str, Floats] = {}
+    vectors: dict[str, Floats | None] = {}
     if objects is not None and number >= 3:
         vectors = {
             "input": inputs(objects),
             "sender": of_sender(run.pair, objects),
             "receiver": of_receiver(run.pair, objects),
         }
-    tables = {name: _standard_ranks(each) for name, each in vectors.items()}
+    tables = {name: None if each is None else _standard_ranks(each) for name, each in vectors.items()}
     for traits, first, second in COMPARED:
         score = unscored(traits, similarity="cosine", objects=number, seed=options.seed)
         if objects is None:
@@ -84,7 +93,10 @@ def rsa(run: "Run", options: Options) -> list[Score]:
             found.append(score(value=None, reason="fewer than three objects"))
         elif (one := tables[first]) is None or (other := tables[second]) is None:
             which = first if tables[first] is None else second
-            found.append(score(value=None, reason=f"all objects are equally similar for the {which}"))
+            reason = f"all objects are equally similar for the {which}"
+            if vectors[which] is None:
+                reason = NOTHING_LEARNT.format(which)
+            found.append(score(value=None, reason=reason))
         else:
             found.append(_compared(score, one, other, options))
     return found

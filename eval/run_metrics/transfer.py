@@ -32,7 +32,7 @@ TRANSFER = Traits(
     high="1 if linear models read every attribute from the receiver's states after messages",
     question="agents",
     direction="higher",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     chance="training",
     needs=("agents",),
@@ -40,8 +40,8 @@ TRANSFER = Traits(
 TRANSFER_SENDER = replace(
     TRANSFER,
     name="transfer_sender",
-    about="attributes read from the sender's perception",
-    high="1 if linear models read every attribute from what the sender perceives",
+    about="attributes read from what the sender makes of objects",
+    high="1 if linear models read every attribute from the first representation that the sender learns",
 )
 
 
@@ -52,7 +52,8 @@ def transfer(run: "Run", options: Options) -> list[Score]:
     Chaabouni et al. (2022, https://openreview.net/forum?id=AUGBfDIV9rL) train a new head on a frozen agent for
     another task. The other task is here to name each attribute of an object: multinomial logistic regression (L2, C =
     1, standardised vectors) is trained on half of the objects and tested on the other half. `transfer` reads the
-    receiver's state after the sender's most likely message, `transfer_sender` the output of the sender's perception.
+    receiver's state after the sender's most likely message, `transfer_sender` the first representation of objects that
+    the sender learns: the output of its perception, or where this learns nothing, as `identity`, of its first layer.
     The score is the mean over attributes and over 5 random halves. As halves share objects, its 95 % interval is that
     of the corrected resampled t: Nadeau and Bengio (2003, "Inference for the generalization error", Machine Learning
     52, section 3.3.1).
@@ -62,9 +63,10 @@ def transfer(run: "Run", options: Options) -> list[Score]:
     of the same shape before training (their first weights). `by_attribute` has each attribute's own accuracy.
 
     Undefined where the world has no attribute values, or no attribute varies, for fewer than 10 objects, and where the
-    sender sees several objects. Of a society the first pair is used; at most 1,000 objects of the corpus.
+    sender sees several objects; `transfer_sender` also for a sender that learns no representation, such as a scripted
+    one. Of a society the first pair is used; at most 1,000 objects of the corpus.
     """
-    from ecsuite.eval.run_metrics.representations import after_messages, objects_of, of_sender
+    from ecsuite.eval.run_metrics.representations import NOTHING_LEARNT, after_messages, objects_of, of_sender
 
     objects = objects_of(run.pair.world, MAX_OBJECTS, options.seed)
     reason, codes = None, np.zeros((0, 0), np.int64)
@@ -86,8 +88,12 @@ def transfer(run: "Run", options: Options) -> list[Score]:
         if reason is not None or objects is None:
             scores.append(score(value=None, reason=reason))
             continue
-        found = read_attributes(vectors_of(run.pair, objects), codes, options.seed)
-        untrained, _ = _read(vectors_of(_untrained(run), objects), codes, options.seed)
+        vectors, first = vectors_of(run.pair, objects), vectors_of(_untrained(run), objects)
+        if vectors is None or first is None:
+            scores.append(score(value=None, reason=NOTHING_LEARNT.format("sender")))
+            continue
+        found = read_attributes(vectors, codes, options.seed)
+        untrained, _ = _read(first, codes, options.seed)
         by_attribute = zip(map(str, np.flatnonzero(varies).tolist()), found.by_attribute, strict=True)
         scores.append(
             score(

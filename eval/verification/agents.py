@@ -17,9 +17,8 @@ from ecsuite.eval.verification.rows import Row, compared, told
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.checkpoints import newest_step, weights_in
 from ecsuite.games.language_metrics import LanguageMetrics
-from ecsuite.games.plays.play import Play
+from ecsuite.games.plays.play import Play, make_play
 from ecsuite.games.precision import has_small_products
-from ecsuite.games.registry import PLAYS
 from ecsuite.games.run_folder import EXTRA_CHANCE, METRICS
 from ecsuite.games.run_identity import with_data
 from ecsuite.games.sections import Experiment, with_training
@@ -40,9 +39,7 @@ def made(experiment: Experiment, found: Circumstances) -> Play:
     Raises:
         ConfigError: If its data files or its parts are not there.
     """
-    precise = with_data(with_training(experiment, precision=found.precision))
-    play: Play = PLAYS.make(precise.play, experiment=precise, device=found.device)
-    return play
+    return make_play(with_data(with_training(experiment, precision=found.precision)), found.device)
 
 
 def restore(play: Play, folder: Path, metadata: Mapping[str, Any]) -> None:

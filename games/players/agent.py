@@ -230,8 +230,8 @@ class Listener(Side):
     ) -> None:
         super().__init__("receiver", experiment, world, dtype)
         self.network = RECEIVERS.make(experiment.receiver, vocab_size=vocab_size, max_len=max_len)
-        self.perception: nn.Module | None = None
-        self.projection: nn.Module | None = None
+        self.perception: Perception | None = None
+        self.projection: Linear | None = None
         width = self.network.state_size
         if TASKS.load(experiment.task.kind).scores_candidates:
             perception, size = self.make_perception(experiment.receiver.options.perception, width)

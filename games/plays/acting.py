@@ -41,7 +41,6 @@ from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.operations import Arrays
-from ecsuite.runtime.randomness import initial_weights
 from ecsuite.runtime.recording import Recorded, outside
 
 SPEAKER_LISTENER = Part("speaker_listener", SpeakerListener.Options())
@@ -88,15 +87,14 @@ class Acting(TrainedPlay):
         super().__init__(options, experiment=experiment, device=device)
         self.environment: Environment = ENVIRONMENTS.make(options.environment)
         require_described(self.environment)
-        with initial_weights(experiment.training.seed):
-            self.channel: Channel = CHANNELS.make(experiment.channel)
-            require_fitting_lengths(self.channel, options.length_cost)
-            require_symbols(self.environment, self.channel)
-            require_read(self.channel, experiment)
-            self.agents: ActingAgents = ACTORS.make(
-                options.agents, environment=self.environment, channel=self.channel
-            )
-            self.learner: Learner = LEARNERS.make(options.learner, agents=self.agents, channel=self.channel)
+        self.channel: Channel = CHANNELS.make(experiment.channel)
+        require_fitting_lengths(self.channel, options.length_cost)
+        require_symbols(self.environment, self.channel)
+        require_read(self.channel, experiment)
+        self.agents: ActingAgents = ACTORS.make(
+            options.agents, environment=self.environment, channel=self.channel
+        )
+        self.learner: Learner = LEARNERS.make(options.learner, agents=self.agents, channel=self.channel)
         self.module: nn.Module = nn.ModuleDict(
             {"agents": self.agents, "channel": self.channel, "learner": self.learner}
         ).to(device)

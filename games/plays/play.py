@@ -22,9 +22,11 @@ from torch import Tensor, nn
 
 from ecsuite.corpus import Corpus
 from ecsuite.games.noise import noise_generator
+from ecsuite.games.registry import PLAYS
 from ecsuite.games.sections import EvaluationOptions, Experiment, Role
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.randomness import initial_weights
 
 if TYPE_CHECKING:
     from ecsuite.games.initial_weights import Agents
@@ -207,3 +209,21 @@ class TrainedPlay(Play):
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Load weights and buffers."""
         self.module.load_state_dict(state)
+
+
+def make_play(experiment: Experiment, device: torch.device) -> Play:
+    """Make the play of an experiment at its beginning.
+
+    Whatever a play draws in its constructor from torch's global generators, such as the initial weights of its
+    modules, is that of the seed of the experiment; the generators are left as they were.
+
+    Args:
+        experiment: What is played.
+        device: Where it computes.
+
+    Raises:
+        ConfigError: If it can't be played.
+    """
+    with initial_weights(experiment.training.seed, device):
+        play: Play = PLAYS.make(experiment.play, experiment=experiment, device=device)
+    return play

@@ -5,6 +5,7 @@ is `slow`. Every command of every page is parsed by default. `RECORD_PAGES=1 pyt
 this file runs all code, and records that of each page that passes.
 """
 
+import ast
 import functools
 import hashlib
 import json
@@ -118,14 +119,101 @@ def test_what_the_list_of_commands_says_can_be_typed():
                     parse(command, arguments, inner.content)
 
 
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+AFTER = re.compile(r"(?<![\w./-])(?<!import )ecsuite (?=[a-z])")
+"""Before the name of a command, or in prose before a verb."""
+CLAUSE = re.compile(r"[;)`|]|\. |&&")
+"""Ends the words that belong to a command in a text."""
+PROSE = set("and are authors corpus does gives installed is prints reads that trains treats wrote".split())
+"""What follows the name of the program where that is no command."""
+
+
+@functools.cache
+def options_of(command):
+    """The options of a command; of a heading those of all commands."""
+    if COMMANDS[command].place is None:
+        return all_options()
+    return {"--help"}.union(*((*each.opts, *each.secondary_opts) for each in made(command).params))
+
+
+@functools.cache
+def all_options():
+    of_commands = (options_of(each) for each, entry in COMMANDS.items() if entry.place is not None)
+    return {"--install-completion", "--show-completion"}.union(*of_commands)
+
+
+def faults_of(text):
+    """Commands in a text that do not exist, and options that they do not have."""
+    for part in AFTER.split(text)[1:]:
+        words = [re.match(r"[\w-]*", word)[0] for word in part.split()[:2]]
+        names = [" ".join(words), words[0]]
+        command = next((each for each in names if each in COMMANDS), None)
+        if command is None:
+            if words[0] not in PROSE:
+                yield f"ecsuite {part:.40}: no such command"
+            continue
+        for option in OPTION.findall(CLAUSE.split(part)[0]):
+            if option not in options_of(command):
+                yield f"ecsuite {command} has no {option}"
+
+
 def test_commands_in_a_line_exist():
+    """With the options that they are given."""
     for page in PAGES:
-        for token in tokens(page):
-            for inner in token.children or ():
-                name = (
-                    re.match(r"ecsuite ([a-z][\w-]*)", inner.content) if inner.type == "code_inline" else None
-                )
-                assert name is None or name[1] in COMMANDS, f"{page.name}: {inner.content}"
+        for code in code_in_lines(page):
+            assert not [*faults_of(code)], f"{page.name}: {code}"
+
+
+def test_options_in_a_line_exist():
+    """They are those of a command or of a script of ours; EGG's have a page of their own, and underscores elsewhere."""
+    files = [*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "tests" / "attack").glob("*.py")]
+    scripts = "".join(file.read_text() for file in files)
+    of_scripts = set(re.findall(r'"(--[a-z][\w-]*)"', scripts))
+    for page in PAGES:
+        for code in code_in_lines(page) if page.name != "from_egg.md" else ():
+            is_ours = re.match(r"--|ecsuite ", code)  # another program may stand before them
+            for option in OPTION.findall(code) if is_ours else ():
+                is_known = option in all_options() | of_scripts or "_" in option
+                assert is_known, f"{page.name}: {code}: no command has {option}"
+
+
+def code_in_lines(page):
+    """What is in backticks within the lines and tables of a page."""
+    inner = [each for token in tokens(page) for each in token.children or ()]
+    return [each.content for each in inner if each.type == "code_inline"]
+
+
+def messages(file):
+    """The texts of a module that are no documentation, with spaces for what is put into them; each with its line."""
+    tree = ast.parse(file.read_text())
+    documented = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    parts = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            pieces = [part.value if isinstance(part, ast.Constant) else "X" for part in node.values]
+            yield node.lineno, "".join(pieces)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if node not in parts and node not in documented:
+                yield node.lineno, node.value
+
+
+def test_commands_that_the_program_advises_exist():
+    """In messages, in texts of help and in files that are written to begin with; also in shipped YAML and examples."""
+    packages = sorted({path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"})
+    modules = [file for name in packages for file in sorted((ROOT / name).rglob("*.py"))]
+    assert len(modules) > 300
+    for file in (*modules, ROOT / "api.py", ROOT / "cli.py"):
+        for line, text in messages(file):
+            text = " ".join(text.split())
+            found = [*faults_of(text)]
+            # The arguments of other programs are single words, and of those, Slurm is advised of.
+            if " " in text and "ecsuite" not in text and "sbatch" not in text and "SBATCH" not in text:
+                found += [f"no command has {each}" for each in set(OPTION.findall(text)) - all_options()]
+            assert not found, f"{file.relative_to(ROOT)}:{line}: {found[0]}"
+    shipped = [*(ROOT / "configs").rglob("*.yaml"), *(ROOT / "examples").glob("*.*")]
+    for file in shipped:
+        for line in file.read_text().splitlines():
+            assert not [*faults_of(line)], f"{file.relative_to(ROOT)}: {line}"
 
 
 def test_python_yaml_and_json_can_be_read():

@@ -381,3 +381,22 @@ def test_settings_are_no_language(tmp_path):
         ec.read_corpus(tmp_path / "a.json")
     (tmp_path / "a.json").write_text('{"red": "wa", "blue": "ki", "green": "lo"}')
     assert said(ec.read_corpus(tmp_path / "a.json")) == [["wa"], ["ki"], ["lo"]]
+
+
+@pytest.mark.parametrize(("name", "sign"), [("a.txt", " "), ("a.csv", ","), ("a.tsv", "\t"), ("b.csv", ";")])
+def test_na_of_r_is_missing_and_in_quotes_a_word(tmp_path, name, sign):
+    """`write.table` and `write.csv` quote texts: "NA" is one, as the yellow term of Chinantec, and NA is none."""
+    rows = [["message", "color"], ["na po", "NA"], ["NA", "red"], ["NA wa", None], ["wa po", "red"]]
+    cells = [[""] * (sign != " ") + rows[0], *([str(place), *row] for place, row in enumerate(rows[1:], 1))]
+    lines = [sign.join("NA" if cell is None else f'"{cell}"' for cell in row) for row in cells]
+    (tmp_path / name).write_text("\n".join(lines) + "\n")
+    corpus = ec.read_corpus(tmp_path / name)
+    assert corpus.concept_names == ("color=NA", "color=red")
+    assert [corpus.concepts_of(row) for row in range(4)] == [["color=NA"], ["color=red"], [], ["color=red"]]
+    assert [corpus.symbol_names[each] for each in corpus.messages[1]] == ["NA"]
+    assert corpus.meanings is None and "lacks a value of color" in corpus.metadata["missing"]
+
+
+def test_na_of_other_tables_is_a_value(tmp_path):
+    (tmp_path / "a.csv").write_text("message,color\n1 2,NA\n3 4,red\n")
+    assert ec.read_corpus(tmp_path / "a.csv").concept_names == ("color=NA", "color=red")

@@ -53,6 +53,21 @@ def test_the_objective_has_the_weights():
     assert found.item() == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("max_len", [1, 2])
+def test_distances_from_the_codebook_are_means_over_values_and_sums_over_words(max_len):
+    """Of a word of three values; the sum over values, as in equation 3 of van den Oord et al., is three times that."""
+    made = VqvibChannel(
+        VqvibChannel.Options(vocab_size=2, word_size=3, max_len=max_len, complexity=0, commitment=0.5)
+    )
+    with torch.no_grad():
+        made.codebook.copy_(torch.tensor([[1.0, 0.0, 2.0], [-5.0, 0.0, 0.0]]))
+    message = said(made, "greedy", torch.tensor([0.5, 1.0, 0.0, 0.0, 0.0, 0.0]))
+    squared = (0.25 + 1.0 + 4.0) / 3
+    assert message.distortion[0].item() == pytest.approx(max_len * 1.5 * squared, rel=1e-6)
+    found = made.objective(torch.zeros(500), torch.zeros(500), message)
+    assert found.item() == pytest.approx(max_len * 1.5 * squared, rel=1e-6)
+
+
 def test_gradients_go_through_the_word_and_to_the_codebook():
     logits = torch.tensor([0.4, 0.0, 0.0, 0.0], requires_grad=True)
     made = channel(complexity=0.0)

@@ -38,8 +38,19 @@ def test_bigrams_stay_within_lines():
     assert measure([[1, 2]] * 4)["2-gram Entropy"] == 0
 
 
-def test_eos_is_what_is_seen_whatever_the_corpus_says():
-    assert measure([[1, 0, 0], [2, 2, 0]], eos=None) == measure([[1, 0, 0], [2, 2, 0]], eos=0)
+@pytest.mark.parametrize("after", [[0, 0], [3, 0], [3]], ids=["padding", "symbols and EOS", "a symbol"])
+def test_nothing_after_the_first_eos_is_counted(after):
+    """Only whether there is padding is asked of what stands there."""
+    rows = [[1, 1, 2, 0], [1, 0, *after], [0, 0], []]
+    found, ended = (measure(each, eos=0) for each in (rows, [[1, 1, 2, 0], [1, 0], [0], []]))
+    assert found == ended and found["Token Count"] == 7 and found["EoS Token Present"]
+    assert measure(rows)["Token Count"] == 8 + len(after)  # where no EOS is known, all are symbols
+
+
+def test_padding_is_told_and_not_counted():
+    padded = [[1, 0, 0], [2, 2, 0]]
+    assert measure(padded, eos=0) == measure([[1, 0], [2, 2, 0]], eos=0) | {"EoS Padding": True}
+    assert measure(padded)["Token Count"] == 6  # as the collection counts it
 
 
 @pytest.mark.parametrize(

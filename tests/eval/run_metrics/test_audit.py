@@ -23,7 +23,7 @@ from ecsuite.eval.run_metrics.audit_report import report
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.episodes import Decision
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.registry import PLAYS
+from ecsuite.games.plays.play import make_play
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -43,7 +43,7 @@ def grid(*settings):
             *settings,
         ],
     )
-    return PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    return make_play(found, torch.device("cpu"))
 
 
 class Deaf(ScriptedAgents):
@@ -141,7 +141,7 @@ def test_influence_is_that_on_actions_that_count_where_something_arrives():
     found = load_experiment(
         "riddle", ["channel=reinforce,vocab_size=2,max_len=1,length=fixed", "play.learner=policy_gradient"]
     )
-    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    play = make_play(found, torch.device("cpu"))
     outcome = audit(play, agents=Obedient(), num_episodes=64, num_draws=9)
     influence = told(outcome, "influence")
     assert len(influence) == 3 and all(0.98 < each.value <= 1 for each in influence.values())

@@ -22,9 +22,12 @@ from ecsuite.eval.run_metrics.generalisation import unseen_pairs
 from ecsuite.eval.run_metrics.pairings import best_names, every_pairing
 from ecsuite.eval.run_metrics.rounds import Rounds
 from ecsuite.eval.run_metrics.transfer import _read, read_attributes
+from ecsuite.eval.statistics.distributions import average_ranks
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.players.players import make_players
 from ecsuite.games.runs import Run, load_run
 from ecsuite.games.training import train
+from ecsuite.games.world_making import make_world
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -167,10 +170,109 @@ def test_similarities_of_vectors_with_a_known_answer(runs, monkeypatch):
     assert scores(runs["trained"], "rsa")["rsa"].reason == "all objects are equally similar for the sender"
 
 
-def test_a_sender_that_sees_objects_as_they_are(runs):
-    found = scores(runs["trained"], "rsa")
-    assert found["rsa_sender"].value == pytest.approx(1)
-    assert "objects:25" in found["rsa"].signature
+def rank_correlation(one, other):
+    """Spearman's correlation of the cosines of all pairs."""
+    above = np.triu_indices(len(one), 1)
+    cosines = []
+    for each in (one, other):
+        unit = each / np.linalg.norm(each, axis=1, keepdims=True)
+        cosines.append(average_ranks(np.round((unit @ unit.T)[above], 9)))
+    return np.corrcoef(*cosines)[0, 1]
+
+
+def test_agents_are_compared_by_what_they_learn(runs):
+    """A sender with perception `identity` by its first layer: the objects as they are would be 1 by definition."""
+    run = runs["trained"]
+    objects = similarities.objects_of(run.pair.world, 300, 0)
+    features = objects.features.double().numpy().reshape(25, -1)
+    layers = [run.pair.speaker.network.perceive, run.pair.listener.perception]
+    sender, receiver = (
+        features @ layer.weight.detach().double().numpy().T + layer.bias.detach().double().numpy()
+        for layer in layers
+    )
+    receiver = np.tanh(receiver)
+    found = scores(run, "rsa")
+    assert found["rsa_sender"].value == pytest.approx(rank_correlation(sender, features), abs=1e-3)
+    assert found["rsa_receiver"].value == pytest.approx(rank_correlation(receiver, features), abs=1e-3)
+    assert found["rsa"].value == pytest.approx(rank_correlation(sender, receiver), abs=1e-3)
+    assert found["rsa_sender"].value < 0.99 and found["rsa"].value != found["rsa_receiver"].value
+    assert found["rsa"].signature == "rsa|similarity:cosine|objects:25|seed:0|v:2"
+
+
+def untrained_pair(*settings):
+    """The agents of a game at their beginning."""
+    experiment = load_experiment("disc_tiny", [*WORLD, *settings])
+    return make_players(experiment, make_world(experiment)).eval().first_pair
+
+
+SENDERS_THAT_LEARN = ("gru", "lstm-2l", "sru-z", "husenda:gru", "husendz:gru", "fc1l", "fc2l", "transformer")
+
+
+@pytest.mark.parametrize("sender", SENDERS_THAT_LEARN)
+def test_every_sender_has_a_first_layer(sender):
+    pair = untrained_pair(f"sender={sender}")
+    objects = similarities.objects_of(pair.world, 300, 0)
+    vectors = similarities.of_sender(pair, objects)
+    assert vectors.shape[0] == 25 and rank_correlation(vectors, similarities.inputs(objects)) < 0.9999
+
+
+def test_perceptions_that_learn_are_compared_themselves():
+    pair = untrained_pair("sender.perception=mlp,size=7", "receiver.perception=linear,size=6")
+    objects = similarities.objects_of(pair.world, 300, 0)
+    assert similarities.of_sender(pair, objects).shape == (25, 7)
+    assert similarities.of_receiver(pair, objects).shape == (25, 6)
+
+
+def test_a_receiver_that_sees_candidates_as_they_are_is_compared_by_its_projection():
+    """The score x W s of features x and a state s is the product of x W and s."""
+    pair = untrained_pair("receiver.perception=identity")
+    objects = similarities.objects_of(pair.world, 300, 0)
+    vectors = similarities.of_receiver(pair, objects)
+    states = torch.randn(1, 25, pair.listener.network.state_size)
+    view = similarities.View(features=objects.features, num_seen=1, indices=None)
+    expected = pair.listener.scores(states, view, None)[0, :, 0].detach().numpy()
+    assert (vectors * states[0].numpy()).sum(1) == pytest.approx(expected, abs=1e-4)
+
+
+OWN_SENDER = """
+from torch import nn
+from ecsuite.agents.senders import Sender, build_message
+
+
+class Mine(Sender):
+    def __init__(self, options, *, num_features, vocab_size, max_len):
+        super().__init__()
+        self.LAYER = nn.Linear(num_features, max_len * (vocab_size + 1))
+        self.max_len = max_len
+
+    def forward(self, meanings, builder):
+        return build_message(builder, self.LAYER(meanings).unflatten(-1, (self.max_len, -1)).transpose(0, 1))
+"""
+
+
+def test_what_learns_no_representation_has_no_score(tmp_path, monkeypatch):
+    """Scripted senders, and a sender of the user's own whose first layer nobody knows, unless it is `perceive`."""
+    monkeypatch.setattr(transfer, "MAX_UPDATES", 2)
+    reasons = []
+    for layer in ("layer", "perceive"):
+        (tmp_path / f"{layer}.py").write_text(OWN_SENDER.replace("LAYER", layer))
+    scripted = ("sender=scripted", "channel=reinforce,vocab_size=5,max_len=2,length=fixed")
+    for settings in (
+        scripted,
+        (f"sender={tmp_path / 'layer.py'}:Mine",),
+        (f"sender={tmp_path / 'perceive.py'}:Mine",),
+    ):
+        experiment = load_experiment("disc_tiny", [*WORLD, *settings])
+        pair = untrained_pair(*settings)
+        run = SimpleNamespace(pair=pair, experiment=experiment)
+        found = scores(run, "rsa")
+        assert found["rsa"].reason == found["rsa_sender"].reason and found["rsa_receiver"].value is not None
+        reasons.append(found["rsa_sender"].reason)
+        if settings is scripted:
+            found = scores(run, "transfer")
+            assert found["transfer_sender"].reason == reasons[0] and found["transfer"].value is not None
+    missing = "no representation of objects is known that the sender learns"
+    assert reasons == [missing, missing, None]
 
 
 def test_what_vectors_know_is_read_from_them_however_they_are_turned():
@@ -214,7 +316,7 @@ def test_attributes_are_read_from_trained_receivers(runs):
     trained, untrained = (scores(runs[name], "transfer") for name in ("trained", "untrained"))
     assert trained["transfer"].value > trained["transfer"].chance.level + 0.1
     assert trained["transfer"].value > trained["transfer"].details["untrained"]
-    assert trained["transfer_sender"].value > 0.9  # its perception of one-hot values loses nothing
+    assert trained["transfer_sender"].value > 0.9  # its first layer loses nothing of one-hot values
     assert untrained["transfer"].value == pytest.approx(untrained["transfer"].details["untrained"], abs=0.15)
 
 

@@ -1,7 +1,9 @@
 """Agents that act: runs that resume, corpora of what they say, and settings that do not fit."""
 
+import itertools
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.environments.environment import AgentSpec, Environment, Moment
 from ecsuite.games.environments.learners import PolicyGradient
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.registry import ENVIRONMENTS, PLAYS
+from ecsuite.games.plays.play import make_play
+from ecsuite.games.registry import ENVIRONMENTS
 from ecsuite.games.runs import load_run
 from ecsuite.runtime import recording
 from ecsuite.runtime.errors import ConfigError
@@ -146,12 +149,50 @@ def test_scripted_agents_know_their_world():
     """Their reward is near what can be had: on a grid, 1 for the goal, minus what steps cost."""
     for name, least in (("speaker_listener", -9.0), ("reference", -15.0), ("guided_grid", 0.85)):
         found = experiment(f"play.environment={name}", "channel.vocab_size=5", "evaluation.num_valid=50")
-        known = PLAYS.make(found.play, experiment=found, device=torch.device("cpu")).references()
+        known = make_play(found, torch.device("cpu")).references()
         assert known["scripted agents"] > least
     riddle = ENVIRONMENTS.load("riddle")
     # Of two prisoners and two days, the one who is there on the second day alone can't know: 1/2 - 1/2.
     assert riddle(riddle.Options(num_prisoners=2)).silent_reward == 0.5
-    assert riddle(riddle.Options()).silent_reward == pytest.approx(0.526749, abs=1e-6)
+    assert riddle(riddle.Options(num_prisoners=7)).silent_reward is None
+
+
+def test_the_best_prisoners_without_messages_are_as_good_as_stated():
+    """From any rules by the days of own visits, each prisoner's best answers to the others' end at 390 of 729."""
+    days, rng = 6, np.random.default_rng(0)
+    visitors = np.array(list(itertools.product(range(3), repeat=days)))
+    earlier = np.tril(visitors[:, :, None] == visitors[:, None, :], k=-1)
+    history = (earlier * 2 ** np.arange(days)).sum(2)  # which of the days before, as bits
+    reward = np.array(
+        [[1.0 if len(set(row[: day + 1])) == 3 else -1.0 for day in range(days)] for row in visitors]
+    )
+    day = np.arange(days)
+
+    def mean_reward(tells):
+        told = tells[visitors, day, history]
+        return np.where(told.any(1), reward[np.arange(729), told.argmax(1)], 0).mean()
+
+    found = []
+    for _ in range(10):
+        tells = rng.random((3, days, 2**days)) < rng.random()
+        before = None
+        while before != (before := mean_reward(tells)):
+            for prisoner in range(3):
+                others = tells[visitors, day, history] & (visitors != prisoner)
+                later = np.zeros(729)  # the reward if nobody tells up to a day
+                for last in reversed(day):
+                    is_there, on = visitors[:, last] == prisoner, ~others[:, :last].any(1)
+                    for mask in range(2**last):
+                        rows = is_there & (history[:, last] == mask)
+                        tells[prisoner, last, mask] = (reward[:, last] - later)[rows & on].sum() > 0
+                    told = np.where(is_there, tells[prisoner, last, history[:, last]], others[:, last])
+                    later = np.where(told, reward[:, last], later)
+        found.append(before)
+    riddle = ENVIRONMENTS.load("riddle")
+    best = riddle(riddle.Options()).silent_reward
+    assert best == pytest.approx(390 / 729, abs=1e-12) and max(found) == pytest.approx(best, abs=1e-12)
+    page = (Path(__file__).parents[3] / "docs" / "acting.md").read_text("utf-8")
+    assert f"`riddle` (DIAL), {best:.3f} without messages" in page
 
 
 class OneSpeaks(Environment):
@@ -182,7 +223,7 @@ def test_symbols_cost_their_speaker_and_silence_nothing(tmp_path, monkeypatch):
         "play.learner.signalling=0", "training.num_epochs=5", "optimizer.lr=0.1",
     )  # fmt: skip
     found = experiment(*settings)
-    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    play = make_play(found, torch.device("cpu"))
     episodes = play.play(np.arange(4), "sample", play.noise("valid", 0))
     # Of a batch of episodes: what is said is counted, whatever it is; EOS and what is beyond it are not.
     said = [[len([s for s in word.tolist() if s > 0]) for word in step] for step in episodes.words[:, :, 0]]
@@ -216,7 +257,7 @@ class Wrong(Environment):
 
 def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
     found = experiment()
-    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    play = make_play(found, torch.device("cpu"))
     play.environment = Wrong(None)
     with pytest.raises(
         ConfigError, match=r"^environment Wrong: expected what one sees of shape \(8, 2\) from reset, got "
@@ -276,7 +317,7 @@ def test_what_does_not_fit_is_refused(settings, message, tmp_path):
 def test_channels_take_nothing_for_messages_that_do_not_count(channel):
     """In the riddle episodes end at different steps, and one of the prisoners may speak at each."""
     found = experiment("play.environment=riddle", f"channel={channel}", "play.learner.signalling=0")
-    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    play = make_play(found, torch.device("cpu"))
     episodes = play.practised(torch.arange(8), 0)
     costs, zeros = [], torch.zeros(1)
     for step, speaking in zip(episodes.messages, episodes.speaking, strict=True):

@@ -16,7 +16,8 @@ from ecsuite.games.environments.environment import PURPOSES
 from ecsuite.games.environments.task_and_talk import TaskAndTalk
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.plays.acting import severed
-from ecsuite.games.registry import ENVIRONMENTS, PLAYS
+from ecsuite.games.plays.play import make_play
+from ecsuite.games.registry import ENVIRONMENTS
 from ecsuite.parts.registry import read_part
 from ecsuite.runtime.errors import ConfigError
 
@@ -34,7 +35,7 @@ def environment(text):
 
 def play_of(*settings):
     found = load_experiment("task_and_talk", settings)
-    return PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    return make_play(found, torch.device("cpu"))
 
 
 def scripted_reward(text, *, vocab_size=4, number=2000, deliver=None):
@@ -147,7 +148,7 @@ def test_a_dialogue_is_of_the_held_out_split_if_one_of_its_objects_is(both_ask, 
         *SMALL, f"play.environment={environment} num_attributes: 2, num_values: 3, held_out: 0.3}}}}",
         "evaluation.corpus_size=200",
     ])  # fmt: skip
-    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    play = make_play(found, torch.device("cpu"))
     corpus = play.corpus(found.evaluation)
     held_out, rounds = corpus.columns["split"] == "held_out", play.environment.rounds
     world, width = rounds.of(found.training.seed), corpus.meanings.shape[1] // (1 + both_ask)

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.registry import PLAYS
+from ecsuite.games.plays.play import make_play
 
 
 def play_of(*settings):
     small = ("play.environment=reference,num_steps=3", "play.agents.hidden_size=8", "training.batch_size=8")
     found = load_experiment("speaker_listener", [*small, *settings])
-    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    play = make_play(found, torch.device("cpu"))
     return play, play.practised(torch.arange(64), 0)
 
 

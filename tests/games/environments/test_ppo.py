@@ -7,7 +7,7 @@ import torch
 
 from ecsuite.games.environments.episodes import played_again
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.registry import PLAYS
+from ecsuite.games.plays.play import make_play
 from ecsuite.runtime.errors import ConfigError
 
 SETTINGS = (
@@ -19,7 +19,7 @@ SETTINGS = (
 
 def play_of(*settings):
     found = load_experiment("speaker_listener", [*SETTINGS, *settings])
-    return PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    return make_play(found, torch.device("cpu"))
 
 
 def test_the_objective_is_the_clipped_one_of_actions_and_symbols_together():

@@ -4,11 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
+from ecsuite.games.plays.play import make_play
+from ecsuite.games.registry import PLAYS as REGISTERED
 from ecsuite.games.runs import load_run
+from ecsuite.games.world_making import make_world
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError
 
@@ -136,3 +140,85 @@ def test_a_play_is_tried_before_anything_is_written(tmp_path, old, new, message)
         trained(load_experiment("disc_tiny", [f"play={file}:NamingGame"]), tmp_path / "run")
     assert str(own_code.error_in_part(raised.value) or raised.value).startswith(f"{file}:")
     assert not (tmp_path / "run").exists()
+
+
+RECONSTRUCTION = """
+import torch
+from ecsuite.corpus import Corpus
+from ecsuite.games.plays.play import TrainedPlay
+from ecsuite.games.worlds.attributes import AttributeWorld
+
+
+class Reconstruction(TrainedPlay):
+    def __init__(self, options, **given):
+        super().__init__(options, **given)
+        self.module = torch.nn.Linear(3, 3, device=self.device)
+
+    def objective(self, step):
+        loss = (self.module(torch.eye(3)) - torch.eye(3)).square().mean()
+        return loss, {"loss": loss.detach()}
+
+    def evaluate(self):
+        return {"accuracy": 0.0}
+
+    def corpus(self, evaluation):
+        return Corpus([[1], [2]], meanings=[[0], [1]])
+
+
+class Noisy(AttributeWorld):
+    def __init__(self, options, **given):
+        super().__init__(options, **given)
+        self.noise = torch.randn(4)
+"""
+
+
+SHIPPED = {"signalling": "disc_tiny", "naming": "naming", "talk": "talk_chain", "acting": "speaker_listener"}
+"""A game of each registered play."""
+
+
+def initial_state(experiment, before):
+    """The state of a play that is made after other draws of the process, whose generator stays as it was."""
+    torch.manual_seed(before)
+    state = torch.get_rng_state()
+    play = make_play(experiment, torch.device("cpu"))
+    assert torch.equal(torch.get_rng_state(), state)
+    return {key: tensor.clone() for key, tensor in play.state().items()}
+
+
+@pytest.mark.parametrize("name", [*REGISTERED.parts, "own"])
+def test_a_play_begins_with_the_weights_of_its_seed(name, tmp_path):
+    """Whatever the process has drawn before; also a play whose author uses torch's modules as they are."""
+    game, settings = SHIPPED.get(name, "disc_tiny"), []
+    if name == "own":
+        (tmp_path / "mine.py").write_text(RECONSTRUCTION)
+        settings = [f"play={tmp_path / 'mine.py'}:Reconstruction"]
+    first, again, other = (
+        initial_state(
+            load_experiment(game, [*settings, f"training.seed={seed}", "training.precision=fp32"]), before
+        )
+        for seed, before in ((1, 10), (1, 20), (2, 10))
+    )
+    assert first.keys() == again.keys() and all(torch.equal(first[key], again[key]) for key in first)
+    if name not in ("naming", "talk"):  # whose agents have no weights
+        assert any(not torch.equal(first[key], other[key]) for key in first)
+
+
+def test_runs_of_a_play_of_the_users_own_repeat(tmp_path):
+    """Also after other draws of the process: they end with the same bytes."""
+    (tmp_path / "mine.py").write_text(RECONSTRUCTION)
+    runs = []
+    for number in range(2):
+        torch.manual_seed(number)
+        found = load_experiment("disc_tiny", [f"play={tmp_path / 'mine.py'}:Reconstruction", *SETTINGS])
+        trained(found, tmp_path / str(number))
+        runs.append((tmp_path / str(number) / "checkpoint-000000010.safetensors").read_bytes())
+    assert runs[0] == runs[1]
+
+
+def test_worlds_of_the_users_own_are_the_same_in_evaluation(tmp_path):
+    """A world that draws from torch in its constructor is made again where a run is evaluated."""
+    (tmp_path / "mine.py").write_text(RECONSTRUCTION)
+    found = load_experiment("disc_tiny", [f"world={tmp_path / 'mine.py'}:Noisy"])
+    torch.manual_seed(5)
+    noises = [make_world(found).noise for _ in range(2)]
+    assert torch.equal(*noises)

@@ -11,7 +11,7 @@ from ecsuite.eval.verification.files import file_rows
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.participants.participant import label
-from ecsuite.games.registry import PLAYS
+from ecsuite.games.plays.play import make_play
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -29,7 +29,7 @@ def test_there_are_as_many_rounds_as_asked_and_agreement_may_end_again(tmp_path)
     played(("play.agents=4", "training.num_examples=10", "training.batch_size=4"), tmp_path)
     assert len(rounds_of(tmp_path)) == 10
     game = load_experiment("naming", ["play.agents=2", "play.objects=2"])
-    play = PLAYS.make(game.play, experiment=game, device=torch.device("cpu"))
+    play = make_play(game, torch.device("cpu"))
     play.start()
     changes = [[(0, 0, "a"), (1, 0, "a")], [(0, 0, "b")], [(0, 1, "c"), (1, 1, "c")], [(1, 0, "b")]]
     play.rounds = [object() for _ in changes]
@@ -178,7 +178,7 @@ def test_candidates_have_letters():
 @pytest.mark.parametrize(("number", "last"), [(5, "e"), (26, "z"), (28, "ab"), (703, "aaa")])
 def test_the_chance_that_two_say_the_same_name_of_a_pool(number, last):
     found = load_experiment("naming", ["play.agents=4", f"play.pool={number}"])
-    play = PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+    play = make_play(found, torch.device("cpu"))
     assert play.chance() == {"accuracy": 1 / number} and play.words.choices[-1] == last
     assert len(set(play.words.choices)) == number
 
@@ -195,4 +195,4 @@ def test_the_chance_that_two_say_the_same_name_of_a_pool(number, last):
 def test_names_that_no_message_could_have_are_refused(symbols, names, message):
     found = load_experiment("naming", [f"play.symbols={symbols}", f"play.names={names}"])
     with pytest.raises(ConfigError, match=f"^play.names: {message}"):
-        PLAYS.make(found.play, experiment=found, device=torch.device("cpu"))
+        make_play(found, torch.device("cpu"))

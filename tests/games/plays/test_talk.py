@@ -10,7 +10,7 @@ from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.registry import PLAYS
+from ecsuite.games.plays.play import make_play
 from ecsuite.games.training import train
 from ecsuite.runtime.errors import ConfigError
 
@@ -100,7 +100,7 @@ def test_each_of_two_participants_with_one_model_has_its_own_calls_and_limits(tm
 
 def test_the_candidates_of_a_round_are_different_things_with_the_one_that_is_meant():
     game = load_experiment("talk_chain", [*TALK, "play.task=discrimination", "play.candidates=3"])
-    play = PLAYS.make(game.play, experiment=game, device=torch.device("cpu"))
+    play = make_play(game, torch.device("cpu"))
     plans = [play._talk(number, number, 0) for number in range(400)]
     assert all(len({*plan.candidates}) == 3 and plan.thing in plan.candidates for plan in plans)
     places = {plan.candidates.index(plan.thing) for plan in plans}

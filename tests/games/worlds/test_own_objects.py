@@ -9,7 +9,7 @@ import torch
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.experiment import load_experiment
-from ecsuite.games.registry import PLAYS
+from ecsuite.games.plays.play import make_play
 from ecsuite.games.world_making import make_world
 from ecsuite.games.worlds.object_tables import read_objects
 from ecsuite.runtime.errors import ConfigError
@@ -385,4 +385,4 @@ def test_attributes_of_an_environment_have_different_names(tmp_path):
     with pytest.raises(
         ConfigError, match="attribute_names: expected different names, got 'asked0' at 0 and 2"
     ):
-        PLAYS.make(experiment.play, experiment=experiment, device=torch.device("cpu"))
+        make_play(experiment, torch.device("cpu"))
