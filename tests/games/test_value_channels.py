@@ -123,8 +123,7 @@ def test_words_of_values_have_no_parameters_and_a_constant_length_cost(kind):
 
 @pytest.mark.parametrize(
     ("kind", "word_size"),
-    [("quantized", 62), ("quantized", 63), ("quantized", 64), ("quantized", 2_000), ("continuous", 64)]
-    + [("variational", 64)],
+    [*(("quantized", size) for size in (62, 63, 64, 2_000)), ("continuous", 64), ("variational", 64)],
 )
 def test_words_of_any_size_are_trained_written_and_scored(ecsuite, tmp_path, kind, word_size):
     """The vocabulary of words of 63 bits and more has no integer of 64 bits, and is null in the metadata."""
