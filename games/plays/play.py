@@ -102,6 +102,10 @@ class Play(ABC):
     def go_on(self, step: int) -> Measures:
         """Play step `step`, counted from 0; returns its measures, which are averaged over steps for the log."""
 
+    def calls(self, num_steps: int) -> Sequence[int] | None:
+        """Calls of models in each of so many steps, where these take most of the time; None: all steps take as long."""
+        return None
+
     @abstractmethod
     def evaluate(self) -> dict[str, float]:
         """The figures of the agents as they are, by name."""
