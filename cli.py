@@ -33,6 +33,8 @@ ecsuite trains agents that invent languages, and measures the languages they inv
   ecsuite --help                          all commands
 """
 """What `ecsuite` alone prints."""
+TRUST_CODE = "--trust-code"
+"""The option by which a user trusts the foreign parts of a run."""
 LESS_MEMORY = "choose smaller agents, batches or corpora, fewer --workers, or a machine with more"
 """What to do where memory does not suffice."""
 
@@ -55,9 +57,22 @@ class Commands(TyperGroup):
         return (None, None, args) if command is None else (name, command, rest)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; that Ctrl-C ended it is told in a line, where nothing told more."""
+        """Run the command; that Ctrl-C ended it is told in a line, where nothing told more.
+
+        Raises:
+            ConfigError: If the command would run code that nobody named, and has no option to trust it.
+        """
         try:
             return super().invoke(ctx)
+        except ConfigError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            has_option = command and any(TRUST_CODE in each.opts for each in command.params)
+            if has_option or TRUST_CODE not in str(error):
+                raise
+            told = str(error).partition(f"add {TRUST_CODE}")[0]
+            raise ConfigError(
+                f"{told}look at it with `ecsuite config FILE {TRUST_CODE}`, whose output is a config of your own"
+            ) from None
         except KeyboardInterrupt as stop:
             if not hasattr(stop, "__notes__"):
                 sys.stderr.write("stopped\n")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.options import OUTPUT, As, Json, Out, Plot, Seed
+from ecsuite.commands.options import OUTPUT, As, Json, Out, Plot, Seed, TrustCode
 from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.eval.reports.console import print_json
 from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form, publish
 
@@ -96,6 +97,7 @@ def play_run(
     port: Port = 8000,
     host: Host = "127.0.0.1",
     no_browser: NoBrowser = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Play in the place of an agent: learn the language of trained ones, or take part in a game of rounds."""
     _require_people()
@@ -113,6 +115,7 @@ def play_run(
         name = f"people_{Path(run).stem}"
         tree = {"name": name, "play": run, "seed": seed}
     study = _study(tree, "ecsuite people play")
+    _trust(study, trust_code)
     agents = load_agents(study)
     with only_server(out or RUNS / name) as folder:
         _run(study, make_database(study, folder), port, host, no_browser, is_trial=True, agents=agents)
@@ -124,6 +127,7 @@ def serve_study(
     port: Port = 8000,
     host: Host = "127.0.0.1",
     no_browser: NoBrowser = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Let people take part in a study; the same command goes on with it."""
     _require_people()
@@ -132,9 +136,19 @@ def serve_study(
     from ecsuite.people.study import read_study
 
     study = read_study(file)
+    _trust(study, trust_code)
     agents = load_agents(study)
     with only_server(out or RUNS / study.name) as folder:
         _run(study, make_database(study, folder), port, host, no_browser, is_trial=False, agents=agents)
+
+
+def _trust(study: "Study", trust_code: bool) -> None:
+    """Trust the foreign parts of the game of a study, where the user asks for it."""
+    if trust_code and (study.run or study.play):
+        from ecsuite.games.experiment import load_experiment
+
+        file = str(Path(study.run) / RUN_CONFIG) if study.run else str(study.play)
+        load_experiment(file, trust_code=True, is_of_run=bool(study.run))
 
 
 def new_study(

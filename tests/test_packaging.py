@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import os
 import re
 import subprocess
 import sys
@@ -222,3 +223,57 @@ def test_constraints_pin_every_dependency():
     pinned = {line.split("==")[0].lower() for line in lines if "==" in line}
     needed = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["data"]]
     assert {name.split(">=")[0].lower() for name in needed} <= pinned
+
+
+INSTALLERS = re.compile(
+    r"(?:\buvx|\bpipx (?:run|install)|\buv (?:add|tool (?:run|install))|\bpip install)((?: [^ `]+){1,9})"
+)
+"""What installs a package, or runs it, and the words after it."""
+WITH_VALUES = (
+    "-c",
+    "-r",
+    "--constraint",
+    "--requirement",
+    "--python",
+    "--target",
+    "--with",
+    "--index-url",
+)
+
+
+def named_packages(text: str) -> list[str]:
+    """What a text installs by name from a registry."""
+    found = []
+    for match in INSTALLERS.finditer(re.sub(r"[\s\\]+", " ", text)):
+        words = match[1].split()
+        for option in ("--from", "-e"):
+            if option in words:
+                words = words[words.index(option) + 1 :][:1]
+        is_value = False
+        for word in words:
+            plain = word.strip("\"'`()")
+            if not is_value and not plain.startswith("-"):
+                found.append(plain)
+            is_value = plain in WITH_VALUES
+    return found
+
+
+def test_nothing_installs_this_package_by_a_name_that_is_not_published():
+    """Whoever registers the name would be run; CHANGELOG tells of earlier versions."""
+    assert named_packages("`uvx ecsuite train-game`")[0] == "ecsuite"
+    assert named_packages("(`pip install -q -c c.txt\n'ecsuite[a]'`)") == ["ecsuite[a]"]
+    assert named_packages("`uvx --from . ecsuite x`, `pip install -c c.txt -e '.[a]'`") == [".", ".[a]"]
+    kinds = (".md", ".py", ".ipynb", ".yaml", ".yml", ".txt", ".toml", ".html", ".js", ".cff", "")
+    named = {}
+    for folder, folders, files in os.walk(ROOT):
+        kept = (".ci", ".github")
+        folders[:] = [each for each in folders if each in kept or not each.startswith((".", "__"))]
+        if Path(folder) == ROOT:
+            folders[:] = [each for each in folders if each not in ("build", "dist", "runs")]
+        for file in (Path(folder) / name for name in files):
+            if file.suffix in kinds and file not in (ROOT / "CHANGELOG.md", Path(__file__)):
+                text = file.read_bytes().decode(errors="replace")
+                ours = [each for each in named_packages(text) if re.match(r"ecsuite(?![\w./-])", each)]
+                if ours:
+                    named[str(file.relative_to(ROOT))] = ours
+    assert named == {}
