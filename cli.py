@@ -19,6 +19,7 @@ from ecsuite.commands.catalogue import COMMANDS, commands_of
 from ecsuite.commands.command_help import HELP, make_command, make_heading
 from ecsuite.parts.error_messages import of_system, one_line
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, DivergedError, FormatError
+from ecsuite.runtime.printable import show_notes
 from ecsuite.version import __version__
 
 UsageError: Any = typer.BadParameter.__bases__[0]  # of click, the installed one or typer's own
@@ -62,6 +63,7 @@ class Commands(TyperGroup):
         Raises:
             ConfigError: If the command would run code that nobody named, and has no option to trust it.
         """
+        show_notes(True)  # until the command says otherwise
         try:
             return super().invoke(ctx)
         except ConfigError as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.format_numbers import with_format
+from ecsuite.runtime.printable import note as print_note
 from ecsuite.runtime.time_left import TimeLeft
 from ecsuite.tables.forms import SUFFIXES, Form, publish, rendered
 from ecsuite.tables.table import Table
@@ -121,7 +122,7 @@ class Reporter:
         if self.live is not None:
             self.live.console.print(text, markup=False, highlight=False)
         else:
-            print(text, file=sys.stderr, flush=True)
+            print_note(text)
 
     def _show_live(self, label: str, done: float, left: str, *, is_new: bool) -> None:
         from rich.console import Console, Group
