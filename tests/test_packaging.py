@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
@@ -223,6 +224,40 @@ def test_constraints_pin_every_dependency():
     pinned = {line.split("==")[0].lower() for line in lines if "==" in line}
     needed = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["data"]]
     assert {name.split(">=")[0].lower() for name in needed} <= pinned
+
+
+CODE = re.compile(
+    r"(?:import \w|from [\w.]+ import |class \w+.*:|def \w+\(|[\w.]+ = [\w.]+\(|[\w.]+\([^)]*\)\s*$)"
+)
+"""How a line of an example in Python begins, and no line of prose."""
+
+
+def broken_examples(doc: str, indent: int = 0) -> list[str]:
+    """Lines of examples in a docstring, which itself is indented, that are not indented more, or do not parse."""
+    lines = [line.removeprefix(" " * indent) for line in doc.split("\n")]
+    found = [line for line in lines[1:] if CODE.match(line)]
+    indented = "\n".join(line if line.startswith("    ") or not line else "\0" for line in lines)
+    for block in map(textwrap.dedent, re.split(r"\0\n?", indented)):
+        if re.match(r"\n*(import|from|class|def|@)\b", block):
+            try:
+                ast.parse(block)
+            except SyntaxError:
+                found.append(block.strip().split("\n")[0])
+    return found
+
+
+def test_examples_in_docstrings_are_indented_and_parse():
+    assert broken_examples("One.\n\n    import a\n    class A:\n        b = 1\n") == []
+    assert broken_examples("One.\n\n    class A:\n    b = 1\n") == ["class A:"]
+    assert broken_examples("One.\n\nimport a\na.b(1)\n") == ["import a", "a.b(1)"]
+    wrong = {}
+    for file in SOURCES:
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                value = node.value.value
+                if isinstance(value, str) and (found := broken_examples(value, node.col_offset)):
+                    wrong[f"{file.relative_to(ROOT)}:{node.lineno}"] = found
+    assert wrong == {}
 
 
 INSTALLERS = re.compile(
