@@ -190,13 +190,14 @@ def simulate(
 
 def status(study: Place, as_json: Json = False, form: As = Form.TEXT) -> None:
     """How many have taken part in a study, by condition."""
-    from ecsuite.people.opening import open_database, stored_study
+    from ecsuite.people.opening import open_database, reading, stored_study
     from ecsuite.people.records import read_records
     from ecsuite.people.reports import make_status
 
     database = open_database(study)
     stored = stored_study(database)
-    table, rows = make_status(stored, database, read_records(database), time.time())
+    with reading(database):
+        table, rows = make_status(stored, database, read_records(database), time.time())
     if as_json:
         print_json({"study": stored.name, "conditions": rows})
     else:
@@ -219,11 +220,13 @@ def export(
 ) -> None:
     """Write the answers of a study as tables and corpora."""
     from ecsuite.people.export import export as write
-    from ecsuite.people.opening import folder_of, open_database, stored_study
+    from ecsuite.people.opening import folder_of, open_database, reading, stored_study
 
     database = open_database(study)
     folder = out or folder_of(study) / "export"
-    written = write(stored_study(database), database, folder, has_workers=worker_ids)
+    stored = stored_study(database)
+    with reading(database):
+        written = write(stored, database, folder, has_workers=worker_ids)
     print("\n".join([f"In {folder}:", *written]))
 
 
@@ -233,12 +236,14 @@ def report(
     """Evaluate a study: tables beside the paper's, and tests."""
     if plot is not None:
         prepare_picture(plot)
-    from ecsuite.people.opening import open_database, stored_study
+    from ecsuite.people.opening import open_database, reading, stored_study
     from ecsuite.people.records import read_records
     from ecsuite.people.reports import make_report
 
     database = open_database(study)
-    written = make_report(stored_study(database), database, read_records(database))
+    stored = stored_study(database)
+    with reading(database):
+        written = make_report(stored, database, read_records(database))
     if out is not None:
         prepare_output_file(out)
     written.publish(out=out, picture=plot, as_json=as_json, form=form)

@@ -52,6 +52,10 @@ class DivergedError(ArithmeticError):
         self.outcome = outcome
 
 
+class FrozenError(RuntimeError):
+    """Weights that an optimiser has take no gradient any more."""
+
+
 class DamagedError(RuntimeError):
     """Damaged files of a run."""
 

@@ -23,8 +23,9 @@ from torch import Tensor, nn
 from ecsuite.corpus import Corpus
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.sections import EvaluationOptions, Experiment, Role
+from ecsuite.parts import own_code
 from ecsuite.parts.own_code import NoOptions
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, FrozenError, PartError
 
 if TYPE_CHECKING:
     from ecsuite.games.initial_weights import Agents
@@ -185,7 +186,13 @@ class TrainedPlay(Play):
 
     def go_on(self, step: int) -> Measures:
         """Play step `step`, and learn from it; see `update`."""
-        return self.update(step, self.optimise)
+        try:
+            return self.update(step, self.optimise)
+        except FrozenError as error:
+            kind = self.experiment.play.kind
+            if not own_code.is_foreign(kind) or own_code.error_in_part(error) is not None:
+                raise
+            raise PartError(f"{own_code.place_of(kind, 'update', 'objective')}: {error}") from error
 
     def check(self, folder: Path, note: Note) -> None:
         """Refuse a play without weights, or without anything that they learn from."""
