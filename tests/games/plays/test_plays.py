@@ -168,8 +168,9 @@ class Own(TrainedPlay):
         ("update(self, step, optimise)", "optimise(loss); return {'loss': loss.detach()}", 15),
         ("objective(self, step)", "return loss, {'loss': loss.detach()}", 12),
     ],
+    ids=["update", "objective"],
 )
-def test_weights_that_are_frozen_within_a_step_are_told_with_file_and_line(
+def test_frozen_weights_are_told_with_file_and_line(
     ecsuite, tmp_path, method, end, line
 ):
     (tmp_path / "own.py").write_text(FREEZES.replace("METHOD", method).replace("END", end))
