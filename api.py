@@ -1,8 +1,9 @@
 """The Python interface, as `import ecsuite as ec`: train, open, score and compare in a few lines.
 
-run = ec.train("disc_small", overrides={"channel.vocab_size": 20})
-run.speak([[0, 3, 1, 2, 0]])
-ec.score(run.corpus, ["topsim", "cbm"])
+Example:
+    run = ec.train("disc_small", overrides={"channel.vocab_size": 20})
+    run.speak([[0, 3, 1, 2, 0]])
+    ec.score(run.corpus, ["topsim", "cbm"])
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -19,6 +19,7 @@ from ecsuite.commands.catalogue import COMMANDS, commands_of
 from ecsuite.commands.command_help import HELP, make_command, make_heading
 from ecsuite.parts.error_messages import of_system, one_line
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, DivergedError, FormatError
+from ecsuite.runtime.printable import show_notes
 from ecsuite.version import __version__
 
 UsageError: Any = typer.BadParameter.__bases__[0]  # of click, the installed one or typer's own
@@ -33,6 +34,8 @@ ecsuite trains agents that invent languages, and measures the languages they inv
   ecsuite --help                          all commands
 """
 """What `ecsuite` alone prints."""
+TRUST_CODE = "--trust-code"
+"""The option by which a user trusts the foreign parts of a run."""
 LESS_MEMORY = "choose smaller agents, batches or corpora, fewer --workers, or a machine with more"
 """What to do where memory does not suffice."""
 
@@ -55,9 +58,23 @@ class Commands(TyperGroup):
         return (None, None, args) if command is None else (name, command, rest)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; that Ctrl-C ended it is told in a line, where nothing told more."""
+        """Run the command; that Ctrl-C ended it is told in a line, where nothing told more.
+
+        Raises:
+            ConfigError: If the command would run code that nobody named, and has no option to trust it.
+        """
+        show_notes(True)  # until the command says otherwise
         try:
             return super().invoke(ctx)
+        except ConfigError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            has_option = command and any(TRUST_CODE in each.opts for each in command.params)
+            if has_option or TRUST_CODE not in str(error):
+                raise
+            told = str(error).partition(f"add {TRUST_CODE}")[0]
+            raise ConfigError(
+                f"{told}look at it with `ecsuite config FILE {TRUST_CODE}`, whose output is a config of your own"
+            ) from None
         except KeyboardInterrupt as stop:
             if not hasattr(stop, "__notes__"):
                 sys.stderr.write("stopped\n")

@@ -1,12 +1,12 @@
 """`ecsuite audit`: whether messages matter to agents that act."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ecsuite.commands.options import As, Json, Out, Plot, TrustCode, prepare_outputs
+from ecsuite.runtime.printable import note
 from ecsuite.tables.forms import Form
 
 
@@ -33,7 +33,7 @@ def audit(
     from ecsuite.runtime.errors import ConfigError
 
     prepare_outputs(out, plot)
-    opened = load_run(run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
+    opened = load_run(run, trust_code=trust_code, note=note)
     play = opened.play
     if not isinstance(play, Acting):
         kind = opened.experiment.play.kind

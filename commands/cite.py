@@ -1,7 +1,6 @@
 """`ecsuite cite`: BibTeX of what a run, a game or a metric rests on."""
 
 import functools
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ from ecsuite.eval.reports.citations import bibliography, names_in_run, names_in_
 from ecsuite.eval.studies.files import FOLDER, shipped_studies
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import look_up
+from ecsuite.runtime.printable import note
 
 
 def cite(
@@ -29,7 +29,7 @@ def cite(
     registered = functools.cache(registered_names)
     print("\n".join(bibliography(name for each in what or () for name in _names(each, registered))))
     if not what:
-        print("ecsuite cite RUN... adds the works behind a run and its scores", file=sys.stderr)
+        note("ecsuite cite RUN... adds the works behind a run and its scores")
 
 
 def _names(what: str, registered: Callable[[], Mapping[str, Mapping[str, str]]]) -> Iterable[str]:
@@ -69,5 +69,5 @@ def _names(what: str, registered: Callable[[], Mapping[str, Mapping[str, str]]])
         look_up("game, study, part, metric or run", what, dict.fromkeys([*others, *studies]))
         raise AssertionError
     if not sources().keys() & {*names}:
-        print(f"{what}: rests on no published work that is known here", file=sys.stderr)
+        note(f"{what}: rests on no published work that is known here")
     return names

@@ -1,6 +1,5 @@
 """`ecsuite compare`: scores of several sources, side by side."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import As, Json, Out, Plot, Results
 from ecsuite.eval.figures.canvas import check_picture, prepare_picture
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file
+from ecsuite.runtime.printable import note
 from ecsuite.tables.forms import Form
 
 
@@ -61,7 +61,7 @@ def compare(
             sources += sources_at(path)
         else:
             corpus = scored.read(path)
-            print(f"{path} has no scores yet: scoring it", file=sys.stderr)
+            note(f"{path} has no scores yet: scoring it")
             card = score_and_keep(path, corpus, None, Options(), keeps=scored.is_whole)
             sources += scored_sources(path, card)
     sources = varied(sources)

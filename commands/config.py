@@ -8,7 +8,7 @@ import typer
 
 from ecsuite.commands.completion import names_of
 from ecsuite.commands.named import settings_to_show
-from ecsuite.commands.options import Set
+from ecsuite.commands.options import Set, TrustCode
 from ecsuite.eval.studies.files import FOLDER, command_of, shipped_studies
 from ecsuite.parts.config import shipped_configs
 from ecsuite.parts.strict_yaml import as_yaml
@@ -30,6 +30,7 @@ def config(
     diff: Annotated[
         str | None, typer.Option(help="Print only where this experiment differs."), names_of("games")
     ] = None,
+    trust_code: TrustCode = False,
 ) -> None:
     """Print every setting of a game, or a shipped study, as YAML with comments, ready to be saved, edited and run."""
     from ecsuite.games.experiment import load_experiment
@@ -40,11 +41,12 @@ def config(
         print(_study(game), end="")
         return
 
-    experiment = load_experiment(game, [*settings_to_show(game), *(assign or [])])
+    assigned = [*settings_to_show(game), *(assign or [])]
+    experiment = load_experiment(game, assigned, trust_code=trust_code)
     if diff is None:
         print("\n".join(commented(experiment)))
         return
-    other = load_experiment(diff, settings_to_show(diff))
+    other = load_experiment(diff, settings_to_show(diff), trust_code=trust_code)
     before, now = (dict(_leaves(each.to_tree())) for each in (experiment, other))
     for key in {**before, **now}:
         if before.get(key) != now.get(key):

@@ -1,6 +1,5 @@
 """The options of every command that reads a corpus: what its columns are, how messages are split, where they end."""
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 from ecsuite.commands.given_together import Command, given_together
 from ecsuite.commands.options import advanced
 from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.printable import note
 
 if TYPE_CHECKING:
     from ecsuite.corpus import Corpus
@@ -96,8 +96,8 @@ class CorpusOptions:
         from ecsuite.formats.reading import read_as
 
         corpus = read_as(path, self.reading())
-        for note in corpus.metadata.get("notes", ()):
-            print(f"note: {note}", file=sys.stderr)
+        for each in corpus.metadata.get("notes", ()):
+            note(f"note: {each}")
         if len(corpus.messages) == 1 and not len(corpus.messages.values):
             raise CorpusError(
                 f"{path}: its only message is empty: expected a message a line, such as [3, 1, 4]"

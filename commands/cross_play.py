@@ -1,6 +1,5 @@
 """`ecsuite cross-play`: every sender of some runs with every receiver."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from ecsuite.commands.options import As, Json, Out, Plot, TrustCode, prepare_outputs
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import note
 from ecsuite.tables.forms import Form
 
 
@@ -28,8 +28,5 @@ def cross_play(
         if folder.resolve() in map(Path.resolve, runs[:number]):
             raise ConfigError(f"{folder}: a run is no stranger to itself: expected each once")
     prepare_outputs(out, plot)
-    opened = [
-        load_run(folder, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
-        for folder in runs
-    ]
+    opened = [load_run(folder, trust_code=trust_code, note=note) for folder in runs]
     report(every_pairing(opened)).publish(out=out, picture=plot, as_json=as_json, form=form)

@@ -9,6 +9,7 @@ import typer
 from ecsuite.commands.options import As, Device, Json, Plot, Set, TrustCode, prepare_outputs
 from ecsuite.eval.reports.console import print_json
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import note
 from ecsuite.tables.cells import nothing, number, percent
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Table, name_column, number_column, row_of
@@ -64,8 +65,6 @@ def evaluate(
     form: As = Form.TEXT,
 ) -> None:
     """Evaluate the agents of a run without training them, with other objects, distractors or splits."""
-    import sys
-
     import ecsuite.parts.own_code as own_code
     from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
     from ecsuite.games.interactions import as_parquet
@@ -86,9 +85,7 @@ def evaluate(
         raise ConfigError("--intervene, --keep: expected one of these")
     elif out is not None:
         check_output_file(out)
-    opened = load_run(
-        run, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr), flags_by_key=FLAGS
-    )
+    opened = load_run(run, trust_code=trust_code, note=note, flags_by_key=FLAGS)
     given = {"world.objects": objects, "world.features": features, "reasoning": reason}
     changes = {key: value for key, value in given.items() if value is not None}
     if noise is not None:
@@ -119,7 +116,7 @@ def evaluate(
             device=place.type,
         )
         write_atomically(out, as_parquet(table))
-        print(f"{table.num_rows:,} rounds written to {out}", file=sys.stderr)
+        note(f"{table.num_rows:,} rounds written to {out}")
     found = opened.evaluate(changes, assign or [], receiver_from=receiver_from, device=place.type)
     chance = opened.chance(changes, assign or [])
     if as_json:

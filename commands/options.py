@@ -9,6 +9,7 @@ import typer
 from ecsuite.commands.completion import OneOf
 from ecsuite.parts.config import refuse_unread
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import show_notes
 from ecsuite.tables.forms import Form
 
 MAX_SEED = 2**31 - 1
@@ -68,8 +69,23 @@ As = Annotated[
         help="How tables are printed: text, markdown, latex (with booktabs), csv or html.",
     ),
 ]
+
+
+def _take_quiet(is_quiet: bool) -> bool:
+    show_notes(not is_quiet)
+    return is_quiet
+
+
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print no progress and no notes.")
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        rich_help_panel=OUTPUT,
+        help="Print no progress and no notes.",
+        is_eager=True,
+        callback=_take_quiet,
+    ),
 ]
 Device = Annotated[
     str, typer.Option(rich_help_panel=COMPUTING, metavar="DEVICE", help=f"{DEVICES}."), DEVICES

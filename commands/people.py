@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ecsuite.commands.completion import OneOf, names_of
-from ecsuite.commands.options import OUTPUT, As, Json, Out, Plot, Seed
+from ecsuite.commands.options import OUTPUT, As, Json, Out, Plot, Seed, TrustCode
 from ecsuite.eval.figures.canvas import prepare_picture
 from ecsuite.eval.reports.console import print_json
 from ecsuite.files.atomic_files import prepare_output_file
+from ecsuite.parts.config import RUN_CONFIG
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.forms import Form, publish
 
@@ -96,6 +97,7 @@ def play_run(
     port: Port = 8000,
     host: Host = "127.0.0.1",
     no_browser: NoBrowser = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Play in the place of an agent: learn the language of trained ones, or take part in a game of rounds."""
     _require_people()
@@ -113,6 +115,7 @@ def play_run(
         name = f"people_{Path(run).stem}"
         tree = {"name": name, "play": run, "seed": seed}
     study = _study(tree, "ecsuite people play")
+    _trust(study, trust_code)
     agents = load_agents(study)
     with only_server(out or RUNS / name) as folder:
         _run(study, make_database(study, folder), port, host, no_browser, is_trial=True, agents=agents)
@@ -124,6 +127,7 @@ def serve_study(
     port: Port = 8000,
     host: Host = "127.0.0.1",
     no_browser: NoBrowser = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Let people take part in a study; the same command goes on with it."""
     _require_people()
@@ -132,9 +136,19 @@ def serve_study(
     from ecsuite.people.study import read_study
 
     study = read_study(file)
+    _trust(study, trust_code)
     agents = load_agents(study)
     with only_server(out or RUNS / study.name) as folder:
         _run(study, make_database(study, folder), port, host, no_browser, is_trial=False, agents=agents)
+
+
+def _trust(study: "Study", trust_code: bool) -> None:
+    """Trust the foreign parts of the game of a study, where the user asks for it."""
+    if trust_code and (study.run or study.play):
+        from ecsuite.games.experiment import load_experiment
+
+        file = str(Path(study.run) / RUN_CONFIG) if study.run else str(study.play)
+        load_experiment(file, trust_code=True, is_of_run=bool(study.run))
 
 
 def new_study(
@@ -176,13 +190,14 @@ def simulate(
 
 def status(study: Place, as_json: Json = False, form: As = Form.TEXT) -> None:
     """How many have taken part in a study, by condition."""
-    from ecsuite.people.opening import open_database, stored_study
+    from ecsuite.people.opening import open_database, reading, stored_study
     from ecsuite.people.records import read_records
     from ecsuite.people.reports import make_status
 
     database = open_database(study)
     stored = stored_study(database)
-    table, rows = make_status(stored, database, read_records(database), time.time())
+    with reading(database):
+        table, rows = make_status(stored, database, read_records(database), time.time())
     if as_json:
         print_json({"study": stored.name, "conditions": rows})
     else:
@@ -205,11 +220,13 @@ def export(
 ) -> None:
     """Write the answers of a study as tables and corpora."""
     from ecsuite.people.export import export as write
-    from ecsuite.people.opening import folder_of, open_database, stored_study
+    from ecsuite.people.opening import folder_of, open_database, reading, stored_study
 
     database = open_database(study)
     folder = out or folder_of(study) / "export"
-    written = write(stored_study(database), database, folder, has_workers=worker_ids)
+    stored = stored_study(database)
+    with reading(database):
+        written = write(stored, database, folder, has_workers=worker_ids)
     print("\n".join([f"In {folder}:", *written]))
 
 
@@ -219,12 +236,14 @@ def report(
     """Evaluate a study: tables beside the paper's, and tests."""
     if plot is not None:
         prepare_picture(plot)
-    from ecsuite.people.opening import open_database, stored_study
+    from ecsuite.people.opening import open_database, reading, stored_study
     from ecsuite.people.records import read_records
     from ecsuite.people.reports import make_report
 
     database = open_database(study)
-    written = make_report(stored_study(database), database, read_records(database))
+    stored = stored_study(database)
+    with reading(database):
+        written = make_report(stored, database, read_records(database))
     if out is not None:
         prepare_output_file(out)
     written.publish(out=out, picture=plot, as_json=as_json, form=form)

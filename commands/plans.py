@@ -36,7 +36,8 @@ def print_plan(
             None: it is not measured.
     """
     from ecsuite.jobs.graph import Runner
-    from ecsuite.jobs.plan import duration_text, expected_seconds
+    from ecsuite.jobs.plan import expected_seconds
+    from ecsuite.runtime.time_left import duration_text
 
     plan = Runner(folder=cache).plan(jobs)
     total = sum(job.work for job in plan.missing) or 1.0

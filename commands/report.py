@@ -1,6 +1,5 @@
 """`ecsuite report`: one page about runs, sweeps, corpora and scores."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from ecsuite.commands.completion import names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options
 from ecsuite.commands.options import names_in
 from ecsuite.parts.registry import split_names
+from ecsuite.runtime.printable import note
 
 
 @has_corpus_options()
@@ -54,6 +54,6 @@ def report(
         title=title,
         reading=read_with.reading(),
     )
-    for note in written.notes:
-        print(f"note: {note}", file=sys.stderr)
+    for each in written.notes:
+        note(f"note: {each}")
     print(written)

@@ -15,6 +15,7 @@ from ecsuite.eval.figures.canvas import prepare_picture, require_matplotlib
 from ecsuite.files.atomic_files import check_output_file
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -213,7 +214,7 @@ def _score_collection(
     runs = [asked_run(path, names, trust_code=trust_code, is_whole=scored.where is None) for path in corpora]
     found_scores = options.run(lambda runner: replace(benchmark, runs=runs).measure(study, runner))
     for each in found_scores if scored.is_whole else ():
-        keep_scores(each.member.path, each.card, lambda text: print(text, file=sys.stderr))
+        keep_scores(each.member.path, each.card, note)
     content = {"corpora": [each.to_json() for each in found_scores]}
     sources = sources_of(options.out or Path("scores.json"), content)
     found = report(found_scores)
@@ -221,7 +222,7 @@ def _score_collection(
         of_seeds = seed_means.report(sources)
         found = replace(of_seeds, data={**found.data, **of_seeds.data})
     if plot is not None and found.draw is None:
-        print(f"{plot}: not drawn: no score differs between the corpora", file=sys.stderr)
+        note(f"{plot}: not drawn: no score differs between the corpora")
     found.publish(
         out=options.out,
         picture=None if found.draw is None else plot,

@@ -10,7 +10,7 @@ import typer
 from ecsuite.commands.completion import OneOf, names_of
 from ecsuite.commands.corpus_options import CorpusOptions, has_corpus_options, roles_in
 from ecsuite.commands.game_options import GameOptions
-from ecsuite.commands.options import As, Measure, Plot, Set
+from ecsuite.commands.options import As, Measure, Plot, Set, TrustCode
 from ecsuite.commands.setting_options import flags_of
 from ecsuite.eval.figures.canvas import check_picture, prepare_picture
 from ecsuite.runtime.errors import ConfigError
@@ -43,6 +43,7 @@ def show(
         str | None, typer.Option("--from", rich_help_panel=GAME, help=f"{SPLITS}; default {SPLIT}."), SPLITS
     ] = None,
     assign: Set = None,
+    trust_code: TrustCode = False,
     *,
     read_with: CorpusOptions,
 ) -> None:
@@ -59,9 +60,8 @@ def show(
     if asks_for_rounds or path.suffix in (".yaml", ".yml") or not path.exists():
         _refuse_given(of_text, "rounds of a game")
         read_with.require_unset("rounds of a game", but=["column"])
-        _show_rounds(
-            str(path), plot, ROUNDS if rounds is None else rounds, rounds_from or SPLIT, assign, read_with
-        )
+        number, split = ROUNDS if rounds is None else rounds, rounds_from or SPLIT
+        _show_rounds(str(path), plot, number, split, assign, read_with, trust_code=trust_code)
     else:
         _show_language(path, plot, form, read_with)
 
@@ -113,7 +113,14 @@ def _show_language(path: Path, plot: Path | None, form: Form, read_with: CorpusO
 
 
 def _show_rounds(
-    game: str, plot: Path | None, rounds: int, split: str, assign: list[str] | None, read_with: CorpusOptions
+    game: str,
+    plot: Path | None,
+    rounds: int,
+    split: str,
+    assign: list[str] | None,
+    read_with: CorpusOptions,
+    *,
+    trust_code: bool,
 ) -> None:
     """Print rounds of a game, and draw them; images are drawn into GAME.png if no other file is given."""
     if plot is not None:
@@ -122,7 +129,11 @@ def _show_rounds(
 
     columns = roles_in(read_with.column) if read_with.column else None
     experiment = load_experiment(
-        game, assign or [], {"world.columns": columns}, flags_by_key=flags_of(GameOptions)
+        game,
+        assign or [],
+        {"world.columns": columns},
+        flags_by_key=flags_of(GameOptions),
+        trust_code=trust_code,
     )
     from ecsuite.games.preview import make_preview  # torch is imported once the game is known to exist
 

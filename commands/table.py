@@ -12,6 +12,7 @@ from ecsuite.eval.reports.console import print_json
 from ecsuite.files.format_numbers import with_format
 from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError, look_up
+from ecsuite.runtime.printable import note
 from ecsuite.tables.forms import Form, publish
 
 KINDS = OneOf("curves", "over", "heat", "parallel", "plane")
@@ -80,7 +81,7 @@ def table(
         if over is not None and drawn != "over":
             raise ConfigError(f"--over: {drawn} has no numeric axis; it is read with --kind over")
         check_picture(plot)
-    sources = read_runs(runs, lambda text: print(text, file=sys.stderr))
+    sources = read_runs(runs, note)
     if failed:
         if as_json:
             print_json(with_format("result", failed_runs.to_json(sources)))

@@ -27,7 +27,7 @@ from ecsuite.formats.strict_json import encode, is_text
 from ecsuite.parts.error_messages import path_text
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError
 from ecsuite.runtime.given_values import names_of
-from ecsuite.runtime.plain_values import plain
+from ecsuite.runtime.plain_values import BITS, plain
 from ecsuite.runtime.ragged import Ragged
 
 _FORMAT = "ecsuite-corpus"
@@ -65,7 +65,8 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     The bytes depend only on the corpus; checksums of files of a run (`BESIDE`) are not copied to where these files are
     not. Counts added to the metadata: `num_messages`, `num_empty` (messages
     without content), `num_symbols` (content symbols in all messages), `num_distinct_symbols` (different ones), and
-    `vocab_size` (content symbols of the channel), which is `num_distinct_symbols` if the producer did not set it.
+    `vocab_size` (content symbols of the channel), which is `num_distinct_symbols` if the producer did not set it, and
+    null where it takes more than 64-bit integers have, as with words of 63 bits and more.
 
     Args:
         corpus: What to write.
@@ -73,8 +74,8 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
 
     Raises:
         ConfigError: If it is no corpus, or no path.
-        CorpusError: If a meaning, or a number in a column or in the metadata, is not finite, which JSON can't hold;
-            nothing is written then.
+        CorpusError: If a meaning, or a number in a column or in the metadata, is not finite, which JSON can't hold, or
+            an integer in the metadata has more than 64 bits; nothing is written then.
         ValueError: If there are no messages, or a column has no name for a file.
         OSError: If the files cannot be written.
     """
@@ -110,14 +111,16 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     }
     if numbered:
         computed["column_names"] = numbered
-    provenance = {
-        key: plain(value)
-        for key, value in corpus.metadata.items()
-        if key not in _OWN_KEYS and not _is_elsewhere(key, value, directory)
-    }
-    metadata = {"vocab_size": num_distinct} | provenance | computed
     try:  # before any file is written
+        provenance = {
+            key: plain(value)
+            for key, value in corpus.metadata.items()
+            if key not in _OWN_KEYS and not _is_elsewhere(key, value, directory)
+        }
+        metadata = {"vocab_size": num_distinct} | provenance | computed
         encode(metadata)
+    except OverflowError as error:
+        raise CorpusError(f"metadata: expected {BITS}, got {show(error.args[0])}") from None
     except ValueError as error:
         raise CorpusError(f"metadata: expected what JSON can hold, got an error: {error}") from None
 

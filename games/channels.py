@@ -28,6 +28,7 @@ from ecsuite.games.value_words import words_to_symbols
 from ecsuite.parts.config import Accuracy, Positive, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.plain_values import MAX_INTEGER
 from ecsuite.runtime.ragged import Ragged
 
 Mode = Literal["train", "sample", "greedy"]
@@ -118,6 +119,14 @@ class Channel(nn.Module, ABC):
     def is_of_values(self) -> bool:
         """Whether words are vectors of values, and not symbols of a vocabulary that agents know."""
         return self.num_levels is not None
+
+    @property
+    def sizes(self) -> dict[str, int | None]:
+        """`vocab_size` and `max_len` as metadata of a corpus; None for a vocabulary beyond integers of 64 bits."""
+        return {
+            "vocab_size": self.vocab_size if self.vocab_size < MAX_INTEGER else None,
+            "max_len": self.max_len,
+        }
 
     def start_epoch(self, epoch: int) -> None:
         """Get ready for the messages of an epoch; called before each step of training."""

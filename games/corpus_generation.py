@@ -50,7 +50,7 @@ def record_corpus(players: Players, experiment: Experiment) -> Corpus:
         messages, symbol_names = Ragged.from_lengths(flat, lengths), None
     description = joined(descriptions)
     of_speakers = {SPEAKER: np.concatenate(speakers)} if len(players.senders) > 1 else {}
-    metadata: dict[str, int | str] = {"vocab_size": channel.vocab_size, "max_len": channel.max_len}
+    metadata: dict[str, int | str | None] = {**channel.sizes}
     if experiment.channel.kind in ("continuous", "variational"):
         metadata["symbols"] = (
             f"rounded to {channel.num_levels} levels here; the receiver gets the exact values"

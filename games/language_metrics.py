@@ -1,19 +1,24 @@
 """Metrics of the language while it is learnt: those of `evaluation.metrics`, at every evaluation.
 
-They are of the most likely messages, or of the senders' own probabilities, for at most
-`evaluation.metrics_corpus_size` meanings of the corpus, and have no chance level and no interval, whose draws would
-take most of the time. Training does not depend on them.
+They are of the most likely messages for at most `evaluation.metrics_corpus_size` meanings of the corpus, or of the
+agents, where a metric asks these; they have no chance level and no interval, whose draws would take most of the time.
+Training does not depend on them.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from types import SimpleNamespace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from ecsuite.corpus import Corpus
+from ecsuite.games.players.players import Players, make_players
 from ecsuite.games.plays.play import Play
 from ecsuite.games.sections import Experiment
 from ecsuite.runtime.errors import ConfigError, PartError
+
+if TYPE_CHECKING:
+    from ecsuite.games.runs import Run
 
 PLACE = "ecsuite.eval.metrics"
 """The package of the metrics, which is above this one and imported when it is used."""
@@ -54,9 +59,10 @@ def metrics_of(experiment: Experiment) -> dict[str, Any]:
     for name in experiment.evaluation.metrics:
         try:
             metric = import_module(PLACE).load_metric(name)
-            if import_module(PLACE).traits_of_metric(name).trains:
+            traits = import_module(PLACE).traits_of_metric(name)
+            if traits.trains:
                 raise ConfigError(f"{name} trains models: `ecsuite score` it afterwards")
-            metrics[name] = import_module(BY_SPEAKER).by_speaker(metric)
+            metrics[name] = metric if traits.needs_agents else import_module(BY_SPEAKER).by_speaker(metric)
         except PartError:
             raise
         except ConfigError as error:
@@ -76,22 +82,32 @@ class LanguageMetrics:
         size = min(experiment.evaluation.corpus_size, experiment.evaluation.metrics_corpus_size)
         self.evaluation = replace(experiment.evaluation, mode="greedy", corpus_size=size)
         self.experiment = replace(experiment, evaluation=self.evaluation)
+        traits = {name: metric.traits for name, metric in self.metrics.items()}
+        self.asking = [name for name, found in traits.items() if any(each.needs_agents for each in found)]
+        self.asks = bool(self.asking) or any(each.asks_agents for found in traits.values() for each in found)
+        self.copy: Players | None = None
 
     def __call__(self, play: Play) -> LanguageScores:
-        """Score the messages of the agents of a play.
+        """Score the messages of the agents of a play, or these agents.
 
         Raises:
+            ConfigError: If a metric asks senders and receivers, and the play has none.
             PartError: If a metric of a user's own returns something that is no score.
         """
         if not self.metrics:
             return LanguageScores()
         corpus = play.corpus(self.evaluation)
+        run = self._run(play, corpus) if self.asks else None
         options, traits_of = (
-            import_module(f"{PLACE}.score").Options(run=self._asked(play)),
+            import_module(f"{PLACE}.score").Options(run=run),
             import_module(PLACE).traits_of,
         )
         with import_module(RESAMPLING).few_draws():
-            scores = [score for metric in self.metrics.values() for score in metric(corpus, options)]
+            scores = [
+                score
+                for name, metric in self.metrics.items()
+                for score in metric(run if name in self.asking else corpus, options)
+            ]
         return LanguageScores(
             values={score.name: None if score.value is None else float(score.value) for score in scores},
             reasons={score.name: score.reason for score in scores if score.reason is not None},
@@ -100,14 +116,21 @@ class LanguageMetrics:
             ),
         )
 
-    def _asked(self, play: Play) -> Any:
-        """What metrics ask that ask the agents of a run; None: there are no senders."""
+    def _run(self, play: Play, corpus: Corpus) -> "Run | None":
+        """The agents as a run has them, on the CPU and in fp32, so that nothing of the training's own is touched.
+
+        None if the play has no senders and receivers, which only metrics that can do without them are content with.
+        """
         players = getattr(play, "players", None)
-        is_asked = players is not None and any(
-            each.asks_agents for metric in self.metrics.values() for each in metric.traits
-        )
-        return (
-            SimpleNamespace(players=players, experiment=self.experiment, has_agents=True)
-            if is_asked
-            else None
-        )
+        if not isinstance(players, Players):
+            if self.asking:
+                raise ConfigError(
+                    f"evaluation.metrics: {self.asking[0]} asks senders and receivers, and play "
+                    f"{self.experiment.play.kind} has none: expected metrics of a corpus, such as topsim"
+                )
+            return None
+        self.copy = self.copy or make_players(self.experiment, players.world).eval()
+        self.copy.load_state_dict(players.state_dict())
+        run: Run = import_module("ecsuite.games.runs").Run(Path(self.experiment.name), self.experiment)
+        vars(run).update(players=self.copy, corpus=corpus)  # in place of what it would read from its folder
+        return run

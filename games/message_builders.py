@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import torch
+from msgspec import Meta
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -18,8 +19,11 @@ from ecsuite.agents.replicas import with_replicas
 from ecsuite.agents.shared_states import IdBuilder, may_look_at
 from ecsuite.games.message_noise import NO_NOISE
 from ecsuite.games.registry import NOISES
-from ecsuite.parts.config import Count, Levels, Weight
+from ecsuite.parts.config import Count, Weight
 from ecsuite.parts.registry import Part
+
+FloatLevels = Annotated[int, Meta(ge=2, le=1 << 24)]
+"""Number of levels of a value that float32, with its 24 bits of precision, tells apart."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +50,7 @@ class ValueOptions:
     """What happens to words before the receiver gets them: erasure or confusion."""
     word_size: Count = 6
     """Values per word; there are num_levels to the power word_size different words."""
-    num_levels: Levels = 2
+    num_levels: FloatLevels = 2
     """Number of levels of each value."""
     normalize: Literal["sigmoid", "minmax"] = "sigmoid"
     """How logits become values from 0 to 1; minmax: scaled within each word."""
@@ -70,7 +74,7 @@ class VariationalOptions:
     """What happens to words before the receiver gets them: erasure or confusion."""
     word_size: Count = 16
     """Values per word."""
-    num_levels: Levels = 2
+    num_levels: FloatLevels = 2
     """Number of levels of a value in the corpus, equally likely in the standard normal distribution."""
     kl_coefficient: Weight = 0.01
     """Weight of the KL divergence of the words' distributions from the standard normal one."""

@@ -15,7 +15,7 @@ from ecsuite.games.sections import Role
 from ecsuite.parts.config import Positive, Share, Weight
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.compiler import take_step
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, FrozenError
 from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.recording import Recorded
 
@@ -203,6 +203,11 @@ class Optimise:
 
     def gradients(self, objective: Tensor) -> list[Tensor | None]:
         """The gradients of the weights; None: of those that an objective does not depend on."""
+        if not all(parameter.requires_grad for parameter in self.parameters):
+            raise FrozenError(
+                "weights that are trained were frozen within a step: freeze them in __init__, where no optimiser has "
+                "them yet, or cut the graph by detach()"
+            )
         if not objective.requires_grad:  # where all agents of a step are slow
             return [None] * len(self.parameters)
         gradients = torch.autograd.grad(objective, self.parameters, allow_unused=True)

@@ -113,9 +113,9 @@ class Run:
 
     @property
     def has_agents(self) -> bool:
-        """Whether there are senders and receivers to ask: trained ones, in a checkpoint."""
-        is_of_them = self.experiment.play == SIGNALLING
-        return is_of_them and any(self.folder.glob("*.safetensors"))
+        """Whether there are senders and receivers to ask: loaded ones, or trained ones in a checkpoint."""
+        is_of_them = self.experiment.play == SIGNALLING and any(self.folder.glob("*.safetensors"))
+        return "players" in vars(self) or is_of_them
 
     @cached_property
     def play(self) -> Play:

@@ -19,6 +19,7 @@ from ecsuite.files.atomic_files import write_atomically
 from ecsuite.parts.config import dotted_values
 from ecsuite.parts.error_messages import one_line
 from ecsuite.runtime.errors import ConfigError, missing_extra
+from ecsuite.runtime.printable import note
 
 
 class TrackedRun(ABC):
@@ -48,10 +49,7 @@ class TrackedRun(ABC):
             self.send(step, figures)
         except Exception as error:
             self.is_away = True
-            print(
-                f"--log {self.service}: nothing is sent from step {step} on: {_told(error)}",
-                file=sys.stderr,
-            )
+            note(f"--log {self.service}: nothing is sent from step {step} on: {_told(error)}")
         else:
             self.step = step
             self._keep()

@@ -3,19 +3,21 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from ecsuite.games.language_metrics import LanguageScores
 from ecsuite.games.loggers import Logger
-from ecsuite.games.plays.play import Measures, Play
+from ecsuite.games.plays.play import Measures, Play, TrainedPlay
 from ecsuite.games.run_folder import StopReason
 from ecsuite.games.training_notes import (
-    ESTIMATE_AFTER,
+    REMARK_AFTER,
     note_on_time_left,
     progress_label,
     steps_of_the_end,
 )
 from ecsuite.jobs.signals import StopRequest
+from ecsuite.runtime.time_left import TimeLeft
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,9 +83,14 @@ class Progress:
 
     def __init__(self, play: Play, num_steps: int, first_step: int, callbacks: Callbacks) -> None:
         self.play, self.settings, self.callbacks = play, play.experiment.training, callbacks
-        self.first_step, self.total = first_step, num_steps + steps_of_the_end(play.experiment)
-        self.is_hinted, self.remarks = False, set[str]()
-        self.began = self.began_second = time.monotonic()
+        self.first_step = first_step
+        calls = play.calls(num_steps)
+        self.calls = None if calls is None else [0, *accumulate(calls)]
+        end = steps_of_the_end(play.experiment) if isinstance(play, TrainedPlay) else 0
+        self.total = num_steps + end if self.calls is None else max(1, self.calls[-1])
+        self.left, self.is_hinted = TimeLeft(self.total), False
+        self.remarks_again, self.remarks = True, set[str]()
+        self.began = time.monotonic()
 
     @property
     def seconds(self) -> float:
@@ -98,18 +105,26 @@ class Progress:
     def show(self, state: TrainState) -> None:
         """Tell of a step."""
         epoch = max(state.step - 1 - self.play.steps_before, 0) // self.play.steps_per_epoch
-        label = progress_label(state.valid, state.language.values, epoch, self.settings.num_epochs)
-        self.callbacks.progress(label, state.step, self.total)
+        now, done = time.monotonic(), self._done(state)
+        calls_left = None if self.calls is None else self.total - done
+        epochs = self.settings.num_epochs
+        label = progress_label(state.valid, state.language.values, epoch, epochs, calls_left)
+        self.callbacks.progress(label, done, self.total)
         if state.step == self.first_step + 1:
-            self.began_second = time.monotonic()  # the first step also imports and compiles
             self._remark()
-        elif not self.is_hinted and self.seconds > ESTIMATE_AFTER:
+        elif self.remarks_again and self.seconds > REMARK_AFTER:
+            self.remarks_again = False
+            self._remark()
+        self.left.add(now, done)  # not before the first step, which also imports and compiles
+        if not self.is_hinted and (seconds := self.left.seconds(now, done)) is not None:
             self.is_hinted = True
-            self._remark()
-            seconds = (time.monotonic() - self.began_second) / (state.step - self.first_step - 1)
-            hint = note_on_time_left(seconds * (self.total - state.step), self.settings.until_accuracy)
+            hint = note_on_time_left(seconds, self.settings.until_accuracy)
             if hint is not None:
                 self.callbacks.note(hint)
+
+    def _done(self, state: TrainState) -> int:
+        """The work that is done: steps, or calls of models."""
+        return state.step if self.calls is None else self.calls[state.step]
 
     def _remark(self) -> None:
         """Note what the play has to say, each line once."""
@@ -120,4 +135,4 @@ class Progress:
 
     def show_end(self, state: TrainState) -> None:
         """Tell of the last evaluation and the corpus."""
-        self.callbacks.progress("last evaluation and corpus", state.step, self.total)
+        self.callbacks.progress("last evaluation and corpus", self._done(state), self.total)

@@ -13,9 +13,10 @@ from ecsuite.games.sections import Experiment
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.registry import KIND, Part, to_tree
 from ecsuite.runtime.printable import counted
+from ecsuite.runtime.time_left import duration_text
 
-ESTIMATE_AFTER = 5.0
-"""Seconds of training after which the remaining time is estimated once."""
+REMARK_AFTER = 5.0
+"""Seconds of training after which a play is asked again what it has to say."""
 LONG_RUN = 900.0
 """Remaining seconds from which the user gets a note on how to end the run sooner."""
 FORWARD_SHARE = 1 / 3
@@ -141,10 +142,15 @@ def steps_of_the_end(experiment: Experiment) -> int:
 
 
 def progress_label(
-    valid: Mapping[str, float], language: Mapping[str, float | None], epoch: int, num_epochs: int
+    valid: Mapping[str, float],
+    language: Mapping[str, float | None],
+    epoch: int,
+    num_epochs: int,
+    calls_left: int | None = None,
 ) -> str:
-    """The text beside the progress bar: the epoch, and the last evaluation."""
+    """The text next to the progress bar: the epoch, calls of models that are left, and the last evaluation."""
     shown = [f"epoch {epoch + 1}/{num_epochs}"]
+    shown += [] if calls_left is None else [f"{calls_left:,} calls left"]
     if valid:
         shown += [f"loss {valid['loss']:.3f}"] if "loss" in valid else []
         shown += [f"accuracy {valid['accuracy']:.1%}"] if "accuracy" in valid else []
@@ -156,9 +162,8 @@ def note_on_time_left(seconds: float, until_accuracy: float | None) -> str | Non
     """How long a long run takes, and what would end it sooner; None of a run that is not long."""
     if seconds < LONG_RUN:
         return None
-    hours = f"{seconds / 3600:,.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
     until = "" if until_accuracy else "--until-accuracy 0.95 or "
     return (
-        f"about {hours} at this speed. To end it in minutes: {until}--max-minutes 10. Ctrl-C stops it "
-        "with a checkpoint and a complete corpus; --resume continues from there."
+        f"about {duration_text(seconds)} left at this speed. To end it in minutes: {until}--max-minutes 10. "
+        "Ctrl-C stops it with a checkpoint and a complete corpus; --resume continues from there."
     )

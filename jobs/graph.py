@@ -18,12 +18,13 @@ from ecsuite.jobs.executors import Here, Launcher, Workers
 from ecsuite.jobs.gpus import visible_gpus
 from ecsuite.jobs.groups import GroupFolder
 from ecsuite.jobs.job import Job, Resources, Result, name_modules
-from ecsuite.jobs.plan import Plan, duration_text, make_plan, time_left
+from ecsuite.jobs.plan import Plan, make_plan, time_left
 from ecsuite.jobs.processes import Local, num_cores
 from ecsuite.jobs.signals import StopRequest, end_as_requested
 from ecsuite.jobs.store import Store
 from ecsuite.jobs.worker import SECONDS_TO_STOP
 from ecsuite.runtime.errors import DamagedError, DivergedError
+from ecsuite.runtime.time_left import duration_text
 
 SECONDS_BETWEEN_LOOKS = 0.3
 """How often a running graph looks for requests to stop and for results of other processes."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ecsuite.jobs.job import Job, Result
 from ecsuite.jobs.store import Store
+from ecsuite.runtime.time_left import duration_text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,10 +65,3 @@ def time_left(plan: Plan, num_processes: int) -> str:
     """How long the missing jobs are likely to take, for a note; empty if it is not known."""
     expected = expected_seconds(plan)
     return "" if expected is None else f", about {duration_text(expected / num_processes)}"
-
-
-def duration_text(seconds: float) -> str:
-    """A duration, rounded as an estimate is: `10 s`, `3 min`, `2.5 h`."""
-    if seconds < 55:
-        return f"{max(5, round(seconds / 5) * 5)} s"
-    return f"{max(1, round(seconds / 60))} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -75,7 +75,8 @@ def _lineage(finished: Sequence[Row]) -> dict[int, Row]:
     while row is not None:
         generation, teacher = row["generation"], row["teacher"]
         found[generation] = row
-        row = next((other for other in finished if other["id"] == teacher), None)
+        earlier = (other for other in finished if other["generation"] < generation)
+        row = next((other for other in earlier if other["id"] == teacher), None)
         if row is None:  # who taught has withdrawn
             row = _last([other for other in finished if other["generation"] < generation - 1])
     return found

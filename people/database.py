@@ -9,11 +9,21 @@ import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ecsuite.runtime.errors import ConfigError, DamagedError
+from ecsuite.people.stages import (
+    AWAY,
+    FINISHED,
+    GAME,
+    INSTRUCTIONS,
+    LEFT,
+    QUESTIONS_STAGE,
+    QUIZ_STAGE,
+    WAITING,
+)
+from ecsuite.runtime.errors import ConfigError, DamagedError, shown
 
 FORMAT = 1
 """Number of the tables below, kept as SQLite's `user_version`."""
@@ -84,6 +94,16 @@ CREATE TABLE replies (
 ) WITHOUT ROWID;
 """
 
+STAGES = (INSTRUCTIONS, QUIZ_STAGE, WAITING, GAME, QUESTIONS_STAGE, FINISHED, LEFT, AWAY)
+MOST = 1_000_000
+"""Highest number of steps, things, looks and so on that is taken from a file."""
+SMALLEST = dict.fromkeys(("points", "score"), -MOST)
+"""The lowest numbers of columns where these are below 0."""
+HIGHEST = {"seed": 2**31 - 1, "score": 1000 * MOST, "seat": 1}
+"""The highest numbers of columns where these are not `MOST`."""
+LATEST = 1e11
+"""Highest number of seconds since 1970, and of milliseconds of an answer."""
+
 Row = dict[str, Any]
 
 
@@ -126,6 +146,43 @@ class Database:
                 f"{file}: expected a database of format {FORMAT}, got {version}; read it with the version of ecsuite "
                 "that made it"
             )
+        try:
+            fault = None if is_new else self._fault()
+        except sqlite3.DatabaseError as error:
+            raise _unusable(file, error) from None
+        if fault is not None:
+            self.close()
+            raise DamagedError(f"{file}: {fault}: edited or damaged; restore a copy of it")
+
+    def _fault(self) -> str | None:
+        """What no server has written, or SQLite finds damaged; None: nothing."""
+        if (found := self._run("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+            return str(found).partition("\n")[0]
+        if (found := self._run("PRAGMA foreign_key_check").fetchone()) is not None:
+            return f"a row of {found[0]} is of a participant that there is not"
+        with closing(sqlite3.connect(":memory:")) as empty:
+            empty.executescript(TABLES)
+            tables = {
+                name: empty.execute(f"PRAGMA table_info({name})").fetchall()
+                for name in ("settings", "participants", "answers", "changes", "replies")
+            }
+        for table, expected in tables.items():
+            if [tuple(each) for each in self._run(f"PRAGMA table_info({table})")] != expected:
+                return f"the table {table} has other columns"
+            for _, column, kind, is_needed, _, is_key in expected:
+                types = [kind.lower()] + ([] if is_needed or is_key else ["null"])
+                wrong = f"typeof({column}) NOT IN ({', '.join(map(repr, types))})"
+                if column == "stage":
+                    wrong += f" OR stage NOT IN ({', '.join(map(repr, STAGES))})"
+                elif kind == "INTEGER":
+                    least, most = SMALLEST.get(column, 0), HIGHEST.get(column, MOST)
+                    wrong += f" OR {column} NOT BETWEEN {least} AND {most}"
+                elif kind == "REAL":
+                    wrong += f" OR abs({column}) > {LATEST}"
+                found = self._run(f"SELECT {column} FROM {table} WHERE {wrong} LIMIT 1").fetchone()
+                if found is not None:
+                    return f"{table}.{column}: {shown(found[0])}, which is no {kind} that is stored there"
+        return None
 
     def _make(self, settings: Mapping[str, str]) -> None:
         with self.transaction():
@@ -164,6 +221,10 @@ class Database:
         found = self._run("SELECT value FROM settings WHERE name = ?", name).fetchone()
         if found is None and missing is not None:
             return missing
+        if found is None:
+            raise DamagedError(
+                f"{self.file}: it has no setting {name!r}: edited or damaged; restore a copy of it"
+            )
         return str(found[0])
 
     def store_setting(self, name: str, value: str) -> None:

@@ -11,7 +11,7 @@ from ecsuite.formats.directory import ANSWERS
 from ecsuite.parts.config import build
 from ecsuite.people.database import Database, Row
 from ecsuite.people.study import Study, read_study, require_same
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError
 
 RUNS = Path("runs")
 """Folder of the folders of studies."""
@@ -70,8 +70,42 @@ def open_database(study: Path) -> Database:
 
 def stored_study(database: Database) -> Study:
     """The study that answers were given in, with its texts."""
-    study: Study = build(Study, json.loads(database.setting("study")), str(database.file))
+    text = database.setting("study")
+    try:
+        study: Study = build(Study, json.loads(text), str(database.file))
+    except ValueError as error:
+        raise _unfit(database, error) from None
+    for row in database.participants():
+        if (row["dataset"], row["grammar"]) not in study.conditions or row[
+            "protocol"
+        ] != study.played_protocol:
+            raise _unfit(
+                database, f"nobody does {row['protocol']}, {row['grammar']} about {row['dataset']} in it"
+            )
     return study
+
+
+@contextmanager
+def reading(database: Database) -> Iterator[None]:
+    """Read answers, which nobody has checked since they were stored.
+
+    Raises:
+        DamagedError: If they do not fit to their study, as after somebody edited the file.
+    """
+    try:
+        yield
+    except (ConfigError, FormatError):
+        raise
+    except (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, AssertionError) as error:
+        raise _unfit(database, error) from error
+
+
+def _unfit(database: Database, why: object) -> DamagedError:
+    said = " ".join(str(why).split()) or type(why).__name__
+    return DamagedError(
+        f"{database.file}: what is stored does not fit to its study ({said:.200}): edited or damaged; restore a "
+        "copy of it"
+    )
 
 
 def find_participant(token: str, study: Path | None) -> tuple[Database, Row]:

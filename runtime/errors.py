@@ -52,6 +52,10 @@ class DivergedError(ArithmeticError):
         self.outcome = outcome
 
 
+class FrozenError(RuntimeError):
+    """Weights that an optimiser has take no gradient any more."""
+
+
 class DamagedError(RuntimeError):
     """Damaged files of a run."""
 
@@ -108,7 +112,7 @@ def look_up(kind: str, name: str, registry: Mapping[str, Entry]) -> Entry:
 
 def missing_extra(needs: str, extra: str) -> ConfigError:
     """The error where packages of an optional extra are not installed, such as `a picture needs matplotlib`."""
-    return ConfigError(f"{needs}: pip install 'ecsuite[{extra}]'")
+    return ConfigError(f"{needs}: pip install -e '.[{extra}]' in the clone of ecsuite")
 
 
 def shown(value: object) -> str:

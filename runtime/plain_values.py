@@ -34,7 +34,8 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, int):
         if not -MAX_INTEGER < value < MAX_INTEGER:
-            raise OverflowError(value)
+            is_shown = abs(value) < 1 << 4096  # Python writes no integer of more than 4,300 digits
+            raise OverflowError(value if is_shown else f"one of {value.bit_length():,} bits")
         return int(value)
     if isinstance(value, float | Decimal):
         return None if value != value else float(value)

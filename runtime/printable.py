@@ -1,5 +1,6 @@
 """Texts for people. Those of users, such as symbols and names of files, are made safe: they steer no terminal."""
 
+import sys
 import unicodedata
 from html import escape
 
@@ -35,3 +36,20 @@ def preformatted(text: str) -> str:
 def counted(number: int, word: str) -> str:
     """A number with its word: `1 seed`, `3,000 seeds`."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+class _Notes:
+    """Whether notes for the user are shown."""
+
+    are_shown = True
+
+
+def show_notes(are_shown: bool) -> None:
+    """Show notes from now on, or none, as with `--quiet`."""
+    _Notes.are_shown = are_shown
+
+
+def note(text: str) -> None:
+    """Print a note for the user on standard error, unless none are to be shown."""
+    if _Notes.are_shown:
+        print(text, file=sys.stderr, flush=True)

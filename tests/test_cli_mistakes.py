@@ -186,7 +186,7 @@ TYPICAL = {
         "train-game disc_tiny --device cuda",
         "device cuda: this machine has no CUDA device that torch can use; try auto",
     ),
-    "a missing extra": ("show other other --plot curves.svg", "pip install 'ecsuite[plots]'"),
+    "a missing extra": ("show other other --plot curves.svg", "pip install -e '.[plots]'"),
     "an empty corpus": ("score empty.jsonl", "expected a message a line, such as [3, 1, 4]"),
     "a wrong kind of file": (
         "train-game picture.png",

@@ -2,9 +2,11 @@
 
 import ast
 import functools
+import os
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
@@ -222,3 +224,91 @@ def test_constraints_pin_every_dependency():
     pinned = {line.split("==")[0].lower() for line in lines if "==" in line}
     needed = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["data"]]
     assert {name.split(">=")[0].lower() for name in needed} <= pinned
+
+
+CODE = re.compile(
+    r"(?:import \w|from [\w.]+ import |class \w+.*:|def \w+\(|[\w.]+ = [\w.]+\(|[\w.]+\([^)]*\)\s*$)"
+)
+"""How a line of an example in Python begins, and no line of prose."""
+
+
+def broken_examples(doc: str, indent: int = 0) -> list[str]:
+    """Lines of examples in a docstring, which itself is indented, that are not indented more, or do not parse."""
+    lines = [line.removeprefix(" " * indent) for line in doc.split("\n")]
+    found = [line for line in lines[1:] if CODE.match(line)]
+    indented = "\n".join(line if line.startswith("    ") or not line else "\0" for line in lines)
+    for block in map(textwrap.dedent, re.split(r"\0\n?", indented)):
+        if re.match(r"\n*(import|from|class|def|@)\b", block):
+            try:
+                ast.parse(block)
+            except SyntaxError:
+                found.append(block.strip().split("\n")[0])
+    return found
+
+
+def test_examples_in_docstrings_are_indented_and_parse():
+    assert broken_examples("One.\n\n    import a\n    class A:\n        b = 1\n") == []
+    assert broken_examples("One.\n\n    class A:\n    b = 1\n") == ["class A:"]
+    assert broken_examples("One.\n\nimport a\na.b(1)\n") == ["import a", "a.b(1)"]
+    wrong = {}
+    for file in SOURCES:
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                value = node.value.value
+                if isinstance(value, str) and (found := broken_examples(value, node.col_offset)):
+                    wrong[f"{file.relative_to(ROOT)}:{node.lineno}"] = found
+    assert wrong == {}
+
+
+INSTALLERS = re.compile(
+    r"(?:\buvx|\bpipx (?:run|install)|\buv (?:add|tool (?:run|install))|\bpip install)((?: [^ `]+){1,9})"
+)
+"""What installs a package, or runs it, and the words after it."""
+WITH_VALUES = (
+    "-c",
+    "-r",
+    "--constraint",
+    "--requirement",
+    "--python",
+    "--target",
+    "--with",
+    "--index-url",
+)
+
+
+def named_packages(text: str) -> list[str]:
+    """What a text installs by name from a registry."""
+    found = []
+    for match in INSTALLERS.finditer(re.sub(r"[\s\\]+", " ", text)):
+        words = match[1].split()
+        for option in ("--from", "-e"):
+            if option in words:
+                words = words[words.index(option) + 1 :][:1]
+        is_value = False
+        for word in words:
+            plain = word.strip("\"'`()")
+            if not is_value and not plain.startswith("-"):
+                found.append(plain)
+            is_value = plain in WITH_VALUES
+    return found
+
+
+def test_nothing_installs_this_package_by_a_name_that_is_not_published():
+    """Whoever registers the name would be run; CHANGELOG tells of earlier versions."""
+    assert named_packages("`uvx ecsuite train-game`")[0] == "ecsuite"
+    assert named_packages("(`pip install -q -c c.txt\n'ecsuite[a]'`)") == ["ecsuite[a]"]
+    assert named_packages("`uvx --from . ecsuite x`, `pip install -c c.txt -e '.[a]'`") == [".", ".[a]"]
+    kinds = (".md", ".py", ".ipynb", ".yaml", ".yml", ".txt", ".toml", ".html", ".js", ".cff", "")
+    named = {}
+    for folder, folders, files in os.walk(ROOT):
+        kept = (".ci", ".github")
+        folders[:] = [each for each in folders if each in kept or not each.startswith((".", "__"))]
+        if Path(folder) == ROOT:
+            folders[:] = [each for each in folders if each not in ("build", "dist", "runs")]
+        for file in (Path(folder) / name for name in files):
+            if file.suffix in kinds and file not in (ROOT / "CHANGELOG.md", Path(__file__)):
+                text = file.read_bytes().decode(errors="replace")
+                ours = [each for each in named_packages(text) if re.match(r"ecsuite(?![\w./-])", each)]
+                if ours:
+                    named[str(file.relative_to(ROOT))] = ours
+    assert named == {}

@@ -14,8 +14,8 @@ from ecsuite.eval.icy.jobs import learn_grammar, plan
 from ecsuite.eval.icy.resolved import BASIS, MOST_STEPS, Study
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Stopped
-from ecsuite.jobs.plan import duration_text
 from ecsuite.runtime.printable import counted
+from ecsuite.runtime.time_left import duration_text
 
 MOST_TIMED = 3
 """Models whose updates are timed; further ones are taken to be as fast as the mean of these."""

@@ -11,6 +11,7 @@ from ecsuite.eval.icy.models import parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.published import CAP as PUBLISHED_CAP
 from ecsuite.eval.icy.published import published_ratios
+from ecsuite.grammars.geometry import Geometry
 from ecsuite.jobs.job import Context, Job, Stopped, canonical
 
 EXPECTED_STEPS = 350
@@ -36,7 +37,15 @@ NUM_SHOWN = 2
 
 
 def expected_steps(
-    *, model: str, role: Role, grammar: str, protocol: Protocol, cap: float, basis: Sequence[Any], **_: Any
+    *,
+    model: str,
+    role: Role,
+    geometry: Geometry,
+    grammar: str,
+    protocol: Protocol,
+    cap: float,
+    basis: Sequence[Any],
+    **_: Any,
 ) -> float:
     """Estimated number of updates of a run; changes only the order of jobs and the time left.
 
@@ -46,24 +55,36 @@ def expected_steps(
     steps = EXPECTED_STEPS_HIGH if is_high else EXPECTED_STEPS
     if not basis:
         return min(steps, cap)
-    ratio = _expected_ratio(model, role, grammar)
+    ratio = _expected_ratio(model, role, geometry, grammar, protocol)
     return steps * (cap if protocol.target is None else min(ratio, cap))
 
 
 def is_expected_to_fail(
-    *, model: str, role: Role, grammar: str, protocol: Protocol, cap: float, basis: Sequence[Any], **_: Any
+    *,
+    model: str,
+    role: Role,
+    geometry: Geometry,
+    grammar: str,
+    protocol: Protocol,
+    cap: float,
+    basis: Sequence[Any],
+    **_: Any,
 ) -> bool:
     """Whether a run is expected to end at its cap: as in the paper, or as with the usual model."""
     if not basis or protocol.target is None:
         return False
-    return _expected_ratio(model, role, grammar) >= min(cap, PUBLISHED_CAP)
+    return _expected_ratio(model, role, geometry, grammar, protocol) >= min(cap, PUBLISHED_CAP)
 
 
-def _expected_ratio(model: str, role: Role, grammar: str) -> float:
-    """Updates in multiples of CONCAT's: as in the paper, or as with the usual model."""
+def _expected_ratio(model: str, role: Role, geometry: Geometry, grammar: str, protocol: Protocol) -> float:
+    """Updates in multiples of CONCAT's: as in the paper, or as with the usual model.
+
+    Fewer where there are few meanings, which an agent learns by heart after it has met each a few times.
+    """
     name = grammar.partition(",")[0]
     published = published_ratios(model).get(name) if role == "sender" else None
-    return EXPECTED_RATIO.get(name, USUAL_RATIO) if published is None else published[0]
+    ratio = EXPECTED_RATIO.get(name, USUAL_RATIO) if published is None else published[0]
+    return min(ratio, USUAL_RATIO + geometry.num_meanings / protocol.batch_size)
 
 
 def group_runs(jobs: Sequence[Job], num_free: int) -> Sequence[Sequence[Job]]:

@@ -3,7 +3,6 @@
 import json
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.files.format_numbers import with_format
+from ecsuite.runtime.printable import note as print_note
+from ecsuite.runtime.time_left import TimeLeft
 from ecsuite.tables.forms import SUFFIXES, Form, publish, rendered
 from ecsuite.tables.table import Table
 
@@ -57,37 +58,6 @@ class Report:
             write_json(out, with_format("result", self.data))
 
 
-class TimeLeft:
-    """The time that is left of some work, from its speed in the last minute."""
-
-    WINDOW = 60.0
-    """Seconds of which the speed is taken."""
-    BETWEEN = 0.5
-    """Least seconds between two samples."""
-
-    def __init__(self) -> None:
-        self.samples: deque[tuple[float, float]] = deque()
-
-    def add(self, now: float, done: float) -> None:
-        """Take how much is done at a time in seconds."""
-        if not self.samples or now - self.samples[-1][0] >= self.BETWEEN:
-            self.samples.append((now, done))
-        while len(self.samples) > 2 and now - self.samples[1][0] >= self.WINDOW:
-            self.samples.popleft()
-
-    def text(self, now: float, done: float, total: float) -> str:
-        """The time until all is done, as minutes and seconds; empty where nothing was done since the first sample."""
-        began, before = self.samples[0]
-        if done <= before:
-            return ""
-        minutes, seconds = divmod(round((now - began) * (total - done) / (done - before)), 60)
-        return (
-            f"{minutes}:{seconds:02d} left"
-            if minutes < 60
-            else f"{minutes // 60} h {minutes % 60:02d} min left"
-        )
-
-
 class Reporter:
     """Progress and notes on standard error: a progress bar with an ETA on a terminal, otherwise a line every 15 s.
 
@@ -103,8 +73,7 @@ class Reporter:
         self.live: Live | None = None
         self.bar: Progress | None = None
         self.task: TaskID | None = None
-        self.total = 0.0
-        self.left = TimeLeft()
+        self.left = TimeLeft(0.0)
         self.last = time.monotonic()
 
     def __enter__(self) -> "Reporter":
@@ -134,15 +103,17 @@ class Reporter:
         if self.quiet:
             return
         now = time.monotonic()
-        is_new = total != self.total
+        is_new = total != self.left.total
         if is_new:
-            self.total, self.left = total, TimeLeft()
+            self.left = TimeLeft(total)
         self.left.add(now, done)
+        left = self.left.text(now, done)
         if sys.stderr.isatty():
-            self._show_live(label, done, self.left.text(now, done, total), is_new=is_new)
-        elif now - self.last >= self.SECONDS_BETWEEN_LINES and (left := self.left.text(now, done, total)):
+            self._show_live(label, done, left, is_new=is_new)
+        elif now - self.last >= self.SECONDS_BETWEEN_LINES and done > self.left.began:
             self.last = now
-            self.note(f"{done / total:4.0%}  {left}  {label.partition(chr(10))[0]}")
+            parts = (f"{done / total:4.0%}", left, label.partition("\n")[0])
+            self.note("  ".join(part for part in parts if part))
 
     def note(self, text: str) -> None:
         """Print a note for the user."""
@@ -151,7 +122,7 @@ class Reporter:
         if self.live is not None:
             self.live.console.print(text, markup=False, highlight=False)
         else:
-            print(text, file=sys.stderr, flush=True)
+            print_note(text)
 
     def _show_live(self, label: str, done: float, left: str, *, is_new: bool) -> None:
         from rich.console import Console, Group
@@ -168,7 +139,7 @@ class Reporter:
         if is_new:
             for task in self.bar.task_ids:
                 self.bar.remove_task(task)
-            self.task = self.bar.add_task("", total=self.total, left=left)
+            self.task = self.bar.add_task("", total=self.left.total, left=left)
         assert self.task is not None
         first, _, others = label.partition("\n")
         self.bar.update(self.task, description=first, completed=done, left=left)

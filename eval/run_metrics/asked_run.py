@@ -1,12 +1,12 @@
 """Which run a path is of, where metrics ask its agents."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ecsuite.eval.metrics import traits_of_metric
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.printable import note
 
 if TYPE_CHECKING:
     from ecsuite.games.runs import Run
@@ -37,7 +37,7 @@ def asked_run(path: Path, names: Sequence[str], *, trust_code: bool, is_whole: b
 
     if not (folder / "config.yaml").is_file():
         raise ConfigError(f"{path}: metric {asking[0]} asks the agents of a run: expected a run folder")
-    run = load_run(folder, trust_code=trust_code, note=lambda text: print(text, file=sys.stderr))
+    run = load_run(folder, trust_code=trust_code, note=note)
     if not asking and not run.has_agents:
         return None
     run.pair  # noqa: B018 - read now, so that damaged files are refused before anything is computed

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance, of_draws
+from ecsuite.eval.statistics.resampling import num_draws
 from ecsuite.eval.statistics.t_intervals import clipped, resampled_mean
 
 if TYPE_CHECKING:
@@ -136,7 +137,10 @@ def read_attributes(vectors: "Vectors", codes: NDArray[np.int64], seed: int) -> 
     """
     accuracy, frequent = _read(vectors, codes, seed)
     rng = np.random.default_rng([seed, *b"shuffled"])
-    shuffled = [float(_read(vectors, rng.permutation(codes), seed)[0].mean()) for _ in range(NUM_SHUFFLES)]
+    shuffled = [
+        float(_read(vectors, rng.permutation(codes), seed)[0].mean())
+        for _ in range(num_draws(NUM_SHUFFLES, 1))
+    ]
     value, half_width = resampled_mean(accuracy.mean(1).tolist(), tested_per_trained=1.0)
     return ReadAttributes(
         value=value,

@@ -21,7 +21,7 @@ from ecsuite.eval.verification.scores import Scoring, metric_of
 from ecsuite.formats import read_corpus
 from ecsuite.games.run_log import CLOCK, LOG
 from ecsuite.games.training_notes import FORWARD_SHARE
-from ecsuite.jobs.plan import duration_text
+from ecsuite.runtime.time_left import duration_text
 from ecsuite.tables.cells import count, nothing, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 

@@ -1,12 +1,13 @@
 """PettingZoo's parallel interface, both ways: its environments as ours, and ours as its.
 
-from mpe2 import simple_spread_v3
-from ecsuite.games.environments.pettingzoo import FromPettingZoo
+Example:
+    from mpe2 import simple_spread_v3
+    from ecsuite.games.environments.pettingzoo import FromPettingZoo
 
-class Spread(FromPettingZoo):              # in mine.py; then: --set play.environment=./mine.py:Spread
-make = staticmethod(simple_spread_v3.parallel_env)
+    class Spread(FromPettingZoo):              # in mine.py; then: --set play.environment=./mine.py:Spread
+        make = staticmethod(simple_spread_v3.parallel_env)
 
-env = to_pettingzoo(environment, num_symbols=3)    # a pettingzoo.ParallelEnv
+    env = to_pettingzoo(environment, num_symbols=3)    # a pettingzoo.ParallelEnv
 """
 
 from collections.abc import Callable, Mapping

@@ -60,8 +60,9 @@ class Agents(nn.Module):
             self.register_buffer("recent", torch.zeros(num_senders))
         self.generators: dict[int, torch.Generator] = {}
         self.num_plays: Mapping[Role, Any] = {}
-        self.pairs_by_number: dict[tuple[int, int], Pair] = {}
         """The agents of each role that learn in a step, and in how many pairs each does."""
+        self.pairs_by_number: dict[tuple[int, int], Pair] = {}
+        """Pairs of agents that were made, by the numbers of their sender and receiver."""
 
     def sides(self, role: Role) -> Sequence[Speaker | Listener]:
         """What the agents of a role speak or listen with."""

@@ -64,7 +64,7 @@ def corpus_of(
             EPISODE: episodes, "step": steps, **turns, SPEAKER: names[who], "action": actions, "reward": rewards,
             **environment.columns(seed, PURPOSES["corpus"] + episodes),
         },
-        metadata={"vocab_size": channel.vocab_size, "max_len": channel.max_len},
+        metadata=channel.sizes,
     )  # fmt: skip
 
 

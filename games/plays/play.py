@@ -24,8 +24,9 @@ from ecsuite.corpus import Corpus
 from ecsuite.games.noise import noise_generator
 from ecsuite.games.registry import PLAYS
 from ecsuite.games.sections import EvaluationOptions, Experiment, Role
+from ecsuite.parts import own_code
 from ecsuite.parts.own_code import NoOptions
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, FrozenError, PartError
 from ecsuite.runtime.randomness import initial_weights
 
 if TYPE_CHECKING:
@@ -103,6 +104,10 @@ class Play(ABC):
     @abstractmethod
     def go_on(self, step: int) -> Measures:
         """Play step `step`, counted from 0; returns its measures, which are averaged over steps for the log."""
+
+    def calls(self, num_steps: int) -> Sequence[int] | None:
+        """Calls of models in each of so many steps, where these take most of the time; None: all steps take as long."""
+        return None
 
     @abstractmethod
     def evaluate(self) -> dict[str, float]:
@@ -187,7 +192,13 @@ class TrainedPlay(Play):
 
     def go_on(self, step: int) -> Measures:
         """Play step `step`, and learn from it; see `update`."""
-        return self.update(step, self.optimise)
+        try:
+            return self.update(step, self.optimise)
+        except FrozenError as error:
+            kind = self.experiment.play.kind
+            if not own_code.is_foreign(kind) or own_code.error_in_part(error) is not None:
+                raise
+            raise PartError(f"{own_code.place_of(kind, 'update', 'objective')}: {error}") from error
 
     def check(self, folder: Path, note: Note) -> None:
         """Refuse a play without weights, or without anything that they learn from."""

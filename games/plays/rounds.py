@@ -214,6 +214,21 @@ class Rounds(Play):
         heard = [each for each in self.rounds[before:] if each.listener >= 0]
         return {SUCCEEDED: float(sum(each.success for each in heard)), HEARD: float(len(heard))}
 
+    def calls(self, num_steps: int) -> Sequence[int] | None:
+        """See the base class: each agent of a round answers once."""
+        if not self._is_slow:
+            return None
+        is_slow = [self.participant_of(agent).is_slow for agent in range(self.num_agents)]
+        return [
+            sum(
+                is_slow[agent]
+                for plan in self.planned(step)
+                for agent in (plan.speaker, plan.listener)
+                if agent >= 0
+            )
+            for step in range(num_steps)
+        ]
+
     def means(self, sums: Mapping[str, float], number: int) -> dict[str, float]:
         """The share of the rounds of some steps that succeeded, of those in which somebody listened, if any."""
         heard = sums.get(HEARD)

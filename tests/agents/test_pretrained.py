@@ -103,7 +103,7 @@ def test_what_is_not_there_is_told_in_one_line(weights, tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match=r"not the weights of tiny: it has no 0.bias"):
         make(weights=str(tmp_path / "other.safetensors"))
     monkeypatch.setitem(sys.modules, "timm", None)
-    with pytest.raises(ConfigError, match=r"pip install 'ecsuite\[vision\]'"):
+    with pytest.raises(ConfigError, match=r"pip install -e '\.\[vision\]'"):
         make()
 
 

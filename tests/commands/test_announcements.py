@@ -43,7 +43,7 @@ def test_where_jobs_cannot_be_computed(ecsuite, monkeypatch, name):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setitem(sys.modules, "ray", None)
     refused(ecsuite, f"{STUDIES[name]} --on slurm", NO_SBATCH)
-    refused(ecsuite, f"{STUDIES[name]} --on ray", "ecsuite[ray]")
+    refused(ecsuite, f"{STUDIES[name]} --on ray", "'.[ray]'")
 
 
 def test_a_plan_for_slurm_needs_no_sbatch(ecsuite, monkeypatch):
@@ -90,4 +90,4 @@ def test_where_a_library_is_missing(ecsuite, monkeypatch, library, line):
     for name in [name for name in sys.modules if name.partition(".")[0] == library]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, library, None)
-    refused(ecsuite, line, "pip install 'ecsuite[")
+    refused(ecsuite, line, "pip install -e '.[")

@@ -213,7 +213,7 @@ def test_without_matplotlib_a_picture_is_refused_before_the_work(ecsuite, monkey
     monkeypatch.setattr(Icy, "measure", lambda *_, **__: pytest.fail("it should be refused first"))
     code, out, err = ecsuite("icy", *command, *SMALL, "--plot", "a.svg")
     assert (code, out, files()) == (2, "", set())
-    assert err == "a picture needs matplotlib: pip install 'ecsuite[plots]'\n"
+    assert err == "a picture needs matplotlib: pip install -e '.[plots]' in the clone of ecsuite\n"
 
 
 @pytest.mark.slow

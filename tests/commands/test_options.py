@@ -118,3 +118,25 @@ def test_metrics_read_the_options_that_the_command_says(name):
     )
     load_metric(name)(corpus, Recorder())
     assert read <= {"progress", "run", *(SAMPLING if TRAITS[name].draws else ())}
+
+
+def test_quiet_prints_no_notes_and_the_next_command_does(ecsuite, tmp_path):
+    """Notes of readers, of runs and of scoring, by whatever they are printed."""
+    rows = "".join(f"{a},{b},{'ab'[a]}{'cd'[b]}\n" for a in range(2) for b in range(2) for _ in range(3))
+    (tmp_path / "table.csv").write_text("color,shape,message\n" + rows)
+    noted = ecsuite("score", "table.csv", "--metrics", "topsim")
+    assert noted[0] == 0 and "note: " in noted[2]
+    assert ecsuite("score", "table.csv", "--metrics", "topsim", "-q")[::2] == (0, "")
+    assert "note: " in ecsuite("score", "table.csv", "--metrics", "topsim")[2]
+    assert "note: " in ecsuite("show", "table.csv")[2]
+    line = ["train-game", "disc_tiny", "--out", "run", "--set", "training.num_examples=64", "--epochs", "1"]
+    assert ecsuite(*line, "-q") == (0, "", "")
+    for command in (
+        "train-game run/config.yaml --out run --resume", "score run --metrics topsim,rsa", "verify run",
+        "score run run run --metrics topsim", "data --help", "sweep study.yaml",
+    ):  # fmt: skip
+        (tmp_path / "study.yaml").write_text(
+            "base: disc_tiny\nset: {training.num_examples: 64}\nvary: {channel.vocab_size: [5]}\nseeds: 1\n"
+        )
+        code, _, err = ecsuite(*command.split(), *([] if "help" in command else ["-q"]))
+        assert (code, err) == (0, ""), command

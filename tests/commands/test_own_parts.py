@@ -187,6 +187,45 @@ def test_an_error_of_a_part_is_one_line(ecsuite, tmp_path, code, message):
     assert not (tmp_path / "runs").exists()
 
 
+def test_commands_that_meet_foreign_code_have_the_option_or_name_one_that_has_it(
+    ecsuite, tmp_path, monkeypatch
+):
+    assert ecsuite("new", "loss", "own.py")[0] == 0
+    line = [
+        "train-game",
+        "disc_tiny",
+        "--loss",
+        "./own.py:Own",
+        "--out",
+        "run",
+        "--set",
+        "training.num_epochs=1",
+    ]
+    assert ecsuite(*line, "--set", "training.num_examples=64")[0] == 0
+    (tmp_path / "study.yaml").write_text("base: run/config.yaml\nvary: {channel.vocab_size: [5]}\nseeds: 1\n")
+    for command in (
+        "train-game run/config.yaml --out again", "show run/config.yaml --rounds 1", "config run/config.yaml",
+        "people play run", "people play run/config.yaml", "sweep study.yaml", "evaluate run", "audit run",
+        "list games run/config.yaml", "list run/config.yaml", "methods run", "report run --out a.html",
+    ):  # fmt: skip
+        monkeypatch.setattr(own_code, "_trusted", set())
+        code, _, err = ecsuite(*command.split())
+        told = "add --trust-code if you trust it" in err
+        if told:
+            _, words, _ = ecsuite(*command.split()[: 2 if command.startswith("people") else 1], "--help-all")
+            assert "--trust-code" in words, command
+        else:
+            assert "--trust-code" not in err or "ecsuite config FILE --trust-code" in err, command
+        assert code == 0 or err.count("\n") == 1, (command, err)
+    assert ecsuite("show", "run/config.yaml", "--rounds", "1", "--trust-code")[0] == 0
+    monkeypatch.setattr(own_code, "_trusted", set())
+    code, out, _ = ecsuite("config", "run/config.yaml", "--trust-code")
+    assert code == 0 and "./own.py:Own" in out
+    (tmp_path / "mine.yaml").write_text(out)
+    monkeypatch.setattr(own_code, "_trusted", set())
+    assert ecsuite("show", "mine.yaml", "--rounds", "1")[0] == 0
+
+
 @pytest.mark.slow
 def test_a_run_with_parts_is_repeated_with_trust_alone(ecsuite, tmp_path, monkeypatch):
     quick = [

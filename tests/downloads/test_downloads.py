@@ -213,7 +213,8 @@ def test_a_data_set_without_rows(hub, make, tmp_path):
 
 def test_the_library_is_missing(make, monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
-    wanted = r"^downloading needs the library `datasets` of Hugging Face: pip install 'ecsuite\[data\]'$"
+    wanted = r"^downloading needs the library `datasets` of Hugging Face: pip install -e '\.\[data\]' in the "
+    wanted += "clone of ecsuite$"
     with pytest.raises(ConfigError, match=wanted):
         make()
 

@@ -124,7 +124,7 @@ def test_saved_datasets(tmp_path):
 def test_without_pyarrow_the_remedy_is_named(tmp_path, monkeypatch):
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(CorpusError, match=r"pip install 'ecsuite\[data\]'$"):
+    with pytest.raises(CorpusError, match=r"pip install -e '\.\[data\]' in the clone of ecsuite$"):
         read_corpus(tmp_path / "a.parquet")
 
 

@@ -161,4 +161,4 @@ def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ConfigError) as error:
         draw_rounds([ShownRound(objects=plain(1), labels=np.array([True]))])
-    assert str(error.value) == "a picture needs matplotlib: pip install 'ecsuite[plots]'"
+    assert str(error.value) == "a picture needs matplotlib: pip install -e '.[plots]' in the clone of ecsuite"

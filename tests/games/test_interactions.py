@@ -156,7 +156,7 @@ def test_wrong_names_and_a_missing_package_are_refused_first(small, run, tmp_pat
         players = make_players(experiment, world)
         record_interactions(players, {"valid": (world, "valid")}, experiment, probabilities=True)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ConfigError, match=r"pip install 'ecsuite\[data\]'"):
+    with pytest.raises(ConfigError, match=r"pip install -e '\.\[data\]'"):
         run(small("evaluation.keep=interactions"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from ecsuite.eval.metrics import load_metric
+from ecsuite.eval.metrics import METRICS as METRICS_BY_NAME
+from ecsuite.eval.metrics import load_metric, traits_of_metric
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.files.tensor_files import read_tensors
 from ecsuite.formats import read_corpus
 from ecsuite.games.checkpoints import checkpoints
@@ -24,6 +26,16 @@ def lengths(corpus):
     np.random.rand(), torch.rand(1)
     return None if len(corpus.messages) < 3 else float(corpus.messages.lengths.mean())
 """
+
+OF_AGENTS = """
+def mine(run):
+    '''Accuracy, if the agents and their corpus are of one time.'''
+    meanings = run.corpus.meanings.tolist()
+    said = [[symbol for symbol in row if symbol] for row in run.corpus.messages]
+    assert run.speak(meanings) == said
+    return run.evaluate()["valid"]["accuracy"]
+"""
+AGENTS = [name for name in METRICS_BY_NAME.parts if traits_of_metric(name).needs_agents]
 
 
 @pytest.mark.slow
@@ -82,3 +94,41 @@ def test_no_chance_level_and_no_interval_is_drawn(small, monkeypatch):
     play = Signalling(experiment.play.options, experiment=experiment, device=torch.device("cpu"))
     LanguageMetrics(experiment)(play)
     assert drawn == [1] and play.module.training
+
+
+def test_every_metric_of_agents_is_computed_in_training_as_afterwards(
+    tmp_path, small, run, whole, log_of, monkeypatch
+):
+    """And training does not depend on those either, which ask copies of the agents."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(OF_AGENTS)
+    names = [*AGENTS, "efficiency"]
+    metrics = f"evaluation.metrics=[{','.join(names)},./mine.py:mine]"
+    run(small(metrics, "training.evaluate_every=1000"), tmp_path / "run")
+    found = log_of(tmp_path / "run")[-1]
+    asked = load_run(tmp_path / "run", trust_code=True)
+    with few_draws():  # values, without their own chance levels
+        expected = {
+            score.name: score
+            for name in AGENTS
+            for score in load_metric(name)(asked, Options())  # type: ignore[arg-type]
+        }
+    assert len(expected) > len(AGENTS) >= 6
+    for name, score in expected.items():
+        assert found["metrics"][name] == (
+            None if score.value is None else pytest.approx(score.value, abs=1e-6)
+        )
+        assert found.get("reasons", {}).get(name) == score.reason
+    assert found["metrics"]["mine"] == pytest.approx(asked.evaluate()["valid"]["accuracy"])
+    assert found["metrics"]["efficiency_loss"] > 0
+    for file in checkpoints(whole):
+        trained, alone = read_tensors(tmp_path / "run" / file.name)[0], read_tensors(file)[0]
+        assert all(torch.equal(trained[key], alone[key]) for key in alone)
+
+
+def test_metrics_of_agents_are_refused_before_a_play_that_has_none(ecsuite, tmp_path):
+    code, _, err = ecsuite("train-game", "naming", "--metrics", "topsim,rsa", "--out", "run")
+    assert (code, err.count("\n")) == (2, 1) and not (tmp_path / "run").exists()
+    assert err.startswith(
+        "evaluation.metrics: rsa asks senders and receivers, and play naming has none: expected metrics of a corpus"
+    )

@@ -187,7 +187,8 @@ def test_a_missing_package_is_named_with_its_command(name, monkeypatch):
     monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
     with pytest.raises(ConfigError) as error:
         make_loggers([name])
-    assert str(error.value) == f"--log {name} needs the package {name}: pip install 'ecsuite[{name}]'"
+    how = f"pip install -e '.[{name}]' in the clone of ecsuite"
+    assert str(error.value) == f"--log {name} needs the package {name}: {how}"
 
 
 def test_a_run_without_loggers_writes_nothing_more(whole):

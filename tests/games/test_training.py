@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ecsuite.formats import read_corpus
-from ecsuite.games import train_state, training_notes
+from ecsuite.games import training_notes
 from ecsuite.games.evaluation import evaluate
 from ecsuite.games.experiment import load_experiment
 from ecsuite.games.players.players import Players
@@ -159,13 +159,12 @@ def test_summary():
 
 
 def test_a_long_run_notes_the_options_that_shorten_it(tmp_path, small, run, monkeypatch):
-    monkeypatch.setattr(train_state, "ESTIMATE_AFTER", 0.0)
     monkeypatch.setattr(training_notes, "LONG_RUN", 0.0)
     notes = []
     run(small("training.num_epochs=1"), tmp_path / "a", notes=notes)
     assert len(notes) == 1
     assert notes[0] == (
-        "about 0 minutes at this speed. To end it in minutes: --until-accuracy 0.95 or --max-minutes 10. "
+        "about 5 s left at this speed. To end it in minutes: --until-accuracy 0.95 or --max-minutes 10. "
         "Ctrl-C stops it with a checkpoint and a complete corpus; --resume continues from there."
     )
 

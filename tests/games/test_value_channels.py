@@ -1,9 +1,12 @@
 """Words of values: their levels, gradients and precision, which need neither noise nor an end."""
 
+import json
+
 import pytest
 import torch
 from built_messages import build_message, make, objective
 
+import ecsuite as ec
 from ecsuite.games.message_builders import as_values
 
 WORDS_OF_VALUES = ["quantized", "continuous"]
@@ -116,3 +119,39 @@ def test_words_of_values_have_no_parameters_and_a_constant_length_cost(kind):
     message = build_message(channel.start_message("train", torch.zeros(4, 1), None), torch.randn(3, 4, 64))
     losses = torch.rand(4)
     torch.testing.assert_close(objective(channel, losses, message, length_cost=0.5), losses.mean() + 1.5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "word_size"),
+    [*(("quantized", size) for size in (62, 63, 64, 2_000)), ("continuous", 64), ("variational", 64)],
+)
+def test_words_of_any_size_are_trained_written_and_scored(ecsuite, tmp_path, kind, word_size):
+    """The vocabulary of words of 63 bits and more has no integer of 64 bits, and is null in the metadata."""
+    line = ["--set", f"channel={kind},word_size={word_size},max_len=2", "-q", "--out", "run"]
+    line += ["--set", "training.num_epochs=1", "--set", "training.num_examples=64"]
+    assert ecsuite("train-game", "disc_tiny", *line)[0] == 0
+    metadata = json.loads((tmp_path / "run/metadata.json").read_bytes())
+    assert metadata["vocab_size"] == (2**62 if word_size == 62 else None)
+    assert ecsuite("train-game", "run/config.yaml", "--resume", "-q", "--out", "run")[0] == 0
+    assert ecsuite("convert", "run", "corpus.csv", "--to", "csv")[0] == 0
+    assert len((tmp_path / "corpus.csv").read_text().splitlines()) == 17  # 16 meanings
+    assert ecsuite("evaluate", "run")[0] == 0
+    assert ecsuite("score", "run", "--metrics", "topsim")[0] == 0
+
+
+def test_more_levels_than_the_precision_of_values_are_refused_before_training(ecsuite):
+    line = ["train-game", "disc_tiny", "--set", "channel=quantized,word_size=1,max_len=1"]
+    code, _, err = ecsuite(*line, "--set", f"channel.num_levels={2**24 + 1}", "--out", "run")
+    assert (code, err) == (2, "--set: channel.num_levels: expected int <= 16777216, got 16777217\n")
+    line += ["--set", "training.num_epochs=1", "--set", "training.num_examples=64", "-q", "--out", "run"]
+    assert ecsuite(*line, "--set", f"channel.num_levels={2**24}")[0] == 0
+
+
+@pytest.mark.parametrize(("bits", "shown"), [(64, 2**64), (20_000, '"one of 20,001 bits"')])
+def test_metadata_beyond_64_bits_are_refused_before_a_file_is_written(tmp_path, bits, shown):
+    corpus = ec.Corpus([[1], [2]], metadata={"vocab_size": 2**bits})
+    with pytest.raises(
+        ec.CorpusError, match=rf"^metadata: expected integers of at most 64 bits, got {shown}$"
+    ):
+        ec.write_corpus(corpus, tmp_path / "corpus")
+    assert not (tmp_path / "corpus").exists()

@@ -224,7 +224,7 @@ def test_without_the_library_a_line_says_what_to_install(ecsuite, run, monkeypat
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     for command in (("push", run, "hf:someone/run", *LICENCE), ("pull", "hf:someone/run", "got")):
         code, out, err = ecsuite(*command)
-        assert (code, out, err.count("\n")) == (2, "", 1) and "pip install 'ecsuite[hub]'" in err
+        assert (code, out, err.count("\n")) == (2, "", 1) and "pip install -e '.[hub]'" in err
 
 
 def test_files_of_others_are_not_overwritten(ecsuite, hub, run):

@@ -17,7 +17,7 @@ from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Location
 from ecsuite.runtime.errors import ConfigError
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'ecsuite[ray]'")
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install -e '.[ray]'")
 psutil = pytest.importorskip("psutil", reason="psutil is not installed: pip install psutil")
 pytestmark = [
     pytest.mark.slow,
@@ -171,5 +171,5 @@ def test_without_a_cluster_a_line_says_what_to_type(tmp_path, ecsuite, monkeypat
 
 def test_without_ray_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ConfigError, match=r"--on ray: pip install 'ecsuite\[ray\]'"):
+    with pytest.raises(ConfigError, match=r"--on ray: pip install -e '\.\[ray\]'"):
         Runner(folder=tmp_path, launcher=place_of("ray").launcher).run([Job(square, number=1)])

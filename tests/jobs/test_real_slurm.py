@@ -64,7 +64,7 @@ SMALL = (
 @pytest.fixture(scope="module", autouse=True)
 def cluster(tmp_path_factory):
     """A Slurm of two nodes."""
-    pytest.importorskip("submitit", reason="submitit is not installed: pip install 'ecsuite[slurm]'")
+    pytest.importorskip("submitit", reason="submitit is not installed: pip install -e '.[slurm]'")
     with slurm_daemons.Slurm(tmp_path_factory.mktemp("slurm")) as cluster:
         yield cluster
 

@@ -26,5 +26,6 @@ def test_other_suffixes_are_refused_and_nothing_is_created(tmp_path, name):
 
 def test_without_matplotlib_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ConfigError, match=r"^a picture needs matplotlib: pip install 'ecsuite\[plots\]'$"):
+    wanted = r"^a picture needs matplotlib: pip install -e '\.\[plots\]' in the clone of ecsuite$"
+    with pytest.raises(ConfigError, match=wanted):
         prepare_picture(tmp_path / "a.svg")

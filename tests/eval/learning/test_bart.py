@@ -59,5 +59,7 @@ def test_missing_packages_are_named(monkeypatch, missing):
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ConfigError) as raised:
         require_packages()
-    message = "translation needs transformers and sacrebleu: pip install 'ecsuite[translate]'"
+    message = (
+        "translation needs transformers and sacrebleu: pip install -e '.[translate]' in the clone of ecsuite"
+    )
     assert str(raised.value) == message

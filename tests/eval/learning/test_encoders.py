@@ -206,7 +206,8 @@ def test_an_unreachable_name_is_refused(monkeypatch):
 def test_without_transformers_the_error_names_the_extra(monkeypatch, tiny):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(
-        ConfigError, match=r"^an encoder needs transformers: pip install 'ecsuite\[xtreme\]'$"
+        ConfigError,
+        match=r"^an encoder needs transformers: pip install -e '\.\[xtreme\]' in the clone of ecsuite$",
     ):
         Encoder(tiny, random())
 

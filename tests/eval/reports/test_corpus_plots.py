@@ -260,6 +260,6 @@ def test_other_kinds_of_files(tmp_path, name, no_layout):
 
 def test_without_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ConfigError, match=r"a picture needs matplotlib: pip install 'ecsuite\[plots\]'"):
+    with pytest.raises(ConfigError, match=r"a picture needs matplotlib: pip install -e '\.\[plots\]'"):
         draw_score(CORPORA["perfect"], tmp_path / "plots")
     assert not (tmp_path / "plots").exists()

@@ -85,5 +85,5 @@ def test_what_does_not_fit_is_refused(settings, message):
 
 def test_it_says_what_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "torchrl.objectives", None)
-    with pytest.raises(ConfigError, match=r"^learner ppo needs torchrl: pip install .*ecsuite\[torchrl\]"):
+    with pytest.raises(ConfigError, match=r"^learner ppo needs torchrl: pip install -e '\.\[torchrl\]'"):
         play_of()

@@ -222,3 +222,43 @@ def test_worlds_of_the_users_own_are_the_same_in_evaluation(tmp_path):
     torch.manual_seed(5)
     noises = [make_world(found).noise for _ in range(2)]
     assert torch.equal(*noises)
+
+
+FREEZES = """
+import torch
+from torch import nn
+from ecsuite.corpus import Corpus
+from ecsuite.games.plays.play import TrainedPlay
+
+class Own(TrainedPlay):
+    def __init__(self, options, *, experiment, device):
+        super().__init__(options, experiment=experiment, device=device)
+        self.module = nn.Linear(2, 2)
+
+    def METHOD:
+        loss = self.module(torch.ones(1, 2)).sum()
+        self.module.weight.requires_grad_(False)
+        END
+
+    def evaluate(self):
+        return {"accuracy": 1.0}
+
+    def corpus(self, evaluation):
+        return Corpus([[1], [2]], meanings=[[0], [1]])
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "end", "line"),
+    [
+        ("update(self, step, optimise)", "optimise(loss); return {'loss': loss.detach()}", 15),
+        ("objective(self, step)", "return loss, {'loss': loss.detach()}", 12),
+    ],
+    ids=["update", "objective"],
+)
+def test_frozen_weights_are_told_with_file_and_line(ecsuite, tmp_path, method, end, line):
+    (tmp_path / "own.py").write_text(FREEZES.replace("METHOD", method).replace("END", end))
+    (tmp_path / "game.yaml").write_text("play: ./own.py:Own\n")
+    code, _, err = ecsuite("train-game", "game.yaml", "-q")
+    assert (code, err.count("\n")) == (2, 1) and err.startswith(f"./own.py:{line}: ")
+    assert "weights that are trained were frozen within a step" in err
