@@ -9,6 +9,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.contingency import chao_shen, entropy, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
+from ecsuite.eval.statistics.exchange import single_rows
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason
 from ecsuite.eval.statistics.resampling import resample
 
@@ -61,6 +62,7 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
         statistic,
         [float(of_entropy.mean())],
         num_rows=len(message),
+        exchange=single_rows(len(message), message),
         seed=options.seed,
         work=10 * len(message) * len(varying),
     )

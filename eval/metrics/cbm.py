@@ -19,6 +19,7 @@ from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.metrics.translation_graph import translate
 from ecsuite.eval.statistics.cooccurrence import Count
 from ecsuite.eval.statistics.counting import Floats, Ints, num_labels
+from ecsuite.eval.statistics.exchange import of_phrases
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.resampling import Statistic, resample
 from ecsuite.runtime.ragged import Ragged
@@ -34,7 +35,7 @@ CBM = Traits(
     high="1 if each symbol is the name of one concept and every concept is said; low where words have several symbols",
     question="concepts",
     direction="higher",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("concepts",),
@@ -144,6 +145,7 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
         None,
         [value],
         num_rows=len(corpus.messages),
+        exchange=of_phrases(corpus),
         seed=options.seed,
         work=_work(samples),
         max_subsamples=NUM_SUBSAMPLES,

@@ -10,6 +10,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.cooccurrence import Cells, Incidence, incidence_of
 from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.exchange import of_phrases
 from ecsuite.eval.statistics.resampling import resample
 
 CONTEXT_INDEPENDENCE = Traits(
@@ -18,7 +19,7 @@ CONTEXT_INDEPENDENCE = Traits(
     high="1 if each concept has a word that stands in exactly its messages; low where words have several symbols",
     question="concepts",
     direction="higher",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("concepts",),
@@ -59,7 +60,12 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     every = incidence.all_rows
     value = float(statistic(every, every)[0])
     (found,) = resample(
-        statistic, [value], num_rows=incidence.num_rows, seed=options.seed, work=4 * incidence.work()
+        statistic,
+        [value],
+        num_rows=incidence.num_rows,
+        exchange=of_phrases(corpus),
+        seed=options.seed,
+        work=4 * incidence.work(),
     )
     variants = {
         "by_tokens": independence(incidence, every, every, by_tokens=True),

@@ -18,6 +18,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.contingency import chao_shen, entropy_of_codes, tally
 from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.exchange import of_meanings
 from ecsuite.eval.statistics.position_codes import Positions
 from ecsuite.eval.statistics.positions import (
     CONSTANT_ATTRIBUTES,
@@ -50,7 +51,7 @@ HCE = Traits(
     high="1 if the positions of each attribute determine it; of few long messages as by chance 0.8 and more",
     question="compositional",
     direction="higher",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("attributes",),
@@ -105,6 +106,7 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
         statistic,
         [value],
         num_rows=entropies.num_messages,
+        exchange=of_meanings(corpus),
         seed=options.seed,
         work=4 * entropies.num_messages * entropies.num_positions * entropies.num_attributes,
     )
@@ -152,6 +154,7 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
         statistic,
         [score.value],
         num_rows=entropies.num_messages,
+        exchange=of_meanings(corpus),
         seed=options.seed,
         work=entropies.search_work(is_exact, num_rows),
         reference_values=None if is_same else [uncertainty(entropies)],

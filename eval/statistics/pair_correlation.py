@@ -6,10 +6,12 @@ variance 1 over the pairs.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.distributions import average_ranks
@@ -91,6 +93,117 @@ class Pairs:
         return float(np.clip(mean, -1, 1))
 
 
+class MeaningPairs:
+    """Pairs of rows, added up by the meanings of both rows, to exchange these or to leave some out.
+
+    Args:
+        pairs: The pairs.
+        meaning: The number of each row's meaning, from 0, (num_rows,).
+        number: Number of meanings.
+        x: What is correlated, with mean 0 and variance 1 over the pairs, (num_pairs,).
+        y: The other, equal for all pairs of two meanings.
+        fixed: What is held fixed and moves with the messages, as is x, with which it is not correlated; None: nothing.
+    """
+
+    def __init__(
+        self,
+        pairs: Pairs,
+        meaning: NDArray[np.integer[Any]],
+        number: int,
+        x: Floats,
+        y: Floats,
+        fixed: Floats | None = None,
+    ) -> None:
+        self.number = number
+        self._pairs, self._left, self._right = (
+            pairs,
+            meaning[pairs.left].astype(np.int64),
+            meaning[pairs.right],
+        )
+        self._x, self._y, self._fixed = x, y, fixed
+
+    @property
+    def _rest(self) -> Floats:
+        """What all that is held fixed leaves of y."""
+        return self._y if self._fixed is None else self._pairs.residuals(self._y, [self._fixed])
+
+    @property
+    def correlation(self) -> float:
+        """The correlation of all pairs."""
+        return self._pairs.correlation(self._x, self._rest)
+
+    @property
+    def influence(self) -> "Influence":
+        """How much single rows change it."""
+        return Influence.of(self._pairs, self._x, self._rest)
+
+    def _symmetric(self, values: Floats | None = None) -> Floats:
+        """The same in both triangles, half in each."""
+        table = self._table(values)
+        return (table + table.T) / 2
+
+    def _table(self, values: Floats | None = None) -> Floats:
+        """Sums of values, or numbers of pairs, by meanings, (num_meanings, num_meanings)."""
+        times = self._pairs.times
+        weights = values if times is None else times if values is None else values * times
+        sums = np.bincount(self._left * self.number + self._right, weights, self.number**2)
+        return sums.astype(np.float64).reshape(self.number, self.number)
+
+    def permuted(self, orders: Iterable[Ints]) -> Floats:
+        """Correlations with exchanged meanings, (num_orders,); NaN where all pairs are then equal.
+
+        Ranks are those of the pairs as they are.
+
+        Args:
+            orders: For each meaning that which its messages get, each (num_meanings,).
+        """
+        y = np.empty((self.number, self.number))
+        y[self._left, self._right] = y[self._right, self._left] = self._y
+        times, tables = self._symmetric(), [self._symmetric(self._x)]
+        total = times.sum()
+        has_own = (
+            times.diagonal() > 0
+        )  # others have a single message, which gets no pair but of unequal numbers
+        np.fill_diagonal(
+            y, np.where(has_own, y.diagonal(), y.diagonal()[has_own].mean() if has_own.any() else 0)
+        )
+        if self._fixed is not None:
+            tables.append(self._symmetric(self._fixed))
+        above, own = times[np.triu_indices(self.number, 1)], times.diagonal()
+        is_even = np.ptp(above) == 0 == np.ptp(own)  # then all permutations have the same mean and variance
+        rows, moved = np.empty_like(y), np.empty_like(y)
+        found = []
+        for order in orders:
+            np.take(y, order, axis=0, out=rows, mode="clip")  # which copies nothing
+            np.take(rows, order, axis=1, out=moved, mode="clip")
+            together, *others = (np.vdot(table, moved) / total for table in tables)
+            variance = 1.0
+            if not is_even:
+                mean = np.vdot(times, moved) / total
+                variance = np.vdot(times, np.square(moved, out=rows)) / total - mean**2
+            variance -= sum(other**2 for other in others)
+            found.append(together / math.sqrt(variance) if variance > 1e-12 else math.nan)
+        return np.array(found)
+
+    def halves(self, choices: Iterable[Ints]) -> Floats:
+        """Correlations over the pairs of some meanings, (num_choices,); NaN if their distances are equal.
+
+        Args:
+            choices: Some of the meanings, each (num_chosen,).
+        """
+        x, y = self._x, self._rest
+        chosen = [np.bincount(each, minlength=self.number) for each in choices]
+        is_chosen = np.array(chosen, float).reshape(len(chosen), self.number)
+        total, *sums = (
+            ((is_chosen @ self._table(each)) * is_chosen).sum(1) for each in (None, x, y, x * x, y * y, x * y)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_x, of_y, of_xx, of_yy, of_xy = (each / total for each in sums)
+            variance = (of_xx - of_x**2) * (of_yy - of_y**2)
+            found: Floats = (of_xy - of_x * of_y) / np.sqrt(variance)
+        return np.where(variance >= 1e-12, found, np.nan)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Influence:
     """How much single rows, and single pairs of them, change a correlation over all pairs of rows."""
@@ -101,29 +214,25 @@ class Influence:
     """Variance of the influence of a pair."""
 
     @classmethod
-    def of(cls, pairs: Pairs, x: Floats, y: Floats, counts: Ints) -> "Influence":
+    def of(cls, pairs: Pairs, x: Floats, y: Floats) -> "Influence":
         """From all pairs of rows.
 
         The sample variance of the rows' means has some of that of single pairs, as each is a mean over finitely many:
         this is taken off.
 
         Args:
-            pairs: All pairs of the rows.
+            pairs: All pairs of the rows, each once.
             x: A variable with mean 0 and variance 1 over the pairs, (num_pairs,).
             y: The other.
-            counts: How many rows each row of the pairs stands for.
         """
         influence = x * y - pairs.correlation(x, y) * (x**2 + y**2) / 2
         of_pairs = pairs.mean(influence**2)
-        if pairs.times is not None:
-            influence *= pairs.times
-        number = int(counts.sum())
-        sums = sum(np.bincount(side, influence, len(counts)) for side in (pairs.left, pairs.right))
-        means = sums / counts / (number - 1)
-        among_rows = float(counts @ means**2) / (number - 1)
+        number = int(pairs.right.max()) + 1
+        sums = sum(np.bincount(side, influence, number) for side in (pairs.left, pairs.right))
+        among_rows = float(np.sum((sums / (number - 1)) ** 2)) / (number - 1)
         return cls(of_rows=max(0.0, ((number - 1) * among_rows - of_pairs) / (number - 2)), of_pairs=of_pairs)
 
-    def standard_error(self, num_rows: int, num_drawn: int | None = None) -> float:
+    def standard_error(self, num_rows: float, num_drawn: int | None = None) -> float:
         """The standard error of a correlation, if rows are independent draws.
 
         Hoeffding (1948), "A class of statistics with asymptotically normal distribution", Annals of Mathematical
@@ -131,7 +240,7 @@ class Influence:
         Blom (1976), "Some properties of incomplete U-statistics", Biometrika 63: Var U + (ζ2 - Var U) / m.
 
         Args:
-            num_rows: Number of rows, n.
+            num_rows: Number of independent rows, n.
             num_drawn: Number of pairs, m, if the correlation is that of drawn ones; None: of all.
         """
         variance = (4 * (num_rows - 2) * self.of_rows + 2 * self.of_pairs) / (num_rows * (num_rows - 1))
