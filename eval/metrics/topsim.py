@@ -131,11 +131,12 @@ def _score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
     permuted, exchanged, reference = by_meaning, exchange, value
     if is_drawn:
         some, every = rows[rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS]], Pairs.all_of(NUM_ROWS_ALL_PAIRS)
-        exchanged, between = exchange.take(some), compared.distances(some[every.left], some[every.right])
-        if any(each is not None and np.ptp(each) == 0 for each in between[:2]):
+        exchanged = exchange.take(some)
+        of_some = compared.distances(some[every.left], some[every.right])
+        if any(each is not None and np.ptp(each) == 0 for each in of_some[:2]):
             return score(value=value, details=details)  # hardly any message differs from most
         permuted = MeaningPairs(
-            every, exchanged.of_row, exchanged.num_units, *compared.standard(every, between)
+            every, exchanged.of_row, exchanged.num_units, *compared.standard(every, of_some)
         )
         reference = permuted.correlation
     number = num_draws(resampling.NUM_PERMUTATIONS, exchanged.num_units**2 // 2)
@@ -185,4 +186,5 @@ def _groups(corpus: Corpus) -> Ints:
     messages = message_labels(corpus).astype(np.int64)  # a copy, which is changed
     meanings = meaning_labels(corpus)
     assert meanings is not None
-    return labels_of_codes(*joined(messages, num_labels(messages), meanings, num_labels(meanings)))
+    number = num_labels(meanings)
+    return labels_of_codes(*joined(messages, num_labels(messages), meanings.astype(np.int64), number))

@@ -157,11 +157,12 @@ class Compared:
         if isinstance(meanings, str):
             return cls(meaning=name, reason=meanings)
         content = narrow_content(corpus)
-        others: Distance | str | None = None
+        others: Distance | None = None
         if options.given in ("attributes", "both"):
-            others = meaning_distance(corpus, rest, options.meaning_distance)
-            if isinstance(others, str):
-                return cls(meaning=name, reason=others)
+            found = meaning_distance(corpus, rest, options.meaning_distance)
+            if isinstance(found, str):
+                return cls(meaning=name, reason=found)
+            others = found
         return cls(
             meaning=name,
             messages=message_distance(corpus, options.message_distance),

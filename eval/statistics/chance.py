@@ -113,7 +113,7 @@ class Chance:
         if not self.draws:
             return self._p_of_level(distance)
         draws = self.defined
-        if len(draws) < max(2, LEAST_DEFINED * len(self.draws)):
+        if len(draws) < max(1 if self.is_exact else 2, LEAST_DEFINED * len(self.draws)):
             return None, "ranks"
         others = 0 if self.is_exact else 1  # what is compared, where it is not among the draws
         compared = self.level + distance

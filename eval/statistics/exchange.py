@@ -137,8 +137,7 @@ class Exchange:
         If all units have the same number of rows, each row is the partner of one other.
         """
         if self._places.ndim == 1:
-            partners: Ints = self._places[order][self.of_row]
-            return partners
+            return np.asarray(self._places[order][self.of_row])
         partners = np.empty(len(self.of_row), np.int64)
         partners[self._places] = self._places[order]
         return partners
@@ -210,18 +209,25 @@ def of_meanings(corpus: Corpus) -> Exchange | None:
 
 @once
 def of_phrases(corpus: Corpus) -> Exchange | None:
-    """Concepts in any order, otherwise vectors of attribute values: the meanings of scores of words and concepts."""
+    """Concepts in any order, otherwise vectors of attribute values: the meanings of scores of words and concepts.
+
+    Where meanings differ by a single concept each, to exchange them is to rename concepts, which changes no score. So
+    single messages are exchanged then, as the name of a concept is that of a meaning.
+    """
     kind, rows = concept_rows(corpus)
-    if kind != "concepts":
-        return of_meanings(corpus)
-    assert rows is not None and corpus.concepts is not None
-    if len(rows.values) < len(
-        corpus.concepts.values
-    ):  # some are repeated, which concept best matching counts
-        rows = corpus.concepts
-        rows = Ragged(rows.values[np.lexsort((rows.values, row_of(rows)))], rows.offsets)
-    labels = halved(row_labels(rows))
-    return _sorted(corpus, labels, rows.take(first_rows(labels, num_labels(labels))))
+    if rows is None:
+        return None
+    whole = corpus.concepts if kind == "concepts" else None
+    if whole is not None and len(rows.values) < len(whole.values):
+        # some are repeated, which concept best matching counts
+        rows = Ragged(whole.values[np.lexsort((whole.values, row_of(whole)))], whole.offsets)
+    labels = meaning_labels(corpus) if kind == "attributes" else halved(row_labels(rows))
+    assert labels is not None
+    phrases = rows.take(first_rows(labels, num_labels(labels)))
+    differs = np.bincount(phrases.values) != len(phrases)
+    if np.bincount(row_of(phrases), differs[phrases.values]).max(initial=0) <= 1:
+        return single_rows(len(labels), message_labels(corpus), labels)
+    return _sorted(corpus, labels, phrases)
 
 
 def of_concepts(corpus: Corpus) -> Exchange:

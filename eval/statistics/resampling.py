@@ -128,7 +128,7 @@ def resample(
     is_made = of_rows is not None and (is_sampled or statistic is None)
     if is_sampled and (is_made or by_meaning):
         drawn_from = 2 * max_rows
-    number = num_draws(max_permutations, work)
+    number = num_draws(min(NUM_PERMUTATIONS, max_permutations), work)
     number_of_parts = num_draws(min(NUM_SUBSAMPLES, max_subsamples), work if is_sampled else work // 2)
     rng = np.random.default_rng([seed, num_rows if is_sampled else exchange.num_units])
     keeps = is_sampled and null is None
