@@ -77,11 +77,11 @@ def topsim(corpus: Corpus, options: Options, own: TopsimOptions = USUAL) -> list
     are counted, and not compared. Of other corpora 500,000 pairs are drawn, whatever the order of messages.
 
     The interval is that of `resampling.jackknife_interval` over halves of the meanings: the pairs of a half-sample are
-    those within it. That of more than 1,000 meanings is normal, with the standard error of `Influence`, since
-    half-samples of drawn pairs have too few. Both compute ranks once, over all pairs. As pairs share messages, the
-    textbook p-value of the correlation does not hold. The null distribution exchanges the messages of whole meanings,
-    see `resampling.resample`, and uses all pairs; where pairs are drawn, it is that of 1,000 messages, and their
-    correlation is compared with it.
+    those within it. That of more than 1,000 meanings is normal, with the standard error of a U-statistic
+    (`MeaningPairs.standard_error`), since half-samples of drawn pairs have too few. Both compute ranks once, over all
+    pairs. As pairs share messages, the textbook p-value of the correlation does not hold. The null distribution
+    exchanges the messages of whole meanings, see `resampling.resample`, and uses all pairs; where pairs are drawn, it
+    is that of 1,000 messages, and their correlation is compared with it.
 
     Undefined for fewer than three messages, if all distances are equal, and if those held fixed determine one.
     """
@@ -140,14 +140,14 @@ def _score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
         )
         reference = permuted.correlation
     number = num_draws(resampling.NUM_PERMUTATIONS, exchanged.num_units**2 // 2)
-    null = permuted.permuted(exchanged.orders(rng, number))
+    null = permuted.permuted(exchanged.orders(rng, number), exchanged.sizes)
     if num_meanings <= MOST_MEANINGS:
         size = num_draws(NUM_RESAMPLES, 0) if num_meanings >= resampling.MIN_ROWS else 0
         parts = by_meaning.halves(half_sample(num_meanings, rng) for _ in range(size))
         interval = jackknife_interval(value, parts, num_meanings, BOUNDS)
         details["subsamples"] = size
     else:
-        error = permuted.influence.standard_error(exchange.num_independent, NUM_SAMPLED_PAIRS)
+        error = by_meaning.standard_error(exchange.num_independent)
         half_width = normal_quantile(1 - ALPHA / 2) * error
         interval = max(BOUNDS[0], value - half_width), min(BOUNDS[1], value + half_width)
     chance = of_draws(

@@ -18,12 +18,11 @@ from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics.contingency import Ints
 from ecsuite.eval.statistics.cooccurrence import concept_rows
 from ecsuite.eval.statistics.counting import (
-    attribute_codes,
     concept_sets,
     first_rows,
     flat,
-    has_attributes,
     meaning_codes,
+    narrow_attributes,
     narrow_content,
     num_labels,
     row_labels,
@@ -64,7 +63,7 @@ class Exchange:
         return num_labels(self.of_row)
 
     @cached_property
-    def _sizes(self) -> Ints:
+    def sizes(self) -> Ints:
         """Number of rows of each unit, (num_units,)."""
         return np.bincount(self.of_row)
 
@@ -75,7 +74,7 @@ class Exchange:
             places = np.empty(self.num_units, np.int64)
             places[self.of_row] = np.arange(self.num_units)
             return places
-        if np.ptp(self._sizes):
+        if np.ptp(self.sizes):
             return first_rows(self.of_row, self.num_units)
         return np.argsort(self.of_row, kind="stable").reshape(self.num_units, -1)
 
@@ -153,7 +152,7 @@ class Exchange:
     @property
     def num_independent(self) -> float:
         """Effective number of units: the number of those of equal sizes whose mean is as uncertain."""
-        return float(len(self.of_row) ** 2 / (self._sizes.astype(float) ** 2).sum())
+        return float(len(self.of_row) ** 2 / (self.sizes.astype(float) ** 2).sum())
 
     def take(self, rows: Ints) -> "Exchange":
         """The units of some rows, which are numbered from 0."""
@@ -202,9 +201,9 @@ def of_meanings(corpus: Corpus) -> Exchange | None:
         sets = concept_sets(corpus)
         assert sets is not None
         return _sorted(corpus, labels, sets.take(first))
-    vectors = attribute_codes(corpus) if has_attributes(corpus.meanings) else _words(flat(corpus.meanings))
-    assert vectors is not None
-    return _sorted(corpus, labels, _table(vectors[first]))
+    columns = narrow_attributes(corpus)
+    vectors = _words(flat(corpus.meanings)[first]) if columns is None else columns[:, first].T
+    return _sorted(corpus, labels, _table(vectors))
 
 
 @once
@@ -291,8 +290,7 @@ def content_keys(rows: Ragged) -> NDArray[np.uint64]:
 
 def sorted_rows(corpus: Corpus, exchange: Exchange) -> Ints:
     """All rows in an order of what they say and mean, so that their order in the corpus has no say in what is drawn."""
-    labels = message_labels(corpus)
-    keys = content_keys(narrow_content(corpus).take(first_rows(labels, num_labels(labels))))[labels]
+    keys = content_keys(narrow_content(corpus))
     keys *= np.uint64(_FACTOR)
     keys += exchange.of_row.astype(np.uint64)
     keys = _mixed(keys)

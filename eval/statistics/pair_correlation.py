@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.distributions import average_ranks
 
+_BLOCK = 32
+"""Meanings whose distances are exchanged at once."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pairs:
@@ -132,10 +135,32 @@ class MeaningPairs:
         """The correlation of all pairs."""
         return self._pairs.correlation(self._x, self._rest)
 
-    @property
-    def influence(self) -> "Influence":
-        """How much single rows change it."""
-        return Influence.of(self._pairs, self._x, self._rest)
+    def standard_error(self, num_independent: float) -> float:
+        """The standard error of the correlation of pairs drawn with replacement, if meanings are independent draws.
+
+        The pairs that are drawn share few rows, but many share a meaning. The product of the influences of two pairs of
+        a meaning is expected to be the variance of its mean influence, ζ1 below, and that of a pair with itself ζ2.
+
+        Hoeffding (1948), "A class of statistics with asymptotically normal distribution", Annals of Mathematical
+        Statistics 19, section 5: Var U = (4 (n - 2) ζ1 + 2 ζ2) / (n (n - 1)); of pairs drawn with replacement
+        Blom (1976), "Some properties of incomplete U-statistics", Biometrika 63: Var U + (ζ2 - Var U) / m.
+
+        Args:
+            num_independent: Number of meanings, n; or where they have different numbers of rows, the effective one.
+        """
+        x, y = self._x, self._rest
+        influence = x * y - self.correlation * (x**2 + y**2) / 2
+        of_pairs = float(np.mean(influence**2))
+        meaning = np.concatenate([self._left, self._right])
+        counts = np.bincount(meaning, minlength=self.number)
+        sums = np.bincount(meaning, np.tile(influence, 2), self.number)
+        is_met = counts > 0
+        squares = float((sums[is_met] ** 2 / counts[is_met]).sum())
+        of_meanings = max(0.0, (squares - is_met.sum() * of_pairs) / (counts[is_met] - 1).sum())
+        variance = (4 * (num_independent - 2) * of_meanings + 2 * of_pairs) / (
+            num_independent * (num_independent - 1)
+        )
+        return math.sqrt(variance + (of_pairs - variance) / len(x))
 
     def _symmetric(self, values: Floats | None = None) -> Floats:
         """The same in both triangles, half in each."""
@@ -149,41 +174,45 @@ class MeaningPairs:
         sums = np.bincount(self._left * self.number + self._right, weights, self.number**2)
         return sums.astype(np.float64).reshape(self.number, self.number)
 
-    def permuted(self, orders: Iterable[Ints]) -> Floats:
+    def permuted(self, orders: Iterable[Ints], sizes: Ints) -> Floats:
         """Correlations with exchanged meanings, (num_orders,); NaN where all pairs are then equal.
 
-        Ranks are those of the pairs as they are.
+        The pairs are all pairs of rows, and ranks are those of the pairs as they are.
 
         Args:
             orders: For each meaning that which its messages get, each (num_meanings,).
+            sizes: Number of rows of each meaning, (num_meanings,).
         """
         y = np.empty((self.number, self.number))
         y[self._left, self._right] = y[self._right, self._left] = self._y
-        times, tables = self._symmetric(), [self._symmetric(self._x)]
-        total = times.sum()
-        has_own = (
-            times.diagonal() > 0
-        )  # others have a single message, which gets no pair but of unequal numbers
-        np.fill_diagonal(
-            y, np.where(has_own, y.diagonal(), y.diagonal()[has_own].mean() if has_own.any() else 0)
-        )
-        if self._fixed is not None:
-            tables.append(self._symmetric(self._fixed))
-        above, own = times[np.triu_indices(self.number, 1)], times.diagonal()
-        is_even = np.ptp(above) == 0 == np.ptp(own)  # then all permutations have the same mean and variance
-        rows, moved = np.empty_like(y), np.empty_like(y)
-        found = []
+        own, is_known = y.diagonal().copy(), sizes > 1
+        own[~is_known] = own[is_known].mean() if is_known.any() else 0  # of meanings with a single message
+        np.fill_diagonal(y, own)
+        total = int(sizes.sum()) * (int(sizes.sum()) - 1) / 2
+        tables = [self._symmetric(each) / total for each in (self._x, self._fixed) if each is not None]
+        products, moved_sizes = [], []
+        rows, moved = np.empty((2, min(_BLOCK, self.number), self.number))
         for order in orders:
-            np.take(y, order, axis=0, out=rows, mode="clip")  # which copies nothing
-            np.take(rows, order, axis=1, out=moved, mode="clip")
-            together, *others = (np.vdot(table, moved) / total for table in tables)
-            variance = 1.0
-            if not is_even:
-                mean = np.vdot(times, moved) / total
-                variance = np.vdot(times, np.square(moved, out=rows)) / total - mean**2
-            variance -= sum(other**2 for other in others)
-            found.append(together / math.sqrt(variance) if variance > 1e-12 else math.nan)
-        return np.array(found)
+            sums = np.zeros(len(tables))
+            for start in range(0, self.number, _BLOCK):  # stays in the cache
+                some = order[start : start + _BLOCK]
+                np.take(y, some, axis=0, out=rows[: len(some)], mode="clip")  # which copies nothing
+                np.take(rows[: len(some)], order, axis=1, out=moved[: len(some)], mode="clip")
+                block = slice(start, start + len(some))
+                sums += [np.einsum("ij,ij->", table[block], moved[: len(some)]) for table in tables]
+            products.append(sums)
+            moved_sizes.append(sizes[np.argsort(order)])
+        together, *others = np.array(products).reshape(-1, len(tables)).T
+        variance = np.ones(len(together))
+        if np.ptp(sizes):  # otherwise mean and variance are those of the corpus
+            weights = np.array(moved_sizes, float)
+            mean, square = (
+                (((weights @ each) * weights).sum(1) - weights @ each.diagonal()) / (2 * total)
+                for each in (y, y * y)
+            )
+            variance = square - mean**2
+        variance -= sum(other**2 for other in others)
+        return np.where(variance > 1e-12, together / np.sqrt(np.maximum(variance, 1e-12)), np.nan)
 
     def halves(self, choices: Iterable[Ints]) -> Floats:
         """Correlations over the pairs of some meanings, (num_choices,); NaN if their distances are equal.
@@ -202,48 +231,3 @@ class MeaningPairs:
             variance = (of_xx - of_x**2) * (of_yy - of_y**2)
             found: Floats = (of_xy - of_x * of_y) / np.sqrt(variance)
         return np.where(variance >= 1e-12, found, np.nan)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Influence:
-    """How much single rows, and single pairs of them, change a correlation over all pairs of rows."""
-
-    of_rows: float
-    """Variance of the mean influence of the pairs of a row."""
-    of_pairs: float
-    """Variance of the influence of a pair."""
-
-    @classmethod
-    def of(cls, pairs: Pairs, x: Floats, y: Floats) -> "Influence":
-        """From all pairs of rows.
-
-        The sample variance of the rows' means has some of that of single pairs, as each is a mean over finitely many:
-        this is taken off.
-
-        Args:
-            pairs: All pairs of the rows, each once.
-            x: A variable with mean 0 and variance 1 over the pairs, (num_pairs,).
-            y: The other.
-        """
-        influence = x * y - pairs.correlation(x, y) * (x**2 + y**2) / 2
-        of_pairs = pairs.mean(influence**2)
-        number = int(pairs.right.max()) + 1
-        sums = sum(np.bincount(side, influence, number) for side in (pairs.left, pairs.right))
-        among_rows = float(np.sum((sums / (number - 1)) ** 2)) / (number - 1)
-        return cls(of_rows=max(0.0, ((number - 1) * among_rows - of_pairs) / (number - 2)), of_pairs=of_pairs)
-
-    def standard_error(self, num_rows: float, num_drawn: int | None = None) -> float:
-        """The standard error of a correlation, if rows are independent draws.
-
-        Hoeffding (1948), "A class of statistics with asymptotically normal distribution", Annals of Mathematical
-        Statistics 19, section 5: Var U = (4 (n - 2) ζ1 + 2 ζ2) / (n (n - 1)); of pairs drawn with replacement
-        Blom (1976), "Some properties of incomplete U-statistics", Biometrika 63: Var U + (ζ2 - Var U) / m.
-
-        Args:
-            num_rows: Number of independent rows, n.
-            num_drawn: Number of pairs, m, if the correlation is that of drawn ones; None: of all.
-        """
-        variance = (4 * (num_rows - 2) * self.of_rows + 2 * self.of_pairs) / (num_rows * (num_rows - 1))
-        if num_drawn is not None:
-            variance += (self.of_pairs - variance) / num_drawn
-        return math.sqrt(variance)
