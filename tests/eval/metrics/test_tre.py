@@ -49,7 +49,7 @@ def test_concatenation():
     assert result.details.items() >= {"num_objects": 12, "share": 0.0}.items()
     assert p_value(result) <= 0.2
     assert result.chance.low > 1
-    assert result.signature == ("tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|n:12|v:2")
+    assert result.signature == ("tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|n:12|v:3")
 
 
 def test_exclusive_or():
