@@ -18,6 +18,7 @@ ATTRIBUTE_INFORMATION = Traits(
     about="mean share of an attribute that messages tell",
     high="1 if messages tell every attribute; near 1 also as by chance where most messages occur once",
     question="consistent",
+    version=2,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("attributes",),
@@ -71,7 +72,7 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
         "bits": dict(zip(names, bits.tolist(), strict=True)),
         "shares": dict(zip(names, of_entropy.tolist(), strict=True)),
         "sum_bits": float(bits.sum()),
-        "chao_shen": float(information(message, attributes, chao_shen)[1].mean()),
+        "chao_shen": float(np.clip(information(message, attributes, chao_shen)[1].mean(), 0.0, 1.0)),
     }
     return [
         score(
@@ -100,5 +101,7 @@ def information(
     of_values = np.array([of(tally(values)) for values in attributes])
     sizes = attributes.max(axis=1, initial=0) + 1
     joint = [of(tally(message * size + values)) for size, values in zip(sizes, attributes, strict=True)]
-    bits = np.clip(of_message + of_values - joint, 0.0, of_values)
+    bits = of_message + of_values - np.array(joint)
+    if of is entropy:  # other estimates may lie outside, where bounds would add a bias to their mean
+        bits = np.clip(bits, 0.0, of_values)
     return bits, np.divide(bits, of_values, out=np.zeros_like(bits), where=of_values > 0)

@@ -273,7 +273,7 @@ class Entropies:
             codes, _ = self.positions.codes(positions_of(partition, attribute))
             left = chao_shen(tally(codes * self._num_values[attribute] + values)) - chao_shen(tally(codes))
             shares.append(left / chao_shen(np.bincount(values)))
-        return float(np.clip(shares, 0, 1).mean())
+        return float(np.clip(np.mean(shares), 0, 1))  # the mean, as bounds of each would add a bias
 
     def paired(self, rows: Ints, partners: Ints) -> "Entropies | None":
         """The messages of `rows` with the meanings of `partners`; None if all attributes are then constant."""

@@ -92,7 +92,7 @@ def test_table(width):
 
 def test_a_signature_is_whole_on_several_lines():
     lines = text(score_corpus(small_corpus(), ["topsim"]), 50).splitlines()
-    signature = "topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:3"
+    signature = "topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:4"
     assert "".join(lines[-2:]).strip() == signature
 
 
