@@ -64,7 +64,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
     mutual information. So meanings must recur; the score grows with the number of repetitions, so compare only corpora
     of the same size.
 
-    Null distribution: meanings shuffled over messages; its mean is 0 by construction. Interval: see
+    Null distribution: single messages exchanged; its mean is 0 by construction. Interval: see
     `resampling.resample`; none if half of the rows may have no repetition at all.
     """
     kind, meanings = labels_of_meanings(corpus)

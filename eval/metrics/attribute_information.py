@@ -43,7 +43,7 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
 
     Plug-in estimates over the corpus, which are biased upwards: where most messages occur once, they tell everything.
     `chao_shen` in the details is the score with entropies that have less bias (`contingency.chao_shen`), and the null
-    distribution (meanings shuffled over messages) shows how much there is. Interval: see `resampling.resample`.
+    distribution (single messages exchanged) shows how much there is. Interval: see `resampling.resample`.
     Constant attributes are left out. Undefined without attributes that vary, and if all messages are empty.
     """
     score = unscored(ATTRIBUTE_INFORMATION, eos="strip")

@@ -72,7 +72,8 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     - `unmatched` is the share of all concept occurrences whose concept has no matched word;
     - `precision` and `recall` are the means over samples of the number of distinct words whose concept is in the
       phrase, divided by the number of words and of concepts (appendix D); 0 if there are none.
-    The chance level is the mean score with the phrases shuffled over the messages.
+    The chance level is the mean score with messages exchanged between phrases, all messages of a phrase together; where
+    phrases differ by one concept each, single messages are exchanged (`exchange.of_phrases`).
 
     Every draw of the null distribution and of the interval has a new matching; see `resampling.resample`. There are 100
     permutations and 30 half-samples, and fewer, down to 20, if the number of words times concepts plus a tenth of the

@@ -43,7 +43,7 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
 
     0 if every position encodes one attribute and no symbol is ambiguous; at most num_messages * num_attributes;
     `share` in the details is the count divided by this product. Defined only if every message, without EOS, has one
-    symbol per attribute. Null distribution: meanings shuffled over messages.
+    symbol per attribute. Null distribution: messages exchanged between meanings.
     """
     score = unscored(CONFLICT_COUNT, unit="rows", eos="strip")
     attributes = attribute_columns_or_reason(corpus)

@@ -46,7 +46,8 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     attributes could not score above 1 / A^2; this value is `by_tokens` in the details. `likeliest` also counts tokens,
     but chooses w_c by p(w | c), as the program of Korbak et al. (2020) does.
 
-    A constant message scores the mean frequency of the concepts. Null distribution: meanings shuffled over messages.
+    A constant message scores the mean frequency of the concepts. Null distribution: messages exchanged between
+    meanings.
     """
     kind, incidence = incidence_of(corpus)
     how = {"count": "messages", "label": kind, "eos": "strip"}

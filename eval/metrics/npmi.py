@@ -48,7 +48,7 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
 
     A high score shows a consistent code, not compositionality. If few messages or meanings recur, every permutation
     scores high: see the chance level. A meaning is the tuple of all attribute values or, without attributes, the set of
-    concepts. Undefined if only one pair occurs. Null distribution: meanings shuffled over messages.
+    concepts. Undefined if only one pair occurs. Null distribution: single messages exchanged.
     """
     kind, meaning = labels_of_meanings(corpus)
     how = {"unit": "message", "mean": "weighted", "label": kind, "eos": "strip"}

@@ -64,7 +64,7 @@ def posdis(corpus: Corpus, options: Options) -> list[Score]:
     Plug-in estimates over the corpus. EOS is removed; positions after the end of a message hold an extra symbol
     (blank). Range 0 to 1; 1 if each position encodes one attribute only.
 
-    Null distribution: meanings shuffled over messages. Its mean is above 0, as plug-in estimates of mutual
+    Null distribution: messages exchanged between meanings. Its mean is above 0, as plug-in estimates of mutual
     information are biased upwards. Interval: see `resampling.resample`. Undefined for fewer than two attributes, and
     if all attributes are constant.
     """

@@ -86,8 +86,8 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
     Plug-in estimates over the corpus; `chao_shen` in the details is the score with entropies that have less bias, for
     the same positions (`contingency.chao_shen`). EOS is removed; positions after the end of a message hold an extra
     symbol (blank). Constant attributes are left out. A sequence of symbols that occurs once determines its meaning, so
-    any language scores high in a small corpus of long messages; the null distribution (meanings shuffled over messages)
-    shows by how much. Interval: see `resampling.resample`.
+    any language scores high in a small corpus of long messages; the null distribution (messages exchanged between
+    meanings) shows by how much. Interval: see `resampling.resample`.
     """
     how = {"normalised": "yes", "past_end": "blank", "eos": "strip"}
     score = unscored(HCE, **how)

@@ -57,7 +57,7 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     entropy if each word is divided equally over all concepts of its phrase, which is above 0 even for an unambiguous
     code, because of the other concepts of the phrase.
 
-    Null distribution: meanings shuffled over messages, then aligned again, as alignment itself lowers the entropies.
+    Null distribution: messages exchanged between meanings, then aligned again, as alignment itself lowers entropies.
     """
     kind, incidence = incidence_of(corpus)
     how = {"align": "pmi", "label": kind, "eos": "strip"}

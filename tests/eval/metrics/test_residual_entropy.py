@@ -187,7 +187,9 @@ def noisy_language(num_rows, num_positions, num_values=3, share=0.5):
 
 
 def test_the_chance_level_is_lower_for_longer_messages():
-    short, long = (scores(*noisy_language(150, positions, num_values=5, share=0.8))[1] for positions in (2, 5))
+    short, long = (
+        scores(*noisy_language(150, positions, num_values=5, share=0.8))[1] for positions in (2, 5)
+    )
     assert long.chance.level < short.chance.level - 0.1
     for result in (short, long):
         assert result.details["null_search"] == "exact"
