@@ -2,12 +2,17 @@
 
     python benchmarks/error_rates.py                          # an hour on one core
     python benchmarks/error_rates.py --repetitions 100 --scores topsim,ami --parts chance
+    python benchmarks/error_rates.py --parts copies --out benchmarks/results/error_rates.json    # a quarter of an hour
 
 **False positives**: messages that are independent of their meanings; the share of corpora with p < .05 (two-sided,
 `Chance.p_value`) by score, and the share of corpora of which any score is called above or below chance after Holm's
 correction. **Coverage**: a grammar of which half of the symbols are noise; the share of 95 % intervals that contain the
 mean score of corpora of this size, and the score of the language (100,000 messages). Scores that depend on the number
 of messages cover the former only.
+
+**Copies**: corpora in which each meaning has 1, 3, 10 or unequally many messages, a tenth of whose symbols are noise:
+false positives of holistic languages, which give each of 16 meanings random symbols; coverage of languages of which
+half of the symbols name an attribute, for 40 meanings of 256, where other corpora have other meanings.
 
 Each share has Wilson's 95 % interval. It is `off` if that lies outside 3 to 7 % of false positives, 92 to 98 % of
 coverage. There are 1,000 repetitions, and 200 of what takes over half a second a corpus.
@@ -17,11 +22,13 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
-from rows import Row, add_json_option, publish
+from rows import Row, add_json_option, as_document, publish
 from scipy.stats import binomtest
 
 from ecsuite.corpus import Corpus
@@ -30,6 +37,7 @@ from ecsuite.eval.metrics.by_speaker import by_speaker
 from ecsuite.eval.metrics.conclusions import conclusions, p_value
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.run_metrics.transfer import read_attributes
+from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.crossed_means import crossed_mean
 from ecsuite.eval.statistics.differences import difference_of_estimates
 from ecsuite.eval.statistics.rank_correlation import explained, relation
@@ -48,7 +56,13 @@ NOT_MEASURED = ("ease_of_learning", "xferbench", "generalisation", "rsa", "noise
 """They train models for minutes, or ask agents that were trained."""
 FIXED = "conflict_count"
 """It is defined for messages of as many symbols as attributes."""
-PARTS = ("any", "chance", "speakers", "coverage", "differences", "agents", "correlations")
+PARTS = ("any", "chance", "speakers", "coverage", "differences", "agents", "correlations", "copies")
+COPIES = ("1", "3", "10", "unequal")
+"""Messages of each meaning; unequal: 1 to 10, on average 3."""
+OF_COPIES = ("topsim", "posdis", "bosdis", "cbm", "hce", "synonymy")
+"""Scores of corpora with copies."""
+NUM_COPIED = 200
+"""Repetitions of these."""
 
 Draw = Callable[[int], dict[str, bool | None]]
 """One repetition: by name whether it happened, None where it is not defined."""
@@ -108,6 +122,27 @@ def corpus_of(symbols: np.ndarray, lengths: np.ndarray, meanings: np.ndarray, co
         meanings=meanings,
         concepts=Ragged.from_lengths(concepts.ravel(), width),
         columns=columns,
+    )
+
+
+def copied_corpus(rng: np.random.Generator, copies: str, share: float, num_meanings: int) -> Corpus:
+    """Some of the 4 to the power of 2 or 4 meanings, each with as many messages; a share of the symbols names values.
+
+    The others are drawn once for each meaning, and a tenth of all symbols again for each message.
+    """
+    width = 2 if num_meanings == 16 else 4
+    whole = rng.choice(4**width, num_meanings, replace=False)
+    meanings = whole[:, None] // 4 ** np.arange(width) % 4
+    names = meanings + 4 * np.arange(width)
+    symbols = np.where(rng.random(names.shape) < share, names, rng.integers(0, 4 * width, names.shape))
+    numbers = np.minimum(rng.geometric(0.3, num_meanings), 10) if copies == "unequal" else int(copies)
+    rows = np.repeat(np.arange(num_meanings), numbers)
+    said = symbols[rows]
+    said = np.where(rng.random(said.shape) < 0.1, rng.integers(0, 4 * width, said.shape), said)
+    return Corpus(
+        Ragged.from_rows(said.tolist()),
+        meanings=meanings[rows],
+        concepts=Ragged.from_rows((meanings + 4 * np.arange(width))[rows].tolist()),
     )
 
 
@@ -236,6 +271,44 @@ def covered(name: str, repetitions: int) -> Iterator[Share]:
                 yield Share(name=f"coverage of the {what}: {of}", hits=hits, number=len(found), bounds=bounds)
 
 
+def of_copies(metrics: Sequence[str], repetitions: int) -> Iterator[Share]:
+    """False positives and coverage of corpora with copies."""
+    for copies in COPIES:
+        for name in metrics:
+            with resampled(num_permutations=resampling.NUM_PERMUTATIONS, num_subsamples=1):
+                hits = 0
+                for seed in range(repetitions):
+                    corpus = copied_corpus(np.random.default_rng([9, seed]), copies, 0.0, 16)
+                    p = p_value(scored(name, corpus, seed)[0])
+                    hits += p is not None and p < 0.05
+            of = f"{name}, {copies} of each"
+            yield Share(name=f"false positives: {of}", hits=hits, number=repetitions, bounds=FALSE_POSITIVES)
+            found = []
+            with resampled(num_permutations=1, num_subsamples=resampling.NUM_SUBSAMPLES):
+                for seed in range(repetitions):
+                    corpus = copied_corpus(np.random.default_rng([10, seed]), copies, 0.5, 40)
+                    score = scored(name, corpus, seed)[0]
+                    if score.ci95 is not None:
+                        found.append((score.value, *score.ci95))
+            values, low, high = np.array(found).T
+            hits = int(((low <= values.mean()) & (values.mean() <= high)).sum())
+            yield Share(name=f"coverage: {of}", hits=hits, number=len(found), bounds=COVERAGE)
+
+
+@contextmanager
+def resampled(num_permutations: int, num_subsamples: int) -> Iterator[None]:
+    """Draw meanwhile so many, as only one kind is looked at."""
+    numbers = {"NUM_PERMUTATIONS": num_permutations, "NUM_SUBSAMPLES": num_subsamples, "MIN_DRAWS": 1}
+    before = {key: getattr(resampling, key) for key in numbers}
+    for key, number in numbers.items():
+        setattr(resampling, key, number)
+    try:
+        yield
+    finally:
+        for key, number in before.items():
+            setattr(resampling, key, number)
+
+
 def measured(parts: Sequence[str], metrics: Sequence[str], repetitions: int) -> Iterator[Share]:
     """All shares that are asked for."""
     rates = partial(shares, repetitions=repetitions)
@@ -260,6 +333,9 @@ def measured(parts: Sequence[str], metrics: Sequence[str], repetitions: int) -> 
         yield from rates("agents", vectors_differ)
         for number in (3, 8):
             yield from rates("agents, coverage", partial(agents_are_covered, number, 0.5))
+    if "copies" in parts:
+        names = [name for name in OF_COPIES if name in metrics]
+        yield from of_copies(names, min(repetitions, NUM_COPIED))
     if "correlations" in parts:
         for number in (8, 20):
             yield from rates("false positives", partial(variables_are_related, number))
@@ -273,6 +349,7 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS), help="parts, with commas")
     parser.add_argument("--scores", default=",".join([*usual, *ALSO]), help="names of metrics, with commas")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    parser.add_argument("--out", type=Path, help="file for the rows, as JSON")
     add_json_option(parser)
     arguments = parser.parse_args()
     found = []
@@ -282,8 +359,10 @@ def main() -> None:
             low, high = share.interval
             text = f"{share.hits / share.number:6.1%} [{low:.1%}, {high:.1%}] of {share.number}"
             print(f"{share.name:70} {text}{'  off' if share.is_off else ''}", flush=True)
+    rows = [Row(name=each.name, unit="%", values=(100 * each.hits / each.number,)) for each in found]
+    if arguments.out is not None:
+        arguments.out.write_text(as_document(rows) + "\n")
     if arguments.json:
-        rows = [Row(name=each.name, unit="%", values=(100 * each.hits / each.number,)) for each in found]
         publish(rows, as_json=True)
     else:
         print(f"not measured (they train, or ask trained agents): {', '.join(NOT_MEASURED)}")

@@ -18,11 +18,11 @@ from ecsuite.eval.statistics.counting import (
     Floats,
     Ints,
     concept_sets,
-    meaning_codes,
+    has_attributes,
     num_labels,
     row_labels,
 )
-from ecsuite.eval.statistics.equal_codes import labels_of_codes
+from ecsuite.eval.statistics.exchange import meaning_labels, single_rows
 from ecsuite.eval.statistics.kept import once
 from ecsuite.eval.statistics.message_labels import halved, message_labels
 from ecsuite.eval.statistics.resampling import resample
@@ -34,7 +34,7 @@ AMI = Traits(
     high="1 if each meaning has its own message, 0 as by chance; high also for names without parts",
     question="consistent",
     direction="higher",
-    version=2,
+    version=3,
     bounds=(-1.0, 1.0),
     chance="shuffled meanings",
     needs=("concepts",),
@@ -64,7 +64,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
     mutual information. So meanings must recur; the score grows with the number of repetitions, so compare only corpora
     of the same size.
 
-    Null distribution: meanings shuffled over messages; its mean is 0 by construction. Interval: see
+    Null distribution: single messages exchanged; its mean is 0 by construction. Interval: see
     `resampling.resample`; none if half of the rows may have no repetition at all.
     """
     kind, meanings = labels_of_meanings(corpus)
@@ -87,6 +87,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
         statistic,
         values.tolist(),
         num_rows=num_rows,
+        exchange=single_rows(num_rows, messages, meanings),
         seed=options.seed,
         work=20 * num_rows,
         bounds=(-1.0, 1.0),
@@ -114,9 +115,8 @@ def labels_of_meanings(corpus: Corpus) -> tuple[str, NDArray[np.integer[Any]] | 
 
     The labels are as those of `message_labels`.
     """
-    codes = meaning_codes(corpus)
-    if codes is not None:
-        return "attributes", halved(labels_of_codes(*codes))
+    if corpus.meanings is not None and has_attributes(corpus.meanings):
+        return "attributes", meaning_labels(corpus)
     concepts = concept_sets(corpus)
     return ("none", None) if concepts is None else ("concepts", halved(row_labels(concepts)))
 

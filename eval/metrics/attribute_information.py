@@ -9,6 +9,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.contingency import chao_shen, entropy, tally
 from ecsuite.eval.statistics.counting import Floats, Ints, row_labels
+from ecsuite.eval.statistics.exchange import single_rows
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES, attributes_or_reason
 from ecsuite.eval.statistics.resampling import resample
 
@@ -43,7 +44,7 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     Plug-in estimates over the corpus, which are biased upwards: where most messages occur once, they tell everything.
     `chao_shen` in the details is the score with entropies that have less bias (`contingency.chao_shen`). Their share of
     an attribute may be below 0; only the mean over attributes is not, as each cut off at 0 would make the mean too
-    high. The null distribution (meanings shuffled over messages) shows how much bias there is. Interval: see
+    high. The null distribution (single messages exchanged) shows how much bias there is. Interval: see
     `resampling.resample`.
     Constant attributes are left out. Undefined without attributes that vary, and if all messages are empty.
     """
@@ -64,6 +65,7 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
         statistic,
         [float(of_entropy.mean())],
         num_rows=len(message),
+        exchange=single_rows(len(message), message),
         seed=options.seed,
         work=10 * len(message) * len(varying),
     )

@@ -19,6 +19,7 @@ from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.metrics.translation_graph import translate
 from ecsuite.eval.statistics.cooccurrence import Count
 from ecsuite.eval.statistics.counting import Floats, Ints, num_labels
+from ecsuite.eval.statistics.exchange import of_phrases
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.resampling import Statistic, resample
 from ecsuite.runtime.ragged import Ragged
@@ -34,7 +35,7 @@ CBM = Traits(
     high="1 if each symbol is the name of one concept and every concept is said; low where words have several symbols",
     question="concepts",
     direction="higher",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("concepts",),
@@ -71,7 +72,8 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     - `unmatched` is the share of all concept occurrences whose concept has no matched word;
     - `precision` and `recall` are the means over samples of the number of distinct words whose concept is in the
       phrase, divided by the number of words and of concepts (appendix D); 0 if there are none.
-    The chance level is the mean score with the phrases shuffled over the messages.
+    The chance level is the mean score with messages exchanged between phrases, all messages of a phrase together; where
+    phrases differ by one concept each, single messages are exchanged (`exchange.of_phrases`).
 
     Every draw of the null distribution and of the interval has a new matching; see `resampling.resample`. There are 100
     permutations and 30 half-samples, and fewer, down to 20, if the number of words times concepts plus a tenth of the
@@ -144,6 +146,7 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
         None,
         [value],
         num_rows=len(corpus.messages),
+        exchange=of_phrases(corpus),
         seed=options.seed,
         work=_work(samples),
         max_subsamples=NUM_SUBSAMPLES,

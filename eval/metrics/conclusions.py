@@ -60,7 +60,8 @@ def conclusions(scores: Sequence[Score], num_messages: int | None) -> list[Concl
 
     Args:
         scores: All scores of the table, for which Holm's correction is made.
-        num_messages: Of the corpus; None without a corpus. Scores of agents do not depend on it.
+        num_messages: Of the corpus; None without a corpus. Where a score exchanges meanings, the number of these counts
+            instead. Scores of agents depend on neither.
     """
     corrected = holm([p_value(score) for score in scores])
     return [conclusion(score, p_holm, num_messages) for score, p_holm in zip(scores, corrected, strict=True)]
@@ -129,14 +130,13 @@ def _obstacle(score: Score, num_messages: int | None) -> str:
     assert chance is not None and score.value is not None
     if 2 * len(chance.defined) < len(chance.draws):
         return f"{len(chance.defined)} of {len(chance.draws)} shuffles"
-    traits = traits_of(score)
+    traits, number = traits_of(score), chance.num_meanings or num_messages
     if p_value(score) is None and traits.question != "agents":
         return "no spread"
     if traits.question == "agents" and score.ci95 is None:
         return "one value"
-    if traits.question != "agents" and num_messages is not None:
-        if num_messages < traits.least_messages:
-            return f"{num_messages:,} messages"
+    if traits.question != "agents" and number is not None and number < traits.least_messages:
+        return f"{number:,} {'messages' if chance.num_meanings is None else 'meanings'}"
     return "in the range of shuffles" if _is_as_shuffles(chance, score.value) else "wide interval"
 
 
@@ -159,7 +159,8 @@ def _relation(score: Score, p_holm: float | None, num_messages: int | None) -> R
     if traits_of(score).question == "agents":
         is_enough = score.ci95 is not None and max(value - score.ci95[0], score.ci95[1] - value) <= NARROW
     else:
-        is_enough = num_messages is None or num_messages >= traits_of(score).least_messages
+        number = chance.num_meanings or num_messages
+        is_enough = number is None or number >= traits_of(score).least_messages
     return "equal" if is_exact or is_enough else "unknown"
 
 

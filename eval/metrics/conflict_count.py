@@ -11,6 +11,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.counting import Floats, Ints, narrow_content
+from ecsuite.eval.statistics.exchange import of_meanings
 from ecsuite.eval.statistics.positions import attribute_columns_or_reason
 from ecsuite.eval.statistics.resampling import resample
 
@@ -23,7 +24,7 @@ CONFLICT_COUNT = Traits(
     high="0 if no symbol is ambiguous at its place; at most the number of all symbols",
     question="compositional",
     direction="lower",
-    version=2,
+    version=3,
     chance="shuffled meanings",
     needs=("attributes",),
     depends_on_size="a count over all messages",
@@ -42,7 +43,7 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
 
     0 if every position encodes one attribute and no symbol is ambiguous; at most num_messages * num_attributes;
     `share` in the details is the count divided by this product. Defined only if every message, without EOS, has one
-    symbol per attribute. Null distribution: meanings shuffled over messages.
+    symbol per attribute. Null distribution: messages exchanged between meanings.
     """
     score = unscored(CONFLICT_COUNT, unit="rows", eos="strip")
     attributes = attribute_columns_or_reason(corpus)
@@ -69,6 +70,7 @@ def conflict_count(corpus: Corpus, options: Options) -> list[Score]:
         statistic,
         [value],
         num_rows=num_rows,
+        exchange=of_meanings(corpus),
         seed=options.seed,
         work=2 * num_rows * width**2,
         bounds=(0.0, float(num_rows * width)),

@@ -10,6 +10,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.cooccurrence import Cells, Incidence, incidence_of
 from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.exchange import of_phrases
 from ecsuite.eval.statistics.resampling import resample
 
 CONTEXT_INDEPENDENCE = Traits(
@@ -18,7 +19,7 @@ CONTEXT_INDEPENDENCE = Traits(
     high="1 if each concept has a word that stands in exactly its messages; low where words have several symbols",
     question="concepts",
     direction="higher",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("concepts",),
@@ -45,7 +46,8 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     attributes could not score above 1 / A^2; this value is `by_tokens` in the details. `likeliest` also counts tokens,
     but chooses w_c by p(w | c), as the program of Korbak et al. (2020) does.
 
-    A constant message scores the mean frequency of the concepts. Null distribution: meanings shuffled over messages.
+    A constant message scores the mean frequency of the concepts. Null distribution: messages exchanged between
+    meanings.
     """
     kind, incidence = incidence_of(corpus)
     how = {"count": "messages", "label": kind, "eos": "strip"}
@@ -59,7 +61,12 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
     every = incidence.all_rows
     value = float(statistic(every, every)[0])
     (found,) = resample(
-        statistic, [value], num_rows=incidence.num_rows, seed=options.seed, work=4 * incidence.work()
+        statistic,
+        [value],
+        num_rows=incidence.num_rows,
+        exchange=of_phrases(corpus),
+        seed=options.seed,
+        work=4 * incidence.work(),
     )
     variants = {
         "by_tokens": independence(incidence, every, every, by_tokens=True),

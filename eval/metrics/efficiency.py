@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from ecsuite.spaces.space import Space
 
 NUM_PERMUTATIONS = 100
 """Permutations of the meanings, where a space has no turns."""
+FEW_MEANINGS = 6
+"""Meanings of which all permutations are enumerated: those of seven would take seconds."""
 NUM_SUBSAMPLES = 100
 """Half-samples of the messages, where a corpus has fewer than three speakers."""
 MOST_UNEQUAL = {"complexity": 1.1}
@@ -48,7 +51,7 @@ CORRECTED = "less biased where counts are few: by what fewer speakers or message
 
 EFFICIENCY_LOSS = Traits(
     name="efficiency_loss",
-    version=2,
+    version=3,
     about="bits above the best trade-off",
     title="deviation from the information-bottleneck bound",
     high="0 if no language is as accurate with less complexity",
@@ -117,11 +120,12 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
     A meaning that no message is about counts as said by the words of all others, in their shares; `meanings` in the
     details says how many are named, of how many.
 
-    Chance: meanings permuted over the encoder's rows, which keeps complexity for a uniform need; of colours, hues
-    turned by 4 to 16 columns both ways, as Regier et al. (2007) turn them. There is none where a language without
-    structure has other rows for meanings that are needed often: of more messages, which are spread over more words. So
-    it is if the need is that of this language, `corpus` (but for equally many messages of each meaning) or `capacity`;
-    or if it is unequal and some meaning has more than twice as many messages as another (`complexity`: a tenth more).
+    Chance: meanings permuted over the encoder's rows, which keeps complexity for a uniform need, all permutations of up
+    to six meanings; of colours, hues turned by 4 to 16 columns both ways, as Regier et al. (2007) turn them. There is
+    none where a language without structure has other rows for meanings that are needed often: of more messages, which
+    are spread over more words. So it is if the need is that of this language, `corpus` (but for equally many messages
+    of each meaning) or `capacity`; or if it is unequal and some meaning has more than twice as many messages as another
+    (`complexity`: a tenth more).
     Interval: delete-one jackknife over speakers where there are three or more, else half-samples of the messages; exact
     probabilities of fewer have none. `corrected` in the details is the same figure with a smaller bias, by what fewer
     speakers or messages give.
@@ -160,7 +164,17 @@ def efficiency(corpus: Corpus, options: Options, own: EfficiencyOptions = Effici
         score(
             value=value,
             ci95=interval,
-            chance=of_draws(chance[:, place], seed=options.seed, bounds=limit)
+            chance=of_draws(
+                chance[:, place],
+                seed=options.seed,
+                bounds=limit,
+                num_meanings=len(space),
+                num_pairings=None
+                if space.turns
+                else math.factorial(len(space))
+                if len(space) <= 18
+                else None,
+            )
             if chance is not None and is_fair[place]
             else None,
             details=(details if traits is EFFICIENCY_LOSS else {})
@@ -333,7 +347,10 @@ def _chance(space: Space, bound: Bound, encoder: Floats, seed: int) -> Floats:
     """Figures of the language with its words on other meanings, (num_draws, num_figures)."""
     rng = np.random.default_rng(seed)
     number = num_draws(NUM_PERMUTATIONS, 1)
-    orders = space.turns[:number] or [rng.permutation(len(space)) for _ in range(number)]
+    orders = space.turns[:number]
+    if not orders and number > 1 and len(space) <= FEW_MEANINGS:
+        orders = [np.array(order) for order in permutations(range(len(space)))]
+    orders = orders or [rng.permutation(len(space)) for _ in range(number)]
     return np.array([_figures(fit(space, bound, encoder[order])) for order in orders])
 
 

@@ -12,6 +12,7 @@ from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import counted
 from ecsuite.eval.statistics.cooccurrence import NO_CONCEPTS
 from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.exchange import single_rows
 from ecsuite.eval.statistics.message_labels import message_labels
 from ecsuite.eval.statistics.resampling import resample
 
@@ -24,7 +25,7 @@ NCNPMI = Traits(
     high="1 if each meaning has its own message; near 1 for any language whose messages hardly recur",
     question="consistent",
     direction="higher",
-    version=2,
+    version=3,
     bounds=(-1.0, 1.0),
     chance="shuffled meanings",
     needs=("concepts",),
@@ -47,7 +48,7 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
 
     A high score shows a consistent code, not compositionality. If few messages or meanings recur, every permutation
     scores high: see the chance level. A meaning is the tuple of all attribute values or, without attributes, the set of
-    concepts. Undefined if only one pair occurs. Null distribution: meanings shuffled over messages.
+    concepts. Undefined if only one pair occurs. Null distribution: single messages exchanged.
     """
     kind, meaning = labels_of_meanings(corpus)
     how = {"unit": "message", "mean": "weighted", "label": kind, "eos": "strip"}
@@ -66,7 +67,13 @@ def ncnpmi(corpus: Corpus, options: Options) -> list[Score]:
     value = float(np.clip(npmi @ weight, -1, 1))
     num_rows, bounds = len(message), (-1.0, 1.0)
     (found,) = resample(
-        statistic, [value], num_rows=num_rows, seed=options.seed, work=20 * num_rows, bounds=bounds
+        statistic,
+        [value],
+        num_rows=num_rows,
+        exchange=single_rows(num_rows, message, meaning),
+        seed=options.seed,
+        work=20 * num_rows,
+        bounds=bounds,
     )
     details = {"above_half": float(weight[npmi > 0.5].sum())} | found.details
     return [score(value=value, ci95=found.ci95, chance=found.chance, details=details)]

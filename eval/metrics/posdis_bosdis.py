@@ -17,6 +17,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import counted, renumbered
 from ecsuite.eval.statistics.counting import Floats, Ints, entropy, narrow_attributes, narrow_content, row_of
+from ecsuite.eval.statistics.exchange import of_meanings
 from ecsuite.eval.statistics.positions import CONSTANT_ATTRIBUTES
 from ecsuite.eval.statistics.resampling import Statistic, resample
 from ecsuite.runtime.ragged import Ragged
@@ -38,7 +39,7 @@ POSDIS = Traits(
     high="1 if each position encodes one attribute only; low where word order is free",
     question="compositional",
     direction="higher",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("attributes",),
@@ -63,7 +64,7 @@ def posdis(corpus: Corpus, options: Options) -> list[Score]:
     Plug-in estimates over the corpus. EOS is removed; positions after the end of a message hold an extra symbol
     (blank). Range 0 to 1; 1 if each position encodes one attribute only.
 
-    Null distribution: meanings shuffled over messages. Its mean is above 0, as plug-in estimates of mutual
+    Null distribution: messages exchanged between meanings. Its mean is above 0, as plug-in estimates of mutual
     information are biased upwards. Interval: see `resampling.resample`. Undefined for fewer than two attributes, and
     if all attributes are constant.
     """
@@ -317,6 +318,7 @@ def _score(corpus: Corpus, options: Options, score: partial[Score], variables: V
         None,
         [value],
         num_rows=len(content),
+        exchange=of_meanings(corpus),
         seed=options.seed,
         work=2 * num_observations * (1 + len(attributes)),
         of_rows=of_rows,

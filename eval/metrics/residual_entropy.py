@@ -18,6 +18,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.contingency import chao_shen, entropy_of_codes, tally
 from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.exchange import of_meanings
 from ecsuite.eval.statistics.position_codes import Positions
 from ecsuite.eval.statistics.positions import (
     CONSTANT_ATTRIBUTES,
@@ -50,7 +51,7 @@ HCE = Traits(
     high="1 if the positions of each attribute determine it; of few long messages as by chance 0.8 and more",
     question="compositional",
     direction="higher",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("attributes",),
@@ -85,8 +86,8 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
     Plug-in estimates over the corpus; `chao_shen` in the details is the score with entropies that have less bias, for
     the same positions (`contingency.chao_shen`). EOS is removed; positions after the end of a message hold an extra
     symbol (blank). Constant attributes are left out. A sequence of symbols that occurs once determines its meaning, so
-    any language scores high in a small corpus of long messages; the null distribution (meanings shuffled over messages)
-    shows by how much. Interval: see `resampling.resample`.
+    any language scores high in a small corpus of long messages; the null distribution (messages exchanged between
+    meanings) shows by how much. Interval: see `resampling.resample`.
     """
     how = {"normalised": "yes", "past_end": "blank", "eos": "strip"}
     score = unscored(HCE, **how)
@@ -105,6 +106,7 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
         statistic,
         [value],
         num_rows=entropies.num_messages,
+        exchange=of_meanings(corpus),
         seed=options.seed,
         work=4 * entropies.num_messages * entropies.num_positions * entropies.num_attributes,
     )
@@ -152,6 +154,7 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
         statistic,
         [score.value],
         num_rows=entropies.num_messages,
+        exchange=of_meanings(corpus),
         seed=options.seed,
         work=entropies.search_work(is_exact, num_rows),
         reference_values=None if is_same else [uncertainty(entropies)],
@@ -270,7 +273,7 @@ class Entropies:
             codes, _ = self.positions.codes(positions_of(partition, attribute))
             left = chao_shen(tally(codes * self._num_values[attribute] + values)) - chao_shen(tally(codes))
             shares.append(left / chao_shen(np.bincount(values)))
-        return float(np.clip(shares, 0, 1).mean())
+        return float(np.clip(np.mean(shares), 0, 1))  # the mean, as bounds of each would add a bias
 
     def paired(self, rows: Ints, partners: Ints) -> "Entropies | None":
         """The messages of `rows` with the meanings of `partners`; None if all attributes are then constant."""

@@ -12,6 +12,7 @@ from ecsuite.eval.metrics.traits import CORRECTED, Traits, metric
 from ecsuite.eval.statistics.contingency import chao_shen, conditional_entropies
 from ecsuite.eval.statistics.cooccurrence import Cells, Incidence, Units, incidence_of
 from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.exchange import of_phrases
 from ecsuite.eval.statistics.resampling import resample
 
 SYNONYMY = Traits(
@@ -20,7 +21,7 @@ SYNONYMY = Traits(
     high="0 if each concept has one word, 1 bit if each has two that are used alike",
     question="concepts",
     direction="lower",
-    version=2,
+    version=3,
     chance="shuffled meanings",
     needs=("concepts",),
     shares="words with concepts",
@@ -56,7 +57,7 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
     entropy if each word is divided equally over all concepts of its phrase, which is above 0 even for an unambiguous
     code, because of the other concepts of the phrase.
 
-    Null distribution: meanings shuffled over messages, then aligned again, as alignment itself lowers the entropies.
+    Null distribution: messages exchanged between meanings, then aligned again, as alignment itself lowers entropies.
     """
     kind, incidence = incidence_of(corpus)
     how = {"align": "pmi", "label": kind, "eos": "strip"}
@@ -79,6 +80,7 @@ def synonymy(corpus: Corpus, options: Options) -> list[Score]:
         statistic,
         aligned[:2],
         num_rows=incidence.num_rows,
+        exchange=of_phrases(corpus),
         seed=options.seed,
         work=8 * incidence.work(),
         bounds=(0.0, float(np.log2(max(incidence.num_words, incidence.num_concepts)))),

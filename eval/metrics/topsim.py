@@ -16,23 +16,20 @@ from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.chance import of_draws
 from ecsuite.eval.statistics.contingency import joined
-from ecsuite.eval.statistics.counting import (
-    Floats,
-    Ints,
-    concept_sets,
-    first_rows,
-    flat,
-    meaning_codes,
-    num_labels,
-    row_labels,
-)
+from ecsuite.eval.statistics.counting import Ints, first_rows, flat, num_labels
 from ecsuite.eval.statistics.differences import ALPHA
 from ecsuite.eval.statistics.distributions import normal_quantile
 from ecsuite.eval.statistics.equal_codes import labels_of_codes
+from ecsuite.eval.statistics.exchange import (
+    Exchange,
+    meaning_labels,
+    of_concepts,
+    of_meanings,
+    sorted_rows,
+)
 from ecsuite.eval.statistics.message_labels import message_labels
-from ecsuite.eval.statistics.pair_correlation import Influence, Pairs
+from ecsuite.eval.statistics.pair_correlation import MeaningPairs, Pairs
 from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws
-from ecsuite.runtime.ragged import Ragged
 
 NUM_ROWS_ALL_PAIRS = 1_000
 """Up to this many different messages with their meanings all pairs are used."""
@@ -40,6 +37,8 @@ NUM_SAMPLED_PAIRS = 500_000
 """Pairs drawn with replacement if there are more."""
 NUM_LOOKED_AT = 10_000
 """Messages of a large corpus in which different ones are counted at first."""
+MOST_MEANINGS = 1_000
+"""Meanings up to which pairs are added up by meanings, for the interval."""
 NUM_RESAMPLES = 200
 """Half-samples for the interval."""
 BOUNDS = (-1.0, 1.0)
@@ -52,7 +51,7 @@ TOPSIM = Traits(
     high="1 if both distances rank all pairs of messages alike; of trained agents mostly 0.1 to 0.5",
     question="compositional",
     direction="higher",
-    version=3,
+    version=4,
     bounds=BOUNDS,
     chance="shuffled meanings",
     needs=("meanings",),
@@ -70,17 +69,19 @@ def topsim(corpus: Corpus, options: Options, own: TopsimOptions = USUAL) -> list
     of the sets of concepts. Range -1 to 1; 1 if both distances rank the pairs identically.
 
     Options have other distances, Pearson's correlation, one attribute, and partial correlations: those of what least
-    squares on the distances held fixed leave of both, which the null distribution shuffles, too (Legendre 2000,
-    "Comparison of permutation methods for the partial correlation and partial Mantel tests").
+    squares on the distances held fixed leave of both. The null distribution then exchanges what distances of other
+    attributes leave of those of meanings (Legendre 2000, "Comparison of permutation methods for the partial correlation
+    and partial Mantel tests"), and messages keep their lengths.
 
     All pairs of messages are used where at most 1,000 messages differ, in themselves or in their meaning: equal ones
-    are counted, and not compared. Of other corpora 500,000 pairs are drawn.
+    are counted, and not compared. Of other corpora 500,000 pairs are drawn, whatever the order of messages.
 
-    The interval of up to 1,000 messages is that of `resampling.jackknife_interval`: the pairs of a half-sample are
-    those within it. That of more is normal, with the standard error of `Influence`, since half-samples of drawn pairs
-    have too few. Both compute ranks once, over all pairs. As pairs share messages, the textbook p-value of the
-    correlation does not hold. The null distribution shuffles meanings over messages and uses all pairs; for more than
-    1,000 messages it uses 1,000 of them, drawn at random, and is then slightly too wide.
+    The interval is that of `resampling.jackknife_interval` over halves of the meanings: the pairs of a half-sample are
+    those within it. That of more than 1,000 meanings is normal, with the standard error of a U-statistic
+    (`MeaningPairs.standard_error`), since half-samples of drawn pairs have too few. Both compute ranks once, over all
+    pairs. As pairs share messages, the textbook p-value of the correlation does not hold. The null distribution
+    exchanges the messages of whole meanings, see `resampling.resample`, and uses all pairs; where pairs are drawn, it
+    is that of 1,000 messages, and their correlation is compared with it.
 
     Undefined for fewer than three messages, if all distances are equal, and if those held fixed determine one.
     """
@@ -105,40 +106,67 @@ def _score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
     if num_rows < 3:
         return score(value=None, reason="fewer than three messages")
 
-    rng = np.random.default_rng(options.seed)
+    exchange = _exchange(corpus, compared)
     rows = np.arange(num_rows)
     if groups is not None:
         rows, pairs = first_rows(groups, num_labels(groups)), Pairs.of_groups(np.bincount(groups))
+    elif is_drawn:
+        rows = sorted_rows(corpus, exchange)
+        pairs = Pairs.drawn(num_rows, NUM_SAMPLED_PAIRS, np.random.default_rng(options.seed))
     else:
-        pairs = Pairs.drawn(num_rows, NUM_SAMPLED_PAIRS, rng) if is_drawn else Pairs.all_of(num_rows)
+        pairs = Pairs.all_of(num_rows)
     distances = compared.distances(rows[pairs.left], rows[pairs.right])
     for between, what in zip(distances, ("messages", "meanings"), strict=False):
-        if np.ptp(between) == 0:
+        if between is not None and np.ptp(between) == 0:
             return score(value=None, reason=f"all distances between {what} are equal")
-    x, y = compared.standard(pairs, distances)
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+    x, y, fixed = compared.standard(pairs, distances)
+    rest = y if fixed is None else pairs.residuals(y, [fixed])
+    if not (np.isfinite(x).all() and np.isfinite(rest).all()):
         return score(value=None, reason="what is held fixed determines the distances")
-    value = pairs.correlation(x, y)
+    value = pairs.correlation(x, rest)
     details = {"num_pairs": len(x) if pairs.times is None else int(pairs.times.sum())}
-    if not is_large:
-        parts = _half_samples(pairs, x, y, num_rows, rng)
-        interval = jackknife_interval(value, parts, num_rows, BOUNDS)
-        null, num_shuffled = _null(x, y, num_rows, rng), None
-        details["subsamples"] = len(parts)
+
+    rng, num_meanings = np.random.default_rng([options.seed, exchange.num_units]), exchange.num_units
+    by_meaning = MeaningPairs(pairs, exchange.of_row[rows], num_meanings, x, y, fixed)
+    permuted, exchanged, reference = by_meaning, exchange, value
+    if is_drawn:
+        some, every = rows[rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS]], Pairs.all_of(NUM_ROWS_ALL_PAIRS)
+        exchanged = exchange.take(some)
+        of_some = compared.distances(some[every.left], some[every.right])
+        if any(each is not None and np.ptp(each) == 0 for each in of_some[:2]):
+            return score(value=value, details=details)  # hardly any message differs from most
+        permuted = MeaningPairs(
+            every, exchanged.of_row, exchanged.num_units, *compared.standard(every, of_some)
+        )
+        reference = permuted.correlation
+    number = num_draws(resampling.NUM_PERMUTATIONS, exchanged.num_units**2 // 2)
+    null = permuted.permuted(exchanged.orders(rng, number), exchanged.sizes)
+    if num_meanings <= MOST_MEANINGS:
+        size = num_draws(NUM_RESAMPLES, 0) if num_meanings >= resampling.MIN_ROWS else 0
+        parts = by_meaning.halves(half_sample(num_meanings, rng) for _ in range(size))
+        interval = jackknife_interval(value, parts, num_meanings, BOUNDS)
+        details["subsamples"] = size
     else:
-        num_shuffled = NUM_ROWS_ALL_PAIRS
-        drawn, some = np.sort(rng.permutation(num_rows)[:num_shuffled]), Pairs.all_of(num_shuffled)
-        u, v = compared.standard(some, compared.distances(drawn[some.left], drawn[some.right]))
-        if groups is None:
-            influence = Influence.of(some, u, v, np.ones(num_shuffled, np.int64))
-        else:
-            influence = Influence.of(pairs, x, y, np.bincount(groups))
-        error = influence.standard_error(num_rows, NUM_SAMPLED_PAIRS if is_drawn else None)
+        error = by_meaning.standard_error(exchange.num_independent)
         half_width = normal_quantile(1 - ALPHA / 2) * error
         interval = max(BOUNDS[0], value - half_width), min(BOUNDS[1], value + half_width)
-        null = _null(u, v, num_shuffled, rng)
-    chance = of_draws(null, seed=options.seed, bounds=BOUNDS, num_rows=num_shuffled)
+    chance = of_draws(
+        null,
+        seed=options.seed,
+        bounds=BOUNDS,
+        compared=reference if is_drawn else None,
+        num_rows=NUM_ROWS_ALL_PAIRS if is_drawn else None,
+        num_meanings=exchanged.num_units,
+        num_pairings=exchanged.num_pairings,
+    )
     return score(value=value, ci95=interval, chance=chance, details=details)
+
+
+def _exchange(corpus: Corpus, compared: Compared) -> Exchange:
+    """What the null distribution exchanges: meanings, or where the order of concepts is compared, these in order."""
+    exchange = of_meanings(corpus) if compared.is_of_sets or corpus.concepts is None else of_concepts(corpus)
+    assert exchange is not None  # otherwise there is no distance of meanings
+    return exchange
 
 
 def _few_groups(corpus: Corpus) -> Ints | None:
@@ -156,53 +184,7 @@ def _few_groups(corpus: Corpus) -> Ints | None:
 def _groups(corpus: Corpus) -> Ints:
     """A number for each different message with its meaning, from 0 in order of first occurrence, (num_messages,)."""
     messages = message_labels(corpus).astype(np.int64)  # a copy, which is changed
-    if corpus.meanings is None:
-        sets = concept_sets(corpus)
-        assert sets is not None
-        meanings = row_labels(sets)
-    elif (codes := meaning_codes(corpus)) is not None:
-        meanings = labels_of_codes(*codes)
-    else:
-        features = flat(corpus.meanings)
-        words = np.ascontiguousarray(features).view(np.int16).astype(np.int32)
-        meanings = row_labels(Ragged.from_lengths(words.ravel(), np.full(len(words), words.shape[1])))
-    return labels_of_codes(*joined(messages, num_labels(messages), meanings, num_labels(meanings)))
-
-
-def _null(x: Floats, y: Floats, num_rows: int, rng: np.random.Generator) -> Floats:
-    """Correlations with shuffled meanings, (num_draws,), from standard ranks in the order of `triu_indices`."""
-    between_messages, between_meanings = (np.zeros((num_rows, num_rows), np.float32) for _ in range(2))
-    above = np.triu_indices(num_rows, 1)
-    between_messages[above] = x
-    between_meanings[above] = y
-    between_meanings += between_meanings.T
-    rows, shuffled = np.empty_like(between_meanings), np.empty_like(between_meanings)
-    draws = []
-    for _ in range(num_draws(resampling.NUM_PERMUTATIONS, num_rows**2 // 2)):
-        order = rng.permutation(num_rows)
-        np.take(between_meanings, order, axis=0, out=rows, mode="clip")  # which copies nothing
-        np.take(rows, order, axis=1, out=shuffled, mode="clip")
-        draws.append(np.vdot(between_messages, shuffled) / len(x))
-    return np.array(draws, np.float64)
-
-
-def _half_samples(pairs: Pairs, x: Floats, y: Floats, num_rows: int, rng: np.random.Generator) -> Floats:
-    """Correlations over the pairs within half of the rows, (num_samples,); NaN if these have equal distances.
-
-    All pairs are given with the standard ranks of both distances, x and y.
-    """
-    moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-    parts = np.full(num_draws(NUM_RESAMPLES, 0) if num_rows >= resampling.MIN_ROWS else 0, np.nan)
-    has_left, has_right, weights = np.empty(len(x), bool), np.empty(len(x), bool), np.empty(len(x))
-    for place in range(len(parts)):
-        is_drawn = np.zeros(num_rows, bool)
-        is_drawn[half_sample(num_rows, rng)] = True
-        np.take(is_drawn, pairs.left, out=has_left, mode="clip")  # which copies nothing
-        np.take(is_drawn, pairs.right, out=has_right, mode="clip")
-        np.copyto(weights, np.logical_and(has_left, has_right, out=has_left))
-        total, *sums = weights @ moments
-        mean_x, mean_y, mean_xx, mean_yy, mean_xy = (value / total for value in sums)
-        variance = (mean_xx - mean_x**2) * (mean_yy - mean_y**2)
-        if variance >= 1e-12:
-            parts[place] = (mean_xy - mean_x * mean_y) / np.sqrt(variance)
-    return parts
+    meanings = meaning_labels(corpus)
+    assert meanings is not None
+    number = num_labels(meanings)
+    return labels_of_codes(*joined(messages, num_labels(messages), meanings.astype(np.int64), number))

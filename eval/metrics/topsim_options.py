@@ -104,24 +104,41 @@ class Compared:
     """Between messages."""
     meanings: Distance | None = None
     """Between meanings."""
-    fixed: tuple[Distance, ...] = ()
-    """What is held fixed."""
+    lengths: Distance | None = None
+    """Between messages, held fixed."""
+    others: Distance | None = None
+    """Between meanings, held fixed."""
     is_of_sets: bool = True
     """Whether messages are equal in all that is compared if they, and their attributes or sets of concepts, are."""
     is_ranked: bool = True
     """Whether ranks are correlated."""
 
-    def distances(self, left: Ints, right: Ints) -> list[Floats]:
+    def distances(self, left: Ints, right: Ints) -> list[Floats | None]:
         """Of pairs of messages, (num_pairs,) each: between messages, between meanings, and those held fixed."""
-        assert self.messages is not None and self.meanings is not None
-        return [each(left, right) for each in (self.messages, self.meanings, *self.fixed)]
+        compared = (self.messages, self.meanings, self.lengths, self.others)
+        return [None if each is None else each(left, right) for each in compared]
 
-    def standard(self, pairs: Pairs, distances: Sequence[Floats]) -> tuple[Floats, Floats]:
-        """What is correlated, both with mean 0 and variance 1; NaN if what is held fixed determines it."""
+    def standard(
+        self, pairs: Pairs, distances: Sequence[Floats | None]
+    ) -> tuple[Floats, Floats, Floats | None]:
+        """What is correlated, with mean 0 and variance 1; NaN if what is held fixed determines it.
+
+        Returns:
+            Of messages what all that is held fixed leaves, of meanings what other distances of meanings leave, and of
+            the differences of lengths what these leave; None without any.
+        """
         standardised = pairs.standard_ranks if self.is_ranked else pairs.standardised
-        x, y = map(standardised, distances[:2])
-        fixed = [standardised(each) for each in distances[2:] if np.ptp(each) > 0]
-        return (pairs.residuals(x, fixed), pairs.residuals(y, fixed)) if fixed else (x, y)
+        x, y, lengths, others = (
+            standardised(each) if each is not None and np.ptp(each) > 0 else None for each in distances
+        )
+        assert x is not None and y is not None
+        if others is not None:
+            y = pairs.residuals(y, [others])
+            lengths = None if lengths is None else pairs.residuals(lengths, [others])
+        if lengths is not None and np.isnan(lengths).any():
+            lengths = None
+        fixed = [each for each in (lengths, others) if each is not None]
+        return pairs.residuals(x, fixed) if fixed else x, y, lengths
 
     @classmethod
     def of(cls, corpus: Corpus, options: TopsimOptions) -> "Compared":
@@ -140,19 +157,18 @@ class Compared:
         if isinstance(meanings, str):
             return cls(meaning=name, reason=meanings)
         content = narrow_content(corpus)
-        fixed: list[Distance] = []
-        if options.given in ("length", "both"):
-            fixed.append(distances.length_distance(content))
+        others: Distance | None = None
         if options.given in ("attributes", "both"):
-            others = meaning_distance(corpus, rest, options.meaning_distance)
-            if isinstance(others, str):
-                return cls(meaning=name, reason=others)
-            fixed.append(others)
+            found = meaning_distance(corpus, rest, options.meaning_distance)
+            if isinstance(found, str):
+                return cls(meaning=name, reason=found)
+            others = found
         return cls(
             meaning=name,
             messages=message_distance(corpus, options.message_distance),
             meanings=meanings,
-            fixed=tuple(fixed),
+            lengths=distances.length_distance(content) if options.given in ("length", "both") else None,
+            others=others,
             is_of_sets=corpus.meanings is not None or options.meaning_distance in (*OF_SETS, "auto"),
             is_ranked=options.correlation == "spearman",
         )

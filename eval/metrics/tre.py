@@ -1,5 +1,6 @@
 """TRE7, a tree reconstruction error: distance of the messages from sums of one part per attribute value."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -12,15 +13,18 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.absolute_deviations import least_absolute_errors
 from ecsuite.eval.statistics.counting import Floats, Ints
+from ecsuite.eval.statistics.exchange import of_meanings, sorted_rows
 from ecsuite.eval.statistics.positions import (
     CONSTANT_ATTRIBUTES,
     attribute_columns_or_reason,
     position_columns,
 )
-from ecsuite.eval.statistics.resampling import WORK, resample
+from ecsuite.eval.statistics.resampling import MIN_DRAWS, resample
 
 NUM_OBJECTS = 300
 """Messages drawn without replacement from a larger corpus, as in the program of the ICY paper."""
+NUM_STEPS = 10
+"""Passes over the design that a regression makes, about."""
 NUM_COLUMNS_RESAMPLED = 16
 """Columns drawn for the null and the interval, if the tables have more distinct columns."""
 
@@ -32,7 +36,7 @@ TRE7 = Traits(
     high="0 if each position encodes at most one attribute; at most the length of the messages",
     question="compositional",
     direction="lower",
-    version=2,
+    version=3,
     chance="shuffled meanings",
     needs=("attributes",),
     depends_on_size="the free tables fit few messages better than many",
@@ -59,16 +63,22 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
     attributes are constant, and if there are at least as many free tables as messages, since these reconstruct any
     language.
 
-    Null and interval: 20 draws each, see `resampling.resample`. If more than 16 distinct columns are not constant, at
-    most 16 are drawn, with probabilities proportional to their error without meanings (`null_columns`), and
-    the score estimated from them is compared with chance. Takes about 0.2 s for a corpus of 256 messages.
+    Of more than 300 messages, so many are drawn, whatever their order in the corpus.
+
+    Null and interval: 20 draws each, or all pairings of few meanings, see `resampling.resample`. If more than 16
+    distinct columns are not constant, at most 16 are drawn, with probabilities proportional to their error without
+    meanings (`null_columns`), and the score estimated from them is compared with chance. Takes about 0.2 s for a corpus
+    of 256 messages.
     """
     score, errors = _value(corpus, options)
     known = attribute_columns_or_reason(corpus)
     if score.value is None or isinstance(known, str):
         return [score]
-    attributes, tables, times = _objects(corpus, known, options.seed)
+    rows = draw_objects(corpus, options.seed)
+    attributes, tables, times = _objects(corpus, known, rows)
     num_rows = len(attributes)
+    exchange = of_meanings(corpus)
+    assert exchange is not None
     ones = tables.sum(axis=0)
     ignoring = np.minimum(ones, num_rows - ones) * times
     chosen, weights = np.flatnonzero(ignoring), times.astype(np.float64)
@@ -84,8 +94,13 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
     design, targets = free_indicators(attributes), tables[:, chosen].T
 
     def statistics(pairings: Iterable[tuple[Ints, Ints]]) -> Floats:
-        """Of a pairing (num_pairings, 1); all together, as they have one design: meanings stay, messages move."""
+        """Of a pairing (num_pairings, 1); all together, as they have one design: meanings stay, messages move.
+
+        Where meanings take other numbers of messages, each pairing has a design of its own.
+        """
         pairs = list(pairings)
+        if any(len(np.unique(partners)) < len(partners) for _, partners in pairs):
+            return np.array([[of_design(*pairing)] for pairing in pairs])
         moved = np.zeros((len(pairs), len(chosen), num_rows))
         is_used = np.zeros(moved.shape, bool)
         for pairing, (rows, partners) in enumerate(pairs):
@@ -101,13 +116,24 @@ def tre7(corpus: Corpus, options: Options) -> list[Score]:
         ]
         return np.where(is_known, found, np.nan)[:, None]
 
+    def of_design(rows: Ints, partners: Ints) -> float:
+        """Of one pairing."""
+        own = free_indicators(attributes[partners])
+        if own.shape[1] >= len(rows) and np.linalg.matrix_rank(own) >= len(rows):
+            return math.nan
+        errors = np.array(list(least_absolute_errors(own, targets[:, rows])))
+        return float(errors @ weights[chosen] / len(rows))
+
     (found,) = resample(
         None,
         [score.value],
         num_rows=num_rows,
+        exchange=exchange.take(rows),
         seed=options.seed,
         of_pairings=statistics,
-        work=WORK,  # a regression is slow: the minimum number of draws
+        work=NUM_STEPS * num_rows * len(chosen) * design.shape[1],
+        max_permutations=MIN_DRAWS,  # a regression is slow
+        max_subsamples=MIN_DRAWS,
         bounds=(0.0, float(ignoring.sum() / num_rows)),
         reference_values=[float(errors[chosen] @ weights[chosen] / num_rows)] if is_sampled else None,
     )
@@ -136,7 +162,7 @@ def _value(corpus: Corpus, options: Options) -> tuple[Score, Floats]:
         return score(value=None, reason=known), np.zeros(0)
     if len(known) < 2:
         return score(value=None, reason="fewer than two attributes"), np.zeros(0)
-    attributes, tables, times = _objects(corpus, known, options.seed)
+    attributes, tables, times = _objects(corpus, known, draw_objects(corpus, options.seed))
     num_rows = len(attributes)
     if not np.ptp(tables, axis=0).any():
         return score(value=None, reason="every position is constant over all messages"), np.zeros(0)
@@ -156,19 +182,21 @@ def _value(corpus: Corpus, options: Options) -> tuple[Score, Floats]:
     return score(value=value, details=details), errors
 
 
-def _objects(corpus: Corpus, attributes: NDArray[np.integer[Any]], seed: int) -> tuple[Ints, Floats, Ints]:
+def _objects(corpus: Corpus, attributes: NDArray[np.integer[Any]], rows: Ints) -> tuple[Ints, Floats, Ints]:
     """The attributes of the objects to reconstruct, the distinct columns of their tables, and the number of each."""
-    rows = draw_objects(attributes.shape[1], seed)
     columns = position_columns(corpus)[:, rows]
     tables, times = np.unique(one_hot(columns), axis=1, return_counts=True)
     return attributes[:, rows].T.astype(np.int64), tables, times
 
 
-def draw_objects(num_messages: int, seed: int) -> Ints:
-    """The rows to reconstruct, ascending: all, or `NUM_OBJECTS` drawn without replacement."""
-    if num_messages <= NUM_OBJECTS:
+def draw_objects(corpus: Corpus, seed: int) -> Ints:
+    """The rows to reconstruct: all, or `NUM_OBJECTS` drawn without replacement, whatever their order."""
+    num_messages = len(corpus.messages)
+    exchange = of_meanings(corpus)
+    if num_messages <= NUM_OBJECTS or exchange is None:
         return np.arange(num_messages)
-    return np.sort(np.random.default_rng(seed).choice(num_messages, NUM_OBJECTS, replace=False))
+    drawn = np.sort(np.random.default_rng(seed).choice(num_messages, NUM_OBJECTS, replace=False))
+    return sorted_rows(corpus, exchange)[drawn]
 
 
 def one_hot(columns: NDArray[np.integer[Any]]) -> Floats:

@@ -128,8 +128,10 @@ def _chance_level(score: Score, conclusion: Conclusion) -> Iterator[tuple[str, C
     if chance.draws:
         number, of_all = len(chance.defined), len(chance.draws)
         of = "" if number == of_all else f" of {of_all}"
+        what = f"pairings{' (all)' * (number == of_all)}" if chance.is_exact else "shuffles"
+        meanings = "" if chance.num_meanings is None else f" of {chance.num_meanings:,} meanings"
         rows = "" if chance.num_rows is None else f" of {chance.num_rows:,} messages"
-        about.append(f"{number}{of} shuffles{rows}")
+        about.append(f"{number}{of} {what}{meanings}{rows}")
     if chance.compared is not None:
         about.append(f"unshuffled {decimals(chance.compared, DIGITS)}")
     corrected = "" if conclusion.p_holm is None else f" (Holm: p {conclusion.p_holm:.3f})"

@@ -25,6 +25,7 @@ RSA = Traits(
     high="1 if both rank all pairs of objects alike, which need not be how the objects are",
     question="agents",
     direction="higher",
+    version=2,
     bounds=(-1.0, 1.0),
     version=2,
     chance="shuffled meanings",

@@ -25,6 +25,8 @@ Basis = Literal["ranks", "tail", "error", "theory"]
 LEAST_SPREAD = 0.01
 """If all shuffles have the same score, a difference counts as if their half interval were this share of it: the true
 spread is not 0, but too small to be seen in 100 shuffles."""
+ROUNDING = 1e-12
+"""Draws that differ by less than this are equal, or by less than `NO_SPREAD` of the largest, if that is more."""
 LEAST_DEFINED = 0.5
 """Share of shuffles that must have a score: a level of fewer is that of unusual shuffles."""
 
@@ -54,6 +56,10 @@ class Chance:
     faster search."""
     num_rows: int | None = None
     """Messages of a shuffle, where they are not all."""
+    num_meanings: int | None = None
+    """Number of meanings whose messages are exchanged; None where single messages or other things are."""
+    num_pairings: int | None = None
+    """Number of distinct pairings of messages and meanings; None where it is not known, or above 2^53."""
     error: float | None = None
     """Standard error of the score, where the level has no spread."""
     freedom: float | None = None
@@ -76,6 +82,11 @@ class Chance:
         """Upper end of that range."""
         return self._range()[1]
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the draws are all distinct pairings, among them that of the corpus."""
+        return len(self.draws) == self.num_pairings
+
     def distance(self, value: float) -> float:
         """How far above the level a score is."""
         return (value if self.compared is None else self.compared) - self.level
@@ -85,10 +96,12 @@ class Chance:
 
         - `ranks`: (1 + k) / (1 + n), where k of n shuffles are at least as far from the mean of all, with the score
           (Phipson and Smyth 2010, "Permutation p-values should never be zero", Statistical Applications in Genetics
-          and Molecular Biology 9, equation 2). It is exact, also for a level that is skewed or has few values.
+          and Molecular Biology 9, equation 2). It is valid, also for a level that is skewed or has few values. If the
+          draws are all pairings, it is exact: k / n. Draws that differ by rounding alone are equally far.
         - `tail`: if no shuffle is as far, their ranks say no more than 1 / (1 + n), which for 100 shuffles no
           correction for 16 scores leaves below 5 %. The p-value is then that of Student's t with n - 1 degrees of
           freedom, of the distance in units of the half-width of `prediction_interval` on this side, if that is less.
+          It is at least 1 / number of pairings, where that is known.
         - `error`: that of Student's t, of the distance in standard errors of the score, where the level has no spread.
         - `theory`: `p_of_theory`.
 
@@ -100,11 +113,15 @@ class Chance:
         if not self.draws:
             return self._p_of_level(distance)
         draws = self.defined
-        if len(draws) < max(2, LEAST_DEFINED * len(self.draws)):
+        if len(draws) < max(1 if self.is_exact else 2, LEAST_DEFINED * len(self.draws)):
             return None, "ranks"
-        middle = self.level + distance / (1 + len(draws))  # the mean of the draws and of what is compared
-        is_as_far = np.abs(draws - middle) >= abs(self.level + distance - middle) - NO_SPREAD
-        reached = int(is_as_far.sum())
+        others = 0 if self.is_exact else 1  # what is compared, where it is not among the draws
+        compared = self.level + distance
+        middle = self.level + distance * others / (others + len(draws))  # the mean of all
+        rounding = max(ROUNDING, NO_SPREAD * float(np.abs([*draws, compared]).max()))
+        reached = int((np.abs(draws - middle) >= abs(compared - middle) - rounding).sum())
+        if self.is_exact:
+            return max(1, reached) / len(draws), "ranks"
         p_value = (1 + reached) / (1 + len(draws))
         if reached:
             return p_value, "ranks"
@@ -116,6 +133,8 @@ class Chance:
         if half_width < NO_SPREAD:
             return None, "ranks"
         tail = 2 * student_tail(abs(distance) / half_width * _student(freedom), freedom)
+        if self.num_pairings is not None:
+            tail = max(tail, 1 / self.num_pairings)
         return (tail, "tail") if tail < p_value else (p_value, "ranks")
 
     def to_json(self, value: float | None) -> dict[str, Any]:
@@ -132,6 +151,8 @@ class Chance:
             "shuffles": len(self.draws),
             "defined": len(self.defined),
             "num_rows": self.num_rows,
+            "num_meanings": self.num_meanings,
+            "num_pairings": self.num_pairings,
             "seed": self.seed,
         }
 
@@ -148,7 +169,7 @@ class Chance:
     @classmethod
     def of_json(cls, data: Mapping[str, Any]) -> Self:
         """The level of the JSON that is kept of it, see `kept`."""
-        values = {field.name: data[field.name] for field in fields(cls)}
+        values = {field.name: data.get(field.name, field.default) for field in fields(cls)}
         bounds = data["bounds"]
         return cls(
             **values
@@ -183,6 +204,8 @@ def of_draws(
     bounds: tuple[float, float] | None,
     compared: float | None = None,
     num_rows: int | None = None,
+    num_meanings: int | None = None,
+    num_pairings: int | None = None,
 ) -> Chance | None:
     """The chance level of shuffles, their mean score; None if no shuffle has a score.
 
@@ -192,6 +215,8 @@ def of_draws(
         bounds: Range of the score.
         compared: The value that is compared with the level, if it is not the score.
         num_rows: Messages of a shuffle, if they are not all.
+        num_meanings: Number of meanings whose messages are exchanged.
+        num_pairings: Number of distinct pairings.
     """
     values = np.asarray(draws, float)
     if np.isnan(values).all():
@@ -204,6 +229,8 @@ def of_draws(
         bounds=bounds,
         compared=compared,
         num_rows=num_rows,
+        num_meanings=num_meanings,
+        num_pairings=num_pairings,
     )
 
 
@@ -222,8 +249,9 @@ def of_mean(
 ) -> Chance | None:
     """The chance level of a mean of scores, such as those of speakers: the mean of each draw.
 
-    The mean of a draw is over the parts that have a score in it. Of parts with different numbers of draws, as many are
-    used as each has.
+    The mean of a draw is over the parts that have a score in it. Parts with the same number of meanings have the same
+    permutations, so that speakers who share a language do not count as independent. Of parts with different numbers of
+    draws, as many are used as each has; those that are all pairings of a part are repeated.
 
     Args:
         parts: Chance level of each score.
@@ -241,17 +269,20 @@ def of_mean(
     if not all(part.draws for part in known):
         level = float(np.mean([part.level for part in known]))
         return Chance(kind=first.kind, level=level, bounds=first.bounds, error=error, freedom=freedom)
-    number = min(len(part.draws) for part in known)
-    table = np.array([part.draws[:number] for part in known], float)
+    sizes = [len(part.draws) for part in known if not part.is_exact]
+    number = min(sizes) if sizes else max(len(part.draws) for part in known)
+    table = np.array([np.resize(np.array(part.draws, float), number) for part in known])
     has_score = ~np.isnan(table)
     means = np.full(number, np.nan)
     np.divide(np.where(has_score, table, 0).sum(0), has_score.sum(0), where=has_score.any(0), out=means)
+    meanings = [part.num_meanings for part in known]
     compared = [part.level + part.distance(value) for part, value in zip(known, values, strict=True)]
     return of_draws(
         means,
         seed=first.seed,
         bounds=_mean_bounds([part.bounds for part in known]),
         compared=float(np.mean(compared)) if any(part.compared is not None for part in known) else None,
+        num_meanings=None if None in meanings else sum(each or 0 for each in meanings),
     )
 
 

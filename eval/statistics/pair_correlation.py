@@ -6,13 +6,18 @@ variance 1 over the pairs.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.distributions import average_ranks
+
+_BLOCK = 32
+"""Meanings whose distances are exchanged at once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,50 +96,138 @@ class Pairs:
         return float(np.clip(mean, -1, 1))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Influence:
-    """How much single rows, and single pairs of them, change a correlation over all pairs of rows."""
+class MeaningPairs:
+    """Pairs of rows, added up by the meanings of both rows, to exchange these or to leave some out.
 
-    of_rows: float
-    """Variance of the mean influence of the pairs of a row."""
-    of_pairs: float
-    """Variance of the influence of a pair."""
+    Args:
+        pairs: The pairs.
+        meaning: The number of each row's meaning, from 0, (num_rows,).
+        number: Number of meanings.
+        x: What is correlated, with mean 0 and variance 1 over the pairs, (num_pairs,).
+        y: The other, equal for all pairs of two meanings.
+        fixed: What is held fixed and moves with the messages, as is x, with which it is not correlated; None: nothing.
+    """
 
-    @classmethod
-    def of(cls, pairs: Pairs, x: Floats, y: Floats, counts: Ints) -> "Influence":
-        """From all pairs of rows.
+    def __init__(
+        self,
+        pairs: Pairs,
+        meaning: NDArray[np.integer[Any]],
+        number: int,
+        x: Floats,
+        y: Floats,
+        fixed: Floats | None = None,
+    ) -> None:
+        self.number = number
+        self._pairs, self._left, self._right = (
+            pairs,
+            meaning[pairs.left].astype(np.int64),
+            meaning[pairs.right],
+        )
+        self._x, self._y, self._fixed = x, y, fixed
 
-        The sample variance of the rows' means has some of that of single pairs, as each is a mean over finitely many:
-        this is taken off.
+    @property
+    def _rest(self) -> Floats:
+        """What all that is held fixed leaves of y."""
+        return self._y if self._fixed is None else self._pairs.residuals(self._y, [self._fixed])
 
-        Args:
-            pairs: All pairs of the rows.
-            x: A variable with mean 0 and variance 1 over the pairs, (num_pairs,).
-            y: The other.
-            counts: How many rows each row of the pairs stands for.
-        """
-        influence = x * y - pairs.correlation(x, y) * (x**2 + y**2) / 2
-        of_pairs = pairs.mean(influence**2)
-        if pairs.times is not None:
-            influence *= pairs.times
-        number = int(counts.sum())
-        sums = sum(np.bincount(side, influence, len(counts)) for side in (pairs.left, pairs.right))
-        means = sums / counts / (number - 1)
-        among_rows = float(counts @ means**2) / (number - 1)
-        return cls(of_rows=max(0.0, ((number - 1) * among_rows - of_pairs) / (number - 2)), of_pairs=of_pairs)
+    @property
+    def correlation(self) -> float:
+        """The correlation of all pairs."""
+        return self._pairs.correlation(self._x, self._rest)
 
-    def standard_error(self, num_rows: int, num_drawn: int | None = None) -> float:
-        """The standard error of a correlation, if rows are independent draws.
+    def standard_error(self, num_independent: float) -> float:
+        """The standard error of the correlation of pairs drawn with replacement, if meanings are independent draws.
+
+        The pairs that are drawn share few rows, but many share a meaning. The product of the influences of two pairs of
+        a meaning is expected to be the variance of its mean influence, ζ1 below, and that of a pair with itself ζ2.
 
         Hoeffding (1948), "A class of statistics with asymptotically normal distribution", Annals of Mathematical
         Statistics 19, section 5: Var U = (4 (n - 2) ζ1 + 2 ζ2) / (n (n - 1)); of pairs drawn with replacement
         Blom (1976), "Some properties of incomplete U-statistics", Biometrika 63: Var U + (ζ2 - Var U) / m.
 
         Args:
-            num_rows: Number of rows, n.
-            num_drawn: Number of pairs, m, if the correlation is that of drawn ones; None: of all.
+            num_independent: Number of meanings, n; or where they have different numbers of rows, the effective one.
         """
-        variance = (4 * (num_rows - 2) * self.of_rows + 2 * self.of_pairs) / (num_rows * (num_rows - 1))
-        if num_drawn is not None:
-            variance += (self.of_pairs - variance) / num_drawn
-        return math.sqrt(variance)
+        x, y = self._x, self._rest
+        influence = x * y - self.correlation * (x**2 + y**2) / 2
+        of_pairs = float(np.mean(influence**2))
+        meaning = np.concatenate([self._left, self._right])
+        counts = np.bincount(meaning, minlength=self.number)
+        sums = np.bincount(meaning, np.tile(influence, 2), self.number)
+        is_met = counts > 0
+        squares = float((sums[is_met] ** 2 / counts[is_met]).sum())
+        of_meanings = max(0.0, (squares - is_met.sum() * of_pairs) / (counts[is_met] - 1).sum())
+        variance = (4 * (num_independent - 2) * of_meanings + 2 * of_pairs) / (
+            num_independent * (num_independent - 1)
+        )
+        return math.sqrt(variance + (of_pairs - variance) / len(x))
+
+    def _symmetric(self, values: Floats | None = None) -> Floats:
+        """The same in both triangles, half in each."""
+        table = self._table(values)
+        return (table + table.T) / 2
+
+    def _table(self, values: Floats | None = None) -> Floats:
+        """Sums of values, or numbers of pairs, by meanings, (num_meanings, num_meanings)."""
+        times = self._pairs.times
+        weights = values if times is None else times if values is None else values * times
+        sums = np.bincount(self._left * self.number + self._right, weights, self.number**2)
+        return sums.astype(np.float64).reshape(self.number, self.number)
+
+    def permuted(self, orders: Iterable[Ints], sizes: Ints) -> Floats:
+        """Correlations with exchanged meanings, (num_orders,); NaN where all pairs are then equal.
+
+        The pairs are all pairs of rows, and ranks are those of the pairs as they are.
+
+        Args:
+            orders: For each meaning that which its messages get, each (num_meanings,).
+            sizes: Number of rows of each meaning, (num_meanings,).
+        """
+        y = np.empty((self.number, self.number))
+        y[self._left, self._right] = y[self._right, self._left] = self._y
+        own, is_known = y.diagonal().copy(), sizes > 1
+        own[~is_known] = own[is_known].mean() if is_known.any() else 0  # of meanings with a single message
+        np.fill_diagonal(y, own)
+        total = int(sizes.sum()) * (int(sizes.sum()) - 1) / 2
+        tables = [self._symmetric(each) / total for each in (self._x, self._fixed) if each is not None]
+        products, moved_sizes = [], []
+        rows, moved = np.empty((2, min(_BLOCK, self.number), self.number))
+        for order in orders:
+            sums = np.zeros(len(tables))
+            for start in range(0, self.number, _BLOCK):  # stays in the cache
+                some = order[start : start + _BLOCK]
+                np.take(y, some, axis=0, out=rows[: len(some)], mode="clip")  # which copies nothing
+                np.take(rows[: len(some)], order, axis=1, out=moved[: len(some)], mode="clip")
+                block = slice(start, start + len(some))
+                sums += [np.einsum("ij,ij->", table[block], moved[: len(some)]) for table in tables]
+            products.append(sums)
+            moved_sizes.append(sizes[np.argsort(order)])
+        together, *others = np.array(products).reshape(-1, len(tables)).T
+        variance = np.ones(len(together))
+        if np.ptp(sizes):  # otherwise mean and variance are those of the corpus
+            weights = np.array(moved_sizes, float)
+            mean, square = (
+                (((weights @ each) * weights).sum(1) - weights @ each.diagonal()) / (2 * total)
+                for each in (y, y * y)
+            )
+            variance = square - mean**2
+        variance -= sum(other**2 for other in others)
+        return np.where(variance > 1e-12, together / np.sqrt(np.maximum(variance, 1e-12)), np.nan)
+
+    def halves(self, choices: Iterable[Ints]) -> Floats:
+        """Correlations over the pairs of some meanings, (num_choices,); NaN if their distances are equal.
+
+        Args:
+            choices: Some of the meanings, each (num_chosen,).
+        """
+        x, y = self._x, self._rest
+        chosen = [np.bincount(each, minlength=self.number) for each in choices]
+        is_chosen = np.array(chosen, float).reshape(len(chosen), self.number)
+        total, *sums = (
+            ((is_chosen @ self._table(each)) * is_chosen).sum(1) for each in (None, x, y, x * x, y * y, x * y)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_x, of_y, of_xx, of_yy, of_xy = (each / total for each in sums)
+            variance = (of_xx - of_x**2) * (of_yy - of_y**2)
+            found: Floats = (of_xy - of_x * of_y) / np.sqrt(variance)
+        return np.where(variance >= 1e-12, found, np.nan)

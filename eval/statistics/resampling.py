@@ -1,8 +1,8 @@
 """Resampling for any metric: a permutation null distribution and a delete-half jackknife interval.
 
 A metric passes its statistic as a function of a pairing: the rows of the messages, and for each of them the row of its
-meaning. The null distribution uses shuffled partners, the interval uses half of the rows. The statistic is called a few
-hundred times, so a metric should compute codes, counts and incidence tables only once.
+meaning. The null distribution uses other partners, the interval half of the meanings, or of the rows: see `exchange`.
+The statistic is called a few hundred times, so a metric should compute codes, counts and incidence tables only once.
 
 A slow statistic has only 20 draws, whose empirical quantiles would hold 87 % of a distribution instead of 95 %. So both
 intervals are widened for the number of draws, by Student's t or by order statistics.
@@ -22,31 +22,35 @@ from ecsuite.eval.statistics.chance import Chance, of_draws
 from ecsuite.eval.statistics.counting import Floats, Ints
 from ecsuite.eval.statistics.differences import ALPHA, NO_SPREAD
 from ecsuite.eval.statistics.distributions import student_quantile
+from ecsuite.eval.statistics.exchange import Exchange, single_rows
 from ecsuite.eval.statistics.kept import kept_list
 
 Statistic = Callable[[Ints, Ints], Floats]
 """Maps (rows, partners), each (num_pairs,), to the figures of the metric, shape (num_figures,).
 
 The message of `rows[k]` is paired with the meaning of `partners[k]`. A figure is NaN if it is undefined. `rows` is
-ascending; if it has all rows, only the pairing differs from that of the corpus."""
+ascending; if it has all rows, only the pairing differs from that of the corpus. Where meanings with different numbers
+of messages are exchanged, a row may be the partner of several others, or of none."""
 NullDraw = Callable[[np.random.Generator, Ints], Floats]
 """One draw of the figures (num_figures,) from a null distribution defined by the metric, of the messages of some rows,
 ascending."""
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same input gives another chance level or interval."""
 NUM_PERMUTATIONS = 100
-"""Maximum number of draws from the null distribution."""
+"""Maximum number of draws from the null distribution, where pairings are not enumerated."""
 NUM_SUBSAMPLES = 200
 """Maximum number of half-samples for an interval."""
 MIN_DRAWS = 20
 """Minimum number of draws of either kind, if the statistic is slow: a p-value can still be below 0.05."""
 WORK = 60_000_000
 """Limit of the table entries counted over all draws of one kind; reduces the number of draws."""
+EXACT_WORK = 4 * WORK
+"""The same over all pairings, where these are enumerated."""
 MAX_ROWS = 500_000
 """Messages of a draw at most, if a corpus has more than twice as many."""
 MIN_ROWS = 10
-"""Minimum number of messages for an interval."""
+"""Minimum number of meanings for an interval, or of messages where these are exchanged."""
 _has_few_draws = ContextVar("has_few_draws", default=False)
 
 
@@ -69,26 +73,30 @@ def resample(
     num_rows: int,
     seed: int,
     work: int,
+    exchange: Exchange | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     null: NullDraw | None = None,
     reference_values: Sequence[float] | None = None,
     max_rows: int = MAX_ROWS,
+    max_permutations: int = NUM_PERMUTATIONS,
     max_subsamples: int = NUM_SUBSAMPLES,
     of_rows: Callable[[Ints], Statistic] | None = None,
     of_pairings: Callable[[Iterable[tuple[Ints, Ints]]], Floats] | None = None,
 ) -> list[Uncertainty]:
     """Draw a null distribution and half-samples, shared by all figures of a statistic.
 
-    **Null distribution.** Meanings are shuffled over messages, which keeps both and removes their association; a metric
-    without meanings defines its own. See `Chance.p_value` for how a score is compared with it.
+    **Null distribution.** Messages are exchanged between meanings, all messages of a meaning together, which keeps both
+    and removes their association. Scores of consistency exchange single messages, and a metric without meanings defines
+    its own null. All distinct pairings are enumerated up to `exchange.MOST_PAIRINGS`, and the p-value is then exact;
+    otherwise some are drawn. See `Chance.p_value` for how a score is compared with them.
 
-    **Interval.** Samples of half of the rows, drawn without replacement, give the standard error of the score: see
-    `jackknife_interval`. A half-sample without replacement varies around the corpus as the corpus varies around the
-    language (Wu, 1990; Politis and Romano, 1994), and unlike a bootstrap sample it repeats no row. Plug-in estimates
-    count repeated rows as information, so the usual bootstrap interval of mutual information is entirely above the
-    estimated value. As it is centred, the interval shows how the score varies between corpora of the same size; the
-    effect of the size itself shows in the chance level. Rows are treated as independent draws: enumerated meanings vary
-    less.
+    **Interval.** Samples of half of the meanings, drawn without replacement, each with all its messages, give the
+    standard error of the score: see `jackknife_interval`; of half of the messages, where these are exchanged. A
+    half-sample without replacement varies around the corpus as the corpus varies around the language (Wu, 1990; Politis
+    and Romano, 1994), and unlike a bootstrap sample it repeats nothing. Plug-in estimates count repetitions as
+    information, so the usual bootstrap interval of mutual information is entirely above the estimated value. As it is
+    centred, the interval shows how the score varies between corpora of the same size; the effect of the size itself
+    shows in the chance level. Meanings are treated as independent draws: an enumerated space of meanings varies less.
 
     Args:
         statistic: The figures as a function of a pairing; None where `of_rows` makes it, or `of_pairings` is given.
@@ -96,36 +104,39 @@ def resample(
         num_rows: Number of messages.
         seed: Seed of all draws.
         work: Table entries counted by one call of the statistic; determines the number of draws.
+        exchange: What is exchanged, and what half-samples are halves of; None: single messages.
         bounds: Range of the figures; intervals are clipped to it.
-        null: Null distribution defined by the metric, instead of shuffled meanings.
+        null: Null distribution defined by the metric, instead of exchanged messages.
         reference_values: Values of the statistic for the corpus itself, if it is a faster approximation of the
             scores, shape (num_figures,). These are compared with the null distribution instead of the scores.
-        max_rows: Number of messages of each draw of either kind, if the corpus has more than twice as many. The mean
-            score of the interval's draws is then compared with the null distribution, as the chance level depends on
-            the number of messages.
+        max_rows: Number of messages of each draw of either kind, if the corpus has more than twice as many. As the
+            chance level depends on the number, what is compared with it is then the score of those messages whose
+            meanings are exchanged; or where each draw has other messages, the mean score of the interval's draws.
+        max_permutations: Maximum number of draws from the null distribution, where pairings are not enumerated.
         max_subsamples: Maximum number of half-samples.
-        of_rows: Makes the statistic of some messages alone, by their ascending rows, which it numbers from 0. Then the
-            draws from a large corpus are halves of `2 * max_rows` messages, which are drawn once.
+        of_rows: Makes the statistic of some messages alone, by their ascending rows, which it numbers from 0.
+            Then the draws from a large corpus are halves of `2 * max_rows` messages, which are drawn once.
         of_pairings: The statistic of many pairings, (num_pairings, num_figures), where it is faster for them together.
 
     Returns:
         One item per figure.
     """
-    rng = np.random.default_rng([seed, num_rows])
+    exchange = single_rows(num_rows) if exchange is None else exchange
+    by_meaning = exchange.are_meanings and null is None
     is_sampled = num_rows > 2 * max_rows
     size, drawn_from = max_rows if is_sampled else num_rows // 2, num_rows
-    is_of_rows = of_rows is not None and (is_sampled or statistic is None)
-    if is_of_rows and is_sampled:
+    is_made = of_rows is not None and (is_sampled or statistic is None)
+    if is_sampled and (is_made or by_meaning):
         drawn_from = 2 * max_rows
-    number = num_draws(NUM_PERMUTATIONS, work)
+    number = num_draws(min(NUM_PERMUTATIONS, max_permutations), work)
+    number_of_parts = num_draws(min(NUM_SUBSAMPLES, max_subsamples), work if is_sampled else work // 2)
+    rng = np.random.default_rng([seed, num_rows if is_sampled else exchange.num_units])
     keeps = is_sampled and null is None
-    sample = _sampler(rng, (seed, num_rows, size, drawn_from, number) if keeps else None)
-    if of_rows is not None and is_of_rows:
-        statistic = of_rows(sample(num_rows, drawn_from) if is_sampled else np.arange(num_rows))
-    all_rows = np.arange(0 if is_sampled else num_rows)
-
-    def some_rows() -> Ints:
-        return sample(drawn_from, size)
+    sample = _sampler(rng, (seed, num_rows, size, drawn_from, by_meaning or number) if keeps else None)
+    every = sample(num_rows, drawn_from) if drawn_from < num_rows else np.arange(num_rows)
+    if of_rows is not None and is_made:
+        statistic = of_rows(every)
+    rows_of_statistic = np.arange(drawn_from) if is_made else every
 
     def figures_of(pairings: Iterable[tuple[Ints, Ints]]) -> Floats:
         if of_pairings is not None:
@@ -133,28 +144,54 @@ def resample(
         assert statistic is not None
         return np.stack([statistic(*pairing) for pairing in pairings])
 
-    drawn = (some_rows() if is_sampled else all_rows for _ in range(number))
-    if null is None:
-        nulls = figures_of((rows, rng.permutation(rows)) for rows in drawn)
-    else:
-        nulls = np.stack([null(rng, rows) for rows in drawn])
-    parts = np.zeros((0, len(values)))
-    if num_rows >= MIN_ROWS:
-        # half of the rows is half of the work
-        number = num_draws(min(NUM_SUBSAMPLES, max_subsamples), work if is_sampled else work // 2)
-        parts = figures_of((rows, rows) for rows in (some_rows() for _ in range(number)))
+    def halves(number: int, draw: Callable[[], Ints]) -> Floats:
+        """The figures of half-samples, (number, num_figures)."""
+        return figures_of((rows, rows) for rows in (draw() for _ in range(number)))
+
     references = values if reference_values is None else reference_values
-    if is_sampled:
-        references = parts.mean(axis=0).tolist()
+    parts, units = np.zeros((0, len(values))), num_rows
+    exchanged: Exchange | None = None
+    if null is not None or (is_sampled and not by_meaning):
+
+        def some_rows() -> Ints:
+            return rows_of_statistic[sample(drawn_from, size)]
+
+        drawn = (some_rows() if is_sampled else rows_of_statistic for _ in range(number))
+        if null is not None:
+            nulls = np.stack([null(rng, rows) for rows in drawn])
+        else:
+            nulls = figures_of((rows, rng.permutation(rows)) for rows in drawn)
+        if num_rows >= MIN_ROWS:
+            parts = halves(number_of_parts, some_rows)
+        if is_sampled:
+            references = parts.mean(axis=0).tolist()
+    else:
+        units, exchanged, whole, rows = exchange.num_units, exchange, exchange, rows_of_statistic
+        if is_sampled:
+            some = sample(drawn_from, size)
+            whole, rows = exchange.take(every), rows_of_statistic[some]
+            exchanged = whole.take(some)
+            references = figures_of([(rows, rows)])[0].tolist()
+        orders = exchanged.orders(rng, number, max(number, EXACT_WORK // max(1, work)))
+        nulls = figures_of((rows, rows[exchanged.partners(order)]) for order in orders)
+        size, drawn_from = whole.num_units // 2, whole.num_units
+
+        def some_rows() -> Ints:
+            return rows_of_statistic[whole.rows_of(half_sample(drawn_from, rng))]
+
+        if drawn_from >= MIN_ROWS:
+            parts = halves(number_of_parts, some_rows)
     return [
         Uncertainty(
-            ci95=jackknife_interval(value, parts[:, figure], num_rows, bounds, size, drawn_from),
+            ci95=jackknife_interval(value, parts[:, figure], units, bounds, size, drawn_from),
             chance=of_draws(
                 nulls[:, figure],
                 seed=seed,
                 bounds=bounds,
                 compared=float(reference) if abs(reference - value) > NO_SPREAD else None,
-                num_rows=size if is_sampled else None,
+                num_rows=max_rows if is_sampled else None,
+                num_meanings=exchanged.num_units if by_meaning and exchanged is not None else None,
+                num_pairings=None if exchanged is None else exchanged.num_pairings,
             )
             if np.isfinite(reference)
             else None,

@@ -53,7 +53,7 @@ def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
     assert [row["config"]["channel"]["kind"] for row in data["rows"]] == ["gumbel", "quantized"]
     assert data["rows"][1]["published"]["cbm"] == 0.73
     (run,) = data["rows"][0]["runs"]
-    assert Path(run["folder"]).is_dir() and run["signatures"]["cbm"] == "cbm|count:tokens|eos:strip|n:150|v:2"
+    assert Path(run["folder"]).is_dir() and run["signatures"]["cbm"] == "cbm|count:tokens|eos:strip|n:150|v:3"
 
     with pytest.MonkeyPatch.context() as patch:  # what is kept is not trained again
         patch.setattr("ecsuite.games.training_jobs.train", None)

@@ -97,11 +97,11 @@ def written(file, number, seed):
     lines = ["said,code,color,shape,split"]
     for _ in range(number):
         color, shape, split = (
-            rng.choice(list("rbg")),
-            rng.choice(list("xyz")),
+            rng.choice(list("rbgk")),
+            rng.choice(list("xyzw")),
             rng.choice(["train", "held_out"]),
         )
-        second = shape if split == "train" else rng.choice(list("xyz"))
+        second = shape if split == "train" else rng.choice(list("xyzw"))
         lines.append(f"{color}{second},{rng.random()},{color},{shape},{split}")
     Path(file).write_text("\n".join(lines) + "\n")
 

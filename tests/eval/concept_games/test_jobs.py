@@ -110,5 +110,5 @@ def test_a_tiny_run_has_the_figures_of_its_version(small, tmp_path):
     """Other figures need another version."""
     job = next(iter(plan(small).values()))
     values = Runner(folder=tmp_path).run([job])[job].value["values"]
-    assert job.key["version"] == [3, 2, 3, 2]
+    assert job.key["version"] == [3, 3, 4, 3]
     assert [values["accuracy"], values["loss"]] == pytest.approx([0.52148, 0.69229], rel=1e-3)

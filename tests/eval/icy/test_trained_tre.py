@@ -19,7 +19,7 @@ def trained_tre7(corpus, *, is_trained, num_steps, lr=0.01):
     Tables are initialised to zero, projections like torch's linear layers. In the paper the projections are trained;
     its program leaves them at their initial values. Its tables have two symbols that are in no message.
     """
-    rows = draw_objects(len(corpus.meanings), 0)
+    rows = draw_objects(corpus, 0)
     columns, values = position_columns(corpus)[:, rows] - 1, torch.from_numpy(corpus.meanings[rows])
     symbols = np.arange(columns.max() + 3)
     # (num_objects, num_symbols, num_positions)

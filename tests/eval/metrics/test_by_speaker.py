@@ -66,7 +66,7 @@ def test_sizes_of_all_speakers_are_in_the_signature():
         columns={"speaker": np.repeat([0, 1, 2], [60, 120, 300])},
     )
     (score,) = scored("posdis", corpus)
-    assert score.signature == "posdis|past_end:blank|eos:strip|n:60+120+300|v:2|speakers:3"
+    assert score.signature == "posdis|past_end:blank|eos:strip|n:60+120+300|v:3|speakers:3"
     equal = corpus.where("speaker", 2)
     halves = Corpus(equal.messages, meanings=equal.meanings, columns={"speaker": np.arange(300) % 2})
     assert "|n:150|" in scored("posdis", halves)[0].signature

@@ -91,7 +91,7 @@ def test_authors_sample_with_words_as_sets(sample):
     messages, concepts, _ = sample
     result = score(messages, concepts, eos=0, metric=cbm_types)
     assert (result.name, round(result.value, 4)) == ("cbm_types", 0.0704)
-    assert result.signature == "cbm_types|count:types|eos:strip|n:1000|v:2"
+    assert result.signature == "cbm_types|count:types|eos:strip|n:1000|v:3"
     counts = result.details["counts"]
     assert (counts["good"], counts["total_edges"], counts["unique_messages"]) == (388, 5511, 913)
     assert counts["total_edges"] == sum(len(set(message) - {0}) for message in messages)

@@ -47,20 +47,20 @@ def answers_to(messages, **known):
 
 
 SIGNATURES = """
-ami|normaliser:max|label:attributes|eos:strip|n:96|v:2
-ami_arithmetic|normaliser:arithmetic|label:attributes|eos:strip|n:96|v:2
-bosdis|eos:strip|n:96|v:2
-conflict_count|unit:rows|eos:strip|n:96|v:2
-context_independence|count:messages|label:attributes|eos:strip|n:96|v:2
+ami|normaliser:max|label:attributes|eos:strip|n:96|v:3
+ami_arithmetic|normaliser:arithmetic|label:attributes|eos:strip|n:96|v:3
+bosdis|eos:strip|n:96|v:3
+conflict_count|unit:rows|eos:strip|n:96|v:3
+context_independence|count:messages|label:attributes|eos:strip|n:96|v:3
 has|threshold:0.8|starts:all|eos:strip|n:96|v:2
-hce|normalised:yes|past_end:blank|eos:strip|n:96|v:2
-ncnpmi|unit:message|mean:weighted|label:attributes|eos:strip|n:96|v:2
-polysemy|align:pmi|label:attributes|eos:strip|n:96|v:2
-posdis|past_end:blank|eos:strip|n:96|v:2
-residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|n:96|v:2
-synonymy|align:pmi|label:attributes|eos:strip|n:96|v:2
-topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:3
-tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|n:96|v:2
+hce|normalised:yes|past_end:blank|eos:strip|n:96|v:3
+ncnpmi|unit:message|mean:weighted|label:attributes|eos:strip|n:96|v:3
+polysemy|align:pmi|label:attributes|eos:strip|n:96|v:3
+posdis|past_end:blank|eos:strip|n:96|v:3
+residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|n:96|v:3
+synonymy|align:pmi|label:attributes|eos:strip|n:96|v:3
+topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:4
+tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|n:96|v:3
 zla_messages|units:messages|eos:strip|n:96|v:2
 zla_segments|units:has|threshold:0.8|eos:strip|n:96|v:2
 """

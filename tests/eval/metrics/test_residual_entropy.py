@@ -176,18 +176,20 @@ def test_the_null_of_hce_is_high_for_long_messages():
     assert result.ci95[0] <= result.value <= result.ci95[1]
 
 
-def noisy_language(num_rows, num_positions):
-    """Two attributes, encoded by the first two positions in half of the rows; all other symbols are random."""
+def noisy_language(num_rows, num_positions, num_values=3, share=0.5):
+    """Two attributes, encoded by the first two positions in a share of the rows; all other symbols are random."""
     rng = np.random.default_rng(0)
-    meanings = rng.integers(0, 3, (num_rows, 2))
-    messages = rng.integers(0, 3, (num_rows, num_positions))
-    is_clear = rng.random(num_rows) < 0.5
+    meanings = rng.integers(0, num_values, (num_rows, 2))
+    messages = rng.integers(0, num_values, (num_rows, num_positions))
+    is_clear = rng.random(num_rows) < share
     messages[is_clear, :2] = meanings[is_clear]
     return messages, meanings
 
 
 def test_the_chance_level_is_lower_for_longer_messages():
-    short, long = (scores(*noisy_language(60, positions))[1] for positions in (2, 5))
+    short, long = (
+        scores(*noisy_language(150, positions, num_values=5, share=0.8))[1] for positions in (2, 5)
+    )
     assert long.chance.level < short.chance.level - 0.1
     for result in (short, long):
         assert result.details["null_search"] == "exact"

@@ -113,7 +113,7 @@ def test_names_and_signatures_have_what_is_unusual():
     assert (usual.name, usual.signature) == ("topsim", scores("")[0].signature)
     (score,) = scores(",correlation=pearson,message_distance=edit")
     assert score.name == "topsim,message_distance=edit,correlation=pearson"
-    assert score.signature == "topsim|dist:lev|mdist:hamming|corr:pearson|eos:strip|pairs:all|v:3"
+    assert score.signature == "topsim|dist:lev|mdist:hamming|corr:pearson|eos:strip|pairs:all|v:4"
     assert traits_of(score).direction == traits_of("topsim").direction == "higher"
 
 

@@ -49,7 +49,7 @@ def test_concatenation():
     assert result.details.items() >= {"num_objects": 12, "share": 0.0}.items()
     assert p_value(result) <= 0.2
     assert result.chance.low > 1
-    assert result.signature == ("tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|n:12|v:2")
+    assert result.signature == ("tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|n:12|v:3")
 
 
 def test_exclusive_or():
@@ -90,7 +90,7 @@ def test_a_length_that_encodes_an_attribute():
 def test_noise_scores_about_as_chance_does(all_draws):
     """Free parts also fit noise: the value is below that of a constant, and so is the null distribution."""
     rng = np.random.default_rng(1)
-    result = score(rng.integers(0, 2, (40, 2)), rng.integers(0, 3, (40, 2)))
+    result = score(rng.integers(0, 2, (60, 2)), rng.integers(0, 5, (60, 2)))
     assert result.details["share"] < 0.95
     assert result.value == pytest.approx(result.chance.level, rel=0.1)
     assert result.chance.high < result.value / result.details["share"]

@@ -92,7 +92,7 @@ def test_table(width):
 
 def test_a_signature_is_whole_on_several_lines():
     lines = text(score_corpus(small_corpus(), ["topsim"]), 50).splitlines()
-    signature = "topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:3"
+    signature = "topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:4"
     assert "".join(lines[-2:]).strip() == signature
 
 
@@ -102,7 +102,8 @@ def test_table_shows_the_chance_level_in_a_row():
     rows = [line for line in text(card, 100).splitlines() if "chance level" in line]
     figures = [f"{each:.4f}" for each in (chance.level, chance.low, chance.high)]
     number = len(chance.draws)
-    expected = "chance level {} {} … {}".format(*figures) + f" p 0.000 by the tail; {number} shuffles;"
+    expected = "chance level {} {} … {}".format(*figures) + f" p 0.000 by the tail; {number} shuffles"
+    expected += f" of {chance.num_meanings} meanings;"
     assert [row.split()[: len(expected.split())] for row in rows] == [expected.split()]
     assert card.to_json()["scores"][0]["chance"]["level"] == chance.level
     [adjusted] = [line for line in text(card, 100).splitlines() if "adjusted for chance" in line]

@@ -159,3 +159,26 @@ def test_one_draw_that_differs_is_no_reason():
 )
 def test_what_is_kept_makes_the_level_again(level):
     assert Chance.of_json(json.loads(json.dumps(level.to_json(0.5) | level.kept()))) == level
+
+
+def test_all_pairings_give_an_exact_p_value():
+    """Of all pairings, that of the corpus among them, the share that is as far; none adds itself."""
+    draws = (1.0,) * 8 + (-0.5,) * 16
+    chance = of_draws(draws, seed=0, bounds=(-1, 1), num_pairings=24)
+    assert chance.is_exact and chance.p_value(1.0) == (pytest.approx(1 / 3), "ranks")
+    drawn = of_draws(draws, seed=0, bounds=(-1, 1))
+    assert not drawn.is_exact and drawn.p_value(1.0)[0] == pytest.approx(9 / 25)
+    assert of_draws([0.4], seed=0, bounds=None, num_pairings=1).p_value(0.4)[0] == 1
+
+
+def test_ties_count_whatever_the_scale():
+    """Draws that differ from the score by rounding alone are as far as it is."""
+    for scale in (1e-6, 1.0, 1e6):
+        draws = np.array([0.3 * (1 + 1e-12), -0.3, 0.1, 0.0, -0.1, 0.2, -0.2]) * scale
+        assert of_draws(draws, seed=0, bounds=None).p_value(0.3 * scale)[0] == pytest.approx(3 / 8)
+
+
+def test_a_tail_is_no_surer_than_the_number_of_pairings():
+    draws = np.random.default_rng(0).normal(size=100)
+    assert of_draws(draws, seed=0, bounds=None).p_value(50.0)[0] < 1e-20
+    assert of_draws(draws, seed=0, bounds=None, num_pairings=720).p_value(50.0) == (1 / 720, "tail")

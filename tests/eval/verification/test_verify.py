@@ -138,9 +138,9 @@ def test_the_end_of_a_training_is_that_of_its_settings_and_checkpoints(ecsuite, 
 @pytest.mark.parametrize(
     ("signature", "value", "code", "verdict", "reason"),
     [
-        ("cbm|count:tokens|eos:strip|n:16|v:1", 0.25, 0, "agrees", "metric version 1 there, 2 here"),
-        ("cbm|count:tokens|eos:strip|n:16|v:1", 0.26, 1, "differs", "metric version 1 there, 2 here"),
-        ("cbm|count:tokens|eos:strip|n:9|v:2", 0.25, 1, "differs", "other signature: n 9 there, 16 here"),
+        ("cbm|count:tokens|eos:strip|n:16|v:1", 0.25, 0, "agrees", "metric version 1 there, 3 here"),
+        ("cbm|count:tokens|eos:strip|n:16|v:1", 0.26, 1, "differs", "metric version 1 there, 3 here"),
+        ("cbm|count:tokens|eos:strip|n:9|v:3", 0.25, 1, "differs", "other signature: n 9 there, 16 here"),
     ],
 )
 def test_another_signature_is_the_reason(ecsuite, run, signature, value, code, verdict, reason):
