@@ -170,9 +170,7 @@ class Own(TrainedPlay):
     ],
     ids=["update", "objective"],
 )
-def test_frozen_weights_are_told_with_file_and_line(
-    ecsuite, tmp_path, method, end, line
-):
+def test_frozen_weights_are_told_with_file_and_line(ecsuite, tmp_path, method, end, line):
     (tmp_path / "own.py").write_text(FREEZES.replace("METHOD", method).replace("END", end))
     (tmp_path / "game.yaml").write_text("play: ./own.py:Own\n")
     code, _, err = ecsuite("train-game", "game.yaml", "-q")
