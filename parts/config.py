@@ -164,6 +164,8 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
         if name not in shipped and os.path.isfile(name):
             table = ", a table such as objects.csv or a folder of images" if kind == "game" else ""
             raise ConfigError(f"{name}: expected a file that ends in .yaml{table}{_shipped(kind, shipped)}")
+        if kind == "game" and name not in shipped and os.sep in name and not os.path.exists(name):
+            raise ConfigError(f"{name}: no such file or folder{_shipped(kind, shipped)}")
         text = look_up(kind, name, shipped).read_text(encoding="utf-8")
     tree = parse_yaml(text, name_or_file)
     if not isinstance(tree, dict):

@@ -187,6 +187,11 @@ TYPICAL = {
         "device cuda: this machine has no CUDA device that torch can use; try auto",
     ),
     "a missing extra": ("show other other --plot curves.svg", "pip install -e '.[plots]'"),
+    "a folder that there is not": (
+        "show runs/none",
+        "runs/none: no such file or folder; shipped ones: ecsuite list game",
+    ),
+    "a game that there is not": ("show runsnone", "unknown game 'runsnone'"),
     "an empty corpus": ("score empty.jsonl", "expected a message a line, such as [3, 1, 4]"),
     "a wrong kind of file": (
         "train-game picture.png",
