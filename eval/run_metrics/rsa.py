@@ -27,7 +27,6 @@ RSA = Traits(
     direction="higher",
     version=2,
     bounds=(-1.0, 1.0),
-    version=2,
     chance="shuffled meanings",
     needs=("agents",),
 )
