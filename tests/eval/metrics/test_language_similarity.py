@@ -25,7 +25,11 @@ def scores_of(*languages, meanings=MEANINGS):
 
 def test_the_same_language_is_alike():
     similarity, ami, topsim = scores_of(WORDS, WORDS, WORDS)
-    assert [similarity.value, topsim.value] == pytest.approx([1, 1])
+    assert similarity.value == 1
+    # A correlation is a quotient of sums over pairs of meanings, whose order depends on the processor: each of the
+    # three sums, the one above and the two below the root, is off by at most `pairs` roundings of its size.
+    pairs = len(WORDS) * (len(WORDS) - 1) / 2
+    assert topsim.value == pytest.approx(1, abs=3 * pairs * np.finfo(float).eps)
     assert ami.value is None  # no message recurs
     assert set(similarity.details["by_pair"]) == {"0-1", "0-2", "1-2"}
     assert similarity.chance.level < 0.5
