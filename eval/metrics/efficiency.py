@@ -347,7 +347,7 @@ def _chance(space: Space, bound: Bound, encoder: Floats, seed: int) -> Floats:
     """Figures of the language with its words on other meanings, (num_draws, num_figures)."""
     rng = np.random.default_rng(seed)
     number = num_draws(NUM_PERMUTATIONS, 1)
-    orders: Sequence[Ints] = space.turns[:number]
+    orders = list(space.turns[:number])
     if not orders and number > 1 and len(space) <= FEW_MEANINGS:
         orders = [np.array(order) for order in permutations(range(len(space)))]
     orders = orders or [rng.permutation(len(space)) for _ in range(number)]
